@@ -1,0 +1,1 @@
+"""The agent: the SDK connection, its messages, hooks, permissions and paths."""

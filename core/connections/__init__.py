@@ -1,0 +1,1 @@
+"""The services a session connects to, each as MCP server configurations."""

@@ -1,0 +1,1 @@
+"""The offline demo: scripted servers on loopback."""

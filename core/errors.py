@@ -1,0 +1,99 @@
+"""Every error a user can meet, as one family.
+
+    UniversalAgentError
+    ├── SettingsError        a setting, option or settings file is wrong
+    ├── CredentialsError     no way to reach a model is configured
+    ├── WorkspaceError       a session folder cannot be made, read or written
+    │   └── PathRefused      a path leaves its root or names something protected
+    ├── JournalError         a journal cannot be read or appended to
+    ├── AgentError           the agent could not carry a query to its end
+    │   └── AgentUnavailable the command-line agent is missing, died or never answered
+    ├── ConnectionFailed     a remote service refused or could not be reached
+    ├── FetchRefused         a URL may not be fetched
+    ├── ObserverError        a tool result could not be observed
+    ├── PipelineError        a pipeline handler broke its contract
+    └── DemoError            the demo's servers could not be started
+
+The message of each says what failed, on what, and what to do about it.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AgentError",
+    "AgentUnavailable",
+    "ConnectionFailed",
+    "CredentialsError",
+    "DemoError",
+    "FetchRefused",
+    "JournalError",
+    "ObserverError",
+    "PathRefused",
+    "PipelineError",
+    "SettingsError",
+    "UniversalAgentError",
+    "WorkspaceError",
+    "causes_of",
+]
+
+
+class UniversalAgentError(Exception):
+    """The root of the family; catching it catches every error meant for a person."""
+
+
+class SettingsError(UniversalAgentError):
+    """A setting, option or settings file is wrong."""
+
+
+class CredentialsError(UniversalAgentError):
+    """No way to reach a model is configured."""
+
+
+class WorkspaceError(UniversalAgentError):
+    """A session folder cannot be made, read or written."""
+
+
+class PathRefused(WorkspaceError):
+    """A path leaves its root, follows a link or names something protected."""
+
+
+class JournalError(UniversalAgentError):
+    """A journal cannot be read or appended to."""
+
+
+class AgentError(UniversalAgentError):
+    """The agent could not carry a query to its end."""
+
+
+class AgentUnavailable(AgentError):
+    """The command-line agent is missing, died or never answered."""
+
+
+class ConnectionFailed(UniversalAgentError):
+    """A remote service refused or could not be reached."""
+
+
+class FetchRefused(UniversalAgentError):
+    """A URL may not be fetched."""
+
+
+class ObserverError(UniversalAgentError):
+    """A tool result could not be observed."""
+
+
+class PipelineError(UniversalAgentError):
+    """A pipeline handler broke its contract."""
+
+
+class DemoError(UniversalAgentError):
+    """The demo's servers could not be started."""
+
+
+def causes_of(error: BaseException) -> list[str]:
+    """Name each exception behind `error`, nearest first, as `Type: message`."""
+    found: list[str] = []
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    while cause is not None and len(found) < 8:
+        found.append(f"{type(cause).__name__}: {cause}")
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return found

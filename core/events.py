@@ -1,0 +1,429 @@
+"""The event types: everything that happens in a session, and nothing else.
+
+Ordering: `session_started` is the first event of a session and `session_finished` the last.
+`query_received` comes before every other event of its query and `query_finished` ends it, exactly once.
+Every `tool_call_started` is followed by exactly one `tool_call_finished` with the same `tool_use_id`;
+the same holds for `subagent_*` by `task_id`, `observer_*` by `run_id` and `permission_*` by `request_id`.
+`seq` rises by at least one from event to event; `at` is wall-clock time, for people; durations are
+measured on a monotonic clock and never derived from `at`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from core.observation import AnyObservation
+
+__all__ = [
+    "EVENT_TYPES",
+    "ApiRetry",
+    "ArtifactSaved",
+    "AuthFinished",
+    "AuthRequired",
+    "ComplianceEnforced",
+    "ComplianceFailed",
+    "ErrorRaised",
+    "Event",
+    "McpServer",
+    "McpStatus",
+    "MessageFinished",
+    "ObserverFinished",
+    "ObserverStarted",
+    "PathFellBack",
+    "PermissionAnswered",
+    "PermissionAsked",
+    "PipelineFailed",
+    "QueryClassified",
+    "QueryFinished",
+    "QueryReceived",
+    "SessionFinished",
+    "SessionStarted",
+    "SubagentFinished",
+    "SubagentProgress",
+    "SubagentStarted",
+    "TextDelta",
+    "ThinkingDelta",
+    "ToolCallFinished",
+    "ToolCallStarted",
+    "UnknownEvent",
+    "Usage",
+    "decode_event",
+    "encode_event",
+]
+
+UNSTAMPED = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _snake(name: str) -> str:
+    return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=_snake):
+    """What every event has: its place in the session and the time it happened (UTC)."""
+
+    seq: int = 0
+    at: datetime = UNSTAMPED
+
+    @property
+    def name(self) -> str:
+        """The event's name in the journal, such as `tool_call_started`."""
+        return str(self.__struct_config__.tag)
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens, as the Messages API counts them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        """All tokens, cached ones included."""
+        return (
+            self.input_tokens
+            + self.output_tokens
+            + self.cache_read_input_tokens
+            + self.cache_creation_input_tokens
+        )
+
+
+class SessionStarted(Event, frozen=True, kw_only=True):
+    """A session exists and its workspace can be written to."""
+
+    session_id: str
+    workspace: str
+    cwd: str
+    version: str
+    model: str | None = None
+    permission_mode: str = "default"
+    demo: bool = False
+    provider_session_id: str | None = None
+    resumed_from: str | None = None
+
+
+class QueryReceived(Event, frozen=True, kw_only=True):
+    """A person (or a script) asked for something."""
+
+    query_id: str
+    text: str
+
+
+class QueryClassified(Event, frozen=True, kw_only=True):
+    """The path a query takes, who decided, and what was said."""
+
+    query_id: str
+    decision: Literal["SIMPLE", "COMPLEX"]
+    source: Literal["rule", "model", "fallback"]
+    raw_response: str = ""
+    duration_ms: float = 0.0
+
+
+class PathFellBack(Event, frozen=True, kw_only=True):
+    """A query taken for SIMPLE called a tool and goes on as COMPLEX within the same turn."""
+
+    query_id: str
+    tool_name: str
+
+
+class TextDelta(Event, frozen=True, kw_only=True):
+    """A piece of an assistant message as it streams."""
+
+    query_id: str
+    message_id: str
+    text: str
+    parent_tool_use_id: str | None = None
+
+
+class ThinkingDelta(Event, frozen=True, kw_only=True):
+    """A piece of the model's thinking as it streams."""
+
+    query_id: str
+    message_id: str
+    text: str
+    parent_tool_use_id: str | None = None
+
+
+class MessageFinished(Event, frozen=True, kw_only=True):
+    """An assistant message is complete; `text` is the whole of it and replaces its deltas."""
+
+    query_id: str
+    message_id: str
+    text: str
+    usage: Usage | None = None
+    stop_reason: str | None = None
+    parent_tool_use_id: str | None = None
+
+
+class ToolCallStarted(Event, frozen=True, kw_only=True):
+    """The model called a tool. `iteration` counts the session's model turns, from 1."""
+
+    query_id: str
+    tool_use_id: str
+    name: str
+    input: dict[str, Any] = {}
+    iteration: int = 1
+    parent_tool_use_id: str | None = None
+
+
+class ToolCallFinished(Event, frozen=True, kw_only=True):
+    """A tool call came to its one end."""
+
+    tool_use_id: str
+    status: Literal["success", "error", "denied", "cancelled"]
+    observation: AnyObservation | None = None
+    duration_ms: float = 0.0
+
+
+class SubagentStarted(Event, frozen=True, kw_only=True):
+    """A sub-agent began; `tool_use_id` is the call that started it."""
+
+    task_id: str
+    tool_use_id: str
+    name: str
+    description: str = ""
+
+
+class SubagentProgress(Event, frozen=True, kw_only=True):
+    """A sub-agent is at work."""
+
+    task_id: str
+    tool_use_id: str
+    name: str
+    description: str = ""
+    usage: Usage | None = None
+
+
+class SubagentFinished(Event, frozen=True, kw_only=True):
+    """A sub-agent came to its end."""
+
+    task_id: str
+    tool_use_id: str
+    name: str
+    status: Literal["success", "error", "cancelled"] = "success"
+    usage: Usage | None = None
+
+
+class PipelineFailed(Event, frozen=True, kw_only=True):
+    """A pipeline handler raised; the work it was attached to went on."""
+
+    pipeline: str
+    handler: str
+    error: str
+
+
+class ComplianceFailed(Event, frozen=True, kw_only=True):
+    """A sub-agent stopped without doing what its rule demands."""
+
+    subagent: str
+    rule: str
+    message: str
+
+
+class ComplianceEnforced(Event, frozen=True, kw_only=True):
+    """The sub-agent was sent back, with this fixed message."""
+
+    subagent: str
+    rule: str
+    message: str
+
+
+class ObserverStarted(Event, frozen=True, kw_only=True):
+    """An observer took up a tool result."""
+
+    run_id: str
+    observer: str
+    tool_use_id: str
+
+
+class ObserverFinished(Event, frozen=True, kw_only=True):
+    """An observer is done with a tool result; `artifacts` are paths in the workspace."""
+
+    run_id: str
+    observer: str
+    tool_use_id: str
+    status: Literal["saved", "skipped", "failed"]
+    artifacts: list[str] = []
+    items: int = 0
+    rejected: int = 0
+    duplicates: int = 0
+    duration_ms: float = 0.0
+    error: str | None = None
+    note: str | None = None
+
+
+class ArtifactSaved(Event, frozen=True, kw_only=True):
+    """A file was saved; `path` is relative to the workspace."""
+
+    path: str
+    kind: str
+    size: int
+    sha256: str
+    observer: str
+    tool_use_id: str | None = None
+    copied_to: str | None = None
+
+
+class PermissionAsked(Event, frozen=True, kw_only=True):
+    """A tool call waits for a person's word. `subjects` are the tools it would really run."""
+
+    request_id: str
+    tool_name: str
+    input: dict[str, Any] = {}
+    tool_use_id: str | None = None
+    subjects: list[str] = []
+    reason: str = ""
+
+
+class PermissionAnswered(Event, frozen=True, kw_only=True):
+    """The waiting call was allowed or denied. `scope` says for how long and by whom."""
+
+    request_id: str
+    tool_name: str
+    decision: Literal["allow", "deny"]
+    scope: str = "once"
+    reason: str = ""
+
+
+class AuthRequired(Event, frozen=True, kw_only=True):
+    """A person must open a link to connect an account."""
+
+    toolkit: str
+    url: str
+    expires_at: datetime | None = None
+    tool_use_id: str | None = None
+
+
+class AuthFinished(Event, frozen=True, kw_only=True):
+    """The person came back from the link, or gave up."""
+
+    toolkit: str
+    outcome: Literal["completed", "cancelled", "expired", "unattended"]
+
+
+class ApiRetry(Event, frozen=True, kw_only=True):
+    """The model's service refused or was overloaded; the call is tried again."""
+
+    attempt: int
+    max_attempts: int
+    delay_ms: float
+    error: str = ""
+
+
+class McpServer(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of one MCP server."""
+
+    name: str
+    status: str
+    tools: int | None = None
+    error: str | None = None
+
+
+class McpStatus(Event, frozen=True, kw_only=True):
+    """The state of every MCP server of the session."""
+
+    servers: list[McpServer] = []
+
+
+class QueryFinished(Event, frozen=True, kw_only=True):
+    """A query came to its one end; `text` is the final answer, whole."""
+
+    query_id: str
+    status: Literal["success", "error", "interrupted"]
+    error: str | None = None
+    duration_ms: float = 0.0
+    turns: int = 0
+    cost_usd: float | None = None
+    usage: Usage | None = None
+    text: str = ""
+
+
+class ErrorRaised(Event, frozen=True, kw_only=True):
+    """Something failed that a person should know of."""
+
+    where: str
+    message: str
+    causes: list[str] = []
+
+
+class SessionFinished(Event, frozen=True, kw_only=True):
+    """The session is over."""
+
+    reason: str
+    queries: int = 0
+    tool_calls: int = 0
+    artifacts: int = 0
+    cost_usd: float | None = None
+    duration_ms: float = 0.0
+
+
+class UnknownEvent(Event, frozen=True, kw_only=True, tag="_unknown"):
+    """An event of a later version, kept as it was read."""
+
+    original_name: str
+    fields: dict[str, Any] = {}
+
+
+AnyEvent = (
+    SessionStarted
+    | QueryReceived
+    | QueryClassified
+    | PathFellBack
+    | TextDelta
+    | ThinkingDelta
+    | MessageFinished
+    | ToolCallStarted
+    | ToolCallFinished
+    | SubagentStarted
+    | SubagentProgress
+    | SubagentFinished
+    | PipelineFailed
+    | ComplianceFailed
+    | ComplianceEnforced
+    | ObserverStarted
+    | ObserverFinished
+    | ArtifactSaved
+    | PermissionAsked
+    | PermissionAnswered
+    | AuthRequired
+    | AuthFinished
+    | ApiRetry
+    | McpStatus
+    | QueryFinished
+    | ErrorRaised
+    | SessionFinished
+)
+EVENT_TYPES: tuple[type[Event], ...] = AnyEvent.__args__  # type: ignore[attr-defined]  # a union has them
+
+_NAMES = frozenset(str(kind.__struct_config__.tag) for kind in EVENT_TYPES)
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(AnyEvent)
+
+
+def encode_event(event: Event) -> bytes:
+    """Encode an event as one JSON object, without a line break."""
+    return _ENCODER.encode(event)
+
+
+def decode_event(line: bytes | str) -> Event:
+    """Decode one journal line; an event of a later version comes back as `UnknownEvent`.
+
+    Raises:
+        ValueError: the line is not JSON, or not an event.
+    """
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        try:
+            raw = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            raise ValueError(f"not an event: {error}") from error
+        name = raw.pop("event", None) if isinstance(raw, dict) else None
+        if not isinstance(name, str) or name in _NAMES:
+            raise ValueError(f"not an event: {error}") from error
+        seq = raw.pop("seq", 0)
+        return UnknownEvent(seq=seq if isinstance(seq, int) else 0, original_name=name, fields=raw)

@@ -1,0 +1,189 @@
+"""What a tool gave back: one type for every tool, and typed subclasses that only add fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "ERROR_HEADER",
+    "AnyObservation",
+    "ContentBlock",
+    "CrawlObservation",
+    "FileWriteObservation",
+    "ImageContent",
+    "McpObservation",
+    "NativeObservation",
+    "Observation",
+    "ObservationStatus",
+    "SearchObservation",
+    "SubagentObservation",
+    "TextContent",
+    "ToolCall",
+    "ToolResult",
+    "WorkbenchObservation",
+]
+
+ERROR_HEADER = "[The tool reported an error.]"
+
+
+class TextContent(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    """A block of text in a tool result, exactly as the tool gave it (not cleaned)."""
+
+    text: str
+
+
+class ImageContent(msgspec.Struct, frozen=True, tag_field="type", tag="image"):
+    """A picture in a tool result: base64 `data` and its MIME type."""
+
+    data: str
+    mime_type: str = "image/png"
+
+
+ContentBlock = TextContent | ImageContent
+
+
+class ObservationStatus(StrEnum):
+    """How a tool call ended, as the tool itself tells it."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="tool"):
+    """The result of one tool call.
+
+    `content` holds what the tool gave, whole and in order. `error` is None unless the call failed;
+    output that came before the failure stays in `content`. `truncated` says that the agent was shown
+    less than the tool gave; `recovered` that `content` is whole all the same. `stored_at` names, inside
+    the workspace, the file that holds a result too large to travel in an event.
+    """
+
+    tool_name: str
+    tool_use_id: str
+    content: tuple[ContentBlock, ...] = ()
+    error: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    duration_ms: float | None = None
+    truncated: bool = False
+    recovered: bool = False
+    stored_at: str | None = None
+
+    @property
+    def output(self) -> str:
+        """The text blocks joined by line breaks."""
+        return "\n".join(block.text for block in self.content if isinstance(block, TextContent))
+
+    @property
+    def images(self) -> tuple[ImageContent, ...]:
+        """The pictures among the content blocks."""
+        return tuple(block for block in self.content if isinstance(block, ImageContent))
+
+    @property
+    def has_error(self) -> bool:
+        """Whether the call failed."""
+        return self.error is not None
+
+    @property
+    def status(self) -> ObservationStatus:
+        """Success, or error when `error` is set."""
+        return ObservationStatus.ERROR if self.has_error else ObservationStatus.SUCCESS
+
+    @property
+    def size(self) -> int:
+        """The size of the content in bytes: UTF-8 for text, base64 for pictures."""
+        return sum(
+            len(block.text.encode("utf-8", "replace")) if isinstance(block, TextContent) else len(block.data)
+            for block in self.content
+        )
+
+    @property
+    def to_llm_content(self) -> Sequence[ContentBlock]:
+        """What a model should read: the error first, then everything the tool gave before it failed."""
+        if self.error is None:
+            return self.content
+        partial = tuple(b for b in self.content if not (isinstance(b, TextContent) and b.text == self.error))
+        return (TextContent(f"{ERROR_HEADER}\n{self.error}"), *partial)
+
+
+class McpObservation(Observation, frozen=True, kw_only=True, tag="mcp"):
+    """A result of a tool of an MCP server."""
+
+    server: str
+    structured: Any = None
+
+
+class NativeObservation(Observation, frozen=True, kw_only=True, tag="native"):
+    """A result of one of the agent's own built-in tools."""
+
+    structured: Any = None
+
+
+class FileWriteObservation(McpObservation, frozen=True, kw_only=True, tag="file_write"):
+    """A file was written; `path` as the tool names it, `bytes_written` when it says so."""
+
+    path: str
+    bytes_written: int | None = None
+
+
+class SearchObservation(McpObservation, frozen=True, kw_only=True, tag="search"):
+    """A search was run; `query` is what was asked for, as far as the input tells."""
+
+    query: str | None = None
+
+
+class WorkbenchObservation(McpObservation, frozen=True, kw_only=True, tag="workbench"):
+    """Code ran in the remote sandbox; `successful` as the service says, None when it does not."""
+
+    successful: bool | None = None
+    stdout: str = ""
+    stderr: str = ""
+
+
+class CrawlObservation(McpObservation, frozen=True, kw_only=True, tag="crawl"):
+    """Pages were fetched and extracted."""
+
+    pages: int = 0
+    failed: int = 0
+
+
+class SubagentObservation(NativeObservation, frozen=True, kw_only=True, tag="subagent"):
+    """A sub-agent came back with its answer."""
+
+    agent: str
+    description: str = ""
+
+
+AnyObservation = (
+    Observation
+    | McpObservation
+    | NativeObservation
+    | FileWriteObservation
+    | SearchObservation
+    | WorkbenchObservation
+    | CrawlObservation
+    | SubagentObservation
+)
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call as the model made it, with the input that really ran."""
+
+    tool_use_id: str
+    name: str
+    input: dict[str, Any] = {}
+    query_id: str = ""
+    query: str = ""
+    parent_tool_use_id: str | None = None
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished tool call: what observers are given."""
+
+    call: ToolCall
+    observation: AnyObservation

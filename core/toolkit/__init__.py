@@ -1,0 +1,1 @@
+"""The local toolkit: a stdio MCP server whose files stay in one workspace."""

@@ -1,0 +1,1 @@
+"""The deterministic layer: what is saved from every tool result."""

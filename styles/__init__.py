@@ -1,0 +1,1 @@
+"""Style sheets and themes of the full-screen app."""

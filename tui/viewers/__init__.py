@@ -1,0 +1,1 @@
+"""One viewer a file type, chosen by a registry."""
