@@ -397,7 +397,7 @@ AnyEvent = (
     | ErrorRaised
     | SessionFinished
 )
-EVENT_TYPES: tuple[type[Event], ...] = AnyEvent.__args__  # type: ignore[attr-defined]  # a union has them
+EVENT_TYPES: tuple[type[Event], ...] = AnyEvent.__args__
 
 _NAMES = frozenset(str(kind.__struct_config__.tag) for kind in EVENT_TYPES)
 _ENCODER = msgspec.json.Encoder()
@@ -416,7 +416,8 @@ def decode_event(line: bytes | str) -> Event:
         ValueError: the line is not JSON, or not an event.
     """
     try:
-        return _DECODER.decode(line)
+        event: Event = _DECODER.decode(line)
+        return event
     except (msgspec.DecodeError, RecursionError) as error:
         try:
             raw = msgspec.json.decode(line)
