@@ -1,0 +1,137 @@
+"""Decides whether a query takes the SIMPLE or the COMPLEX path: rules first, then the model.
+
+SIMPLE is a query that can be answered from knowledge alone. Everything unclear, failed or late is COMPLEX,
+so that a mistake costs time and never an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["CLASSIFIER_PROMPT", "Classification", "Classifier", "decide_by_rules", "read_decision"]
+
+log = logging.getLogger(__name__)
+
+Decision = Literal["SIMPLE", "COMPLEX"]
+Source = Literal["rule", "model", "fallback"]
+
+CLASSIFIER_PROMPT = """\
+You sort questions. SIMPLE: the question can be answered well from general knowledge alone, in one go.
+COMPLEX: it needs tools, files, the web, fresh or private data, code, several steps, or it only makes sense
+after an earlier message (such as "yes, go on"). When in doubt: COMPLEX.
+Answer with exactly one word: SIMPLE or COMPLEX."""
+
+_MAX_SIMPLE_WORDS = 30
+_CONTINUATION = re.compile(
+    r"^\s*(yes|no|ok(ay)?|sure|please do|do it|go (on|ahead)|continue|proceed|next|again|retry|try again|"
+    r"thanks?|the authentication is complete)\b",
+    re.IGNORECASE,
+)
+_NEEDS_TOOLS = re.compile(
+    r"\b(search|research|find|look ?up|browse|crawl|scrape|fetch|download|upload|e-?mail|mail|send|post|"
+    r"schedule|calendar|slack|gmail|github|notion|report|summari[sz]e|analy[sz]e|analysis|compare|plot|chart|"
+    r"workbench|run|execute|script|file|files|folder|pdf|csv|save|write (a|an|the|me|up|it)|create|generate|"
+    r"make|build|draft|book|order|buy|today|tonight|tomorrow|yesterday|latest|newest|recent|recently|current|"
+    r"currently|right now|this (week|month|year|morning)|news|weather|price|stock|score|schedule|"
+    r"https?://\S+|www\.\S+)\b|https?://|@\S+",
+    re.IGNORECASE,
+)
+_KNOWLEDGE = re.compile(
+    r"^\s*(what('s| is| are| was| were| does| do)|who (is|was|were|wrote|invented|painted|discovered)|"
+    r"when (was|were|did|is)|where (is|was|are)|why (is|are|do|does|did)|how (do|does|did|many|far|long|old)|"
+    r"define|explain|name|translate|spell|convert|calculate)\b",
+    re.IGNORECASE,
+)
+_SETTLED = re.compile(
+    r"\b(capital of|meaning of|definition of|difference between|synonym|antonym|plural of|formula|theorem|"
+    r"square root|how many (days|hours|minutes|seconds|legs|sides|planets|continents|centimet|inches|grams)|"
+    r"recursion|boiling point|speed of light|invented|painted|wrote|discovered|translate)\b",
+    re.IGNORECASE,
+)
+_HOLDERS_OF_OFFICE = re.compile(
+    r"\b(ceo|president|prime minister|chair(man|woman)?|director|minister)\b", re.I
+)
+_ARITHMETIC = re.compile(r"^\s*(what('s| is)\s+)?[\d\s+\-*/^().,%]{3,}\s*[=?]*\s*$", re.IGNORECASE)
+_GREETING = re.compile(r"^\s*(hi|hello|hey|good (morning|evening|afternoon))[\s!.,]*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """A decision, who took it, what was said, and how long it took in milliseconds."""
+
+    decision: Decision
+    source: Source
+    raw_response: str = ""
+    duration_ms: float = 0.0
+
+
+def decide_by_rules(text: str) -> tuple[Decision, str] | None:
+    """Decide without a model, or return None when the rules are silent; the second item names the rule."""
+    words = len(text.split())
+    if not words:
+        return "COMPLEX", "empty"
+    if _GREETING.match(text):
+        return "SIMPLE", "a greeting"
+    if _ARITHMETIC.match(text):
+        return "SIMPLE", "arithmetic"
+    if _CONTINUATION.match(text):
+        return "COMPLEX", "it continues the conversation"
+    if words > _MAX_SIMPLE_WORDS or "\n" in text.strip():
+        return "COMPLEX", "it is long"
+    if found := _NEEDS_TOOLS.search(text):
+        return "COMPLEX", f"it says “{found.group(0).strip()[:30]}”"
+    if _KNOWLEDGE.match(text) and _SETTLED.search(text) and not _HOLDERS_OF_OFFICE.search(text):
+        return "SIMPLE", "a question of settled knowledge"
+    return None
+
+
+def read_decision(reply: str) -> Decision | None:
+    """Read a model's reply; None unless it is one clear word."""
+    word = reply.strip().strip(".!\"'*`").upper()
+    if word == "SIMPLE":
+        return "SIMPLE"
+    if word == "COMPLEX":
+        return "COMPLEX"
+    return None
+
+
+class Classifier:
+    """Rules, then one small request outside the conversation, then COMPLEX.
+
+    `ask(system_prompt, text)` returns the model's reply or raises; None leaves the rules alone to decide.
+    """
+
+    def __init__(
+        self, ask: Callable[[str, str], Awaitable[str]] | None = None, *, deadline: float = 5.0
+    ) -> None:
+        self._ask = ask
+        self._deadline = deadline
+
+    async def classify(self, text: str) -> Classification:
+        """Classify one query; never raises, never takes longer than the deadline."""
+        started = time.monotonic()
+
+        def took() -> float:
+            return (time.monotonic() - started) * 1000
+
+        if ruled := decide_by_rules(text):
+            return Classification(ruled[0], "rule", ruled[1], took())
+        if self._ask is None:
+            return Classification("COMPLEX", "fallback", "no rule matched", took())
+        try:
+            reply = await asyncio.wait_for(self._ask(CLASSIFIER_PROMPT, text), self._deadline)
+        except TimeoutError:
+            return Classification("COMPLEX", "fallback", f"no answer within {self._deadline:g} s", took())
+        except Exception as error:
+            log.info("the classifier's request failed: %s", error)
+            return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}", took())
+        decision = read_decision(reply)
+        if decision is None:
+            return Classification("COMPLEX", "fallback", reply[:200], took())
+        return Classification(decision, "model", reply.strip()[:200], took())

@@ -1,0 +1,197 @@
+"""Which tool calls run, which are refused and which wait for a person's word.
+
+Rules look at what a call would really run: a call that wraps others (`MULTI_EXECUTE`) is judged by every
+tool inside it, so a rule on the wrapper's name alone never lets anything through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "Judgement",
+    "PermissionPolicy",
+    "Verdict",
+    "is_outbound",
+    "is_search",
+    "short_name",
+    "subjects_of",
+]
+
+
+class Verdict(StrEnum):
+    """What happens to a call."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ASK = "ask"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, why, and the tools it is about."""
+
+    verdict: Verdict
+    reason: str
+    subjects: tuple[str, ...] = ()
+
+
+CONTAINED = frozenset(
+    {
+        "mcp__local_toolkit__crawl_parallel",
+        "mcp__local_toolkit__save_corpus",
+        "mcp__local_toolkit__write_local_file",
+        "mcp__local_toolkit__read_local_file",
+        "mcp__local_toolkit__list_directory",
+    }
+)
+HARMLESS = frozenset({"Agent", "Task", "TodoWrite", "ToolSearch", "WebSearch"})
+READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
+WRAPPERS = ("MULTI_EXECUTE",)
+HOUSEKEEPING = frozenset(
+    {
+        "COMPOSIO_SEARCH_TOOLS",
+        "COMPOSIO_GET_TOOL_SCHEMAS",
+        "COMPOSIO_MANAGE_CONNECTIONS",
+        "COMPOSIO_WAIT_FOR_CONNECTIONS",
+    }
+)
+SEARCH_TOOLKITS = (
+    "COMPOSIO_SEARCH_",
+    "SERPAPI_",
+    "SERPER_",
+    "TAVILY_",
+    "EXA_",
+    "BRAVE_",
+    "BRAVE_SEARCH_",
+    "PERPLEXITYAI_",
+    "LINKUP_",
+    "YOU_SEARCH",
+    "FIRECRAWL_SEARCH",
+)
+OUTBOUND_WORDS = frozenset(
+    {
+        "SEND", "POST", "CREATE", "DELETE", "UPLOAD", "REMOVE", "UPDATE", "REPLY", "FORWARD", "SHARE",
+        "PUBLISH", "INVITE", "MERGE", "PUT", "PATCH", "WRITE", "MOVE", "TRASH", "ARCHIVE", "DRAFT", "ADD",
+    }
+)  # fmt: skip
+
+
+def short_name(tool_name: str) -> str:
+    """The tool's own name without its MCP server: `mcp__composio__X` is `X`."""
+    if tool_name.startswith("mcp__"):
+        return tool_name.split("__", 2)[-1]
+    return tool_name
+
+
+def subjects_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name the tools a call would really run: those inside a wrapper, else the tool itself.
+
+    A wrapper whose inside cannot be read counts as itself, which no rule allows.
+    """
+    name = short_name(tool_name)
+    if not any(word in name.upper() for word in WRAPPERS):
+        return (name,)
+    inner = tool_input.get("tools")
+    found: list[str] = []
+    for item in inner if isinstance(inner, list) else []:
+        slug = item.get("tool_slug") if isinstance(item, dict) else None
+        if not isinstance(slug, str) or not slug:
+            return (name,)
+        found.append(slug)
+    return tuple(dict.fromkeys(found)) or (name,)
+
+
+def _words(subject: str) -> set[str]:
+    return set(re.split(r"[^A-Z0-9]+", subject.upper()))
+
+
+def is_outbound(subject: str) -> bool:
+    """Whether a tool changes something outside the workspace or tells somebody something."""
+    return not _words(subject).isdisjoint(OUTBOUND_WORDS)
+
+
+def is_search(subject: str) -> bool:
+    """Whether a tool only searches the public web."""
+    return subject.upper().startswith(SEARCH_TOOLKITS) and not is_outbound(subject)
+
+
+@dataclass
+class PermissionPolicy:
+    """Judges calls; remembers what a person allowed for the session.
+
+    `allow` holds shell-style patterns, matched against the full tool name, its short name and the inner
+    subjects. `workspace` bounds what the built-in readers may see.
+    """
+
+    workspace: Path
+    allow: tuple[str, ...] = ()
+    skip_all: bool = False
+    _allowed_for_session: set[str] = field(default_factory=set)
+
+    def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
+        """Say what happens to a call."""
+        subjects = subjects_of(tool_name, tool_input)
+        if self.skip_all:
+            return Judgement(Verdict.ALLOW, "every permission check is switched off", subjects)
+        if tool_name in CONTAINED:
+            return Judgement(Verdict.ALLOW, "its files stay in the workspace", subjects)
+        if tool_name in HARMLESS:
+            return Judgement(Verdict.ALLOW, "it changes nothing", subjects)
+        if tool_name in READERS:
+            return self._judge_reader(tool_name, tool_input, subjects)
+        if all(self._is_free(subject) for subject in subjects):
+            return Judgement(Verdict.ALLOW, "it only searches or asks what can be done", subjects)
+        if all(self._matches(tool_name, subject) for subject in subjects):
+            return Judgement(Verdict.ALLOW, "an allow pattern names it", subjects)
+        if all(s in self._allowed_for_session or self._is_free(s) for s in subjects):
+            return Judgement(Verdict.ALLOW, "allowed for this session", subjects)
+        waiting = [s for s in subjects if not self._is_free(s)]
+        if any(is_outbound(subject) for subject in waiting):
+            return Judgement(Verdict.ASK, "it can change something outside the workspace", subjects)
+        return Judgement(Verdict.ASK, "it is not among the contained tools", subjects)
+
+    def remember(self, subjects: Iterable[str]) -> bool:
+        """Allow these tools for the rest of the session; outbound tools are never remembered.
+
+        Returns whether every one of them was.
+        """
+        names = tuple(subjects)
+        kept = [name for name in names if not is_outbound(name)]
+        self._allowed_for_session.update(kept)
+        return len(kept) == len(names)
+
+    def _judge_reader(
+        self, tool_name: str, tool_input: Mapping[str, Any], subjects: tuple[str, ...]
+    ) -> Judgement:
+        asked = tool_input.get(READERS[tool_name]) or "."
+        pattern = tool_input.get("pattern") if tool_name == "Glob" else None
+        inside = isinstance(asked, str) and self._is_inside(asked)
+        if inside and isinstance(pattern, str) and (pattern.startswith(("/", "~")) or ".." in pattern):
+            inside = False
+        if inside:
+            return Judgement(Verdict.ALLOW, "it reads inside the workspace", subjects)
+        if any(self._matches(tool_name, subject) for subject in subjects):
+            return Judgement(Verdict.ALLOW, "an allow pattern names it", subjects)
+        return Judgement(Verdict.ASK, "it reads outside the workspace", subjects)
+
+    def _is_inside(self, asked: str) -> bool:
+        root = self.workspace.resolve()
+        try:
+            return (root / asked).resolve().is_relative_to(root)
+        except (OSError, ValueError, RuntimeError):
+            return False
+
+    def _is_free(self, subject: str) -> bool:
+        return subject in HOUSEKEEPING or is_search(subject)
+
+    def _matches(self, tool_name: str, subject: str) -> bool:
+        wrapped = subject != short_name(tool_name)
+        names = (subject,) if wrapped else (subject, tool_name)
+        return any(fnmatchcase(name, pattern) for name in names for pattern in self.allow)

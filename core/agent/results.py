@@ -1,0 +1,285 @@
+"""One adapter from whatever the agent's SDK delivers to an `Observation`.
+
+A result reaches us in up to four shapes: the content block the model reads, the message's
+`tool_use_result`, the response a `PostToolUse` hook is given, and a file the command-line agent wrote when
+the result was too large. The model's block is the one that is cut; the others are tried first.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.observation import (
+    AnyObservation,
+    ContentBlock,
+    CrawlObservation,
+    FileWriteObservation,
+    ImageContent,
+    McpObservation,
+    NativeObservation,
+    SearchObservation,
+    SubagentObservation,
+    TextContent,
+    WorkbenchObservation,
+)
+
+__all__ = ["RawResult", "ResultAdapter"]
+
+log = logging.getLogger(__name__)
+
+_CUT = re.compile(
+    r"\A<persisted-output>|\AError: result \([\d,]+ characters\) exceeds maximum allowed tokens|"
+    r"Output has been saved to |Full output saved to: "
+)
+_SAVED_TO = re.compile(
+    r"(?:Full output saved to: |Output has been saved to )(?P<path>/[^\n]+?)(?:\.?\s*$|\.?\n)", re.M
+)
+_WRAPPED_LIMIT = 64 << 20
+
+
+@dataclass(frozen=True)
+class RawResult:
+    """What the SDK gave for one call: the model's block, the message's own copy and the hook's."""
+
+    block: Any = None
+    is_error: bool = False
+    message_copy: Any = None
+    hook_copy: Any = None
+    hook_error: str | None = None
+
+
+@dataclass(frozen=True)
+class ResultAdapter:
+    """Makes observations; reads saved results only from inside `saved_results_root`."""
+
+    saved_results_root: Path | None = None
+
+    def observe(
+        self,
+        *,
+        tool_name: str,
+        tool_use_id: str,
+        tool_input: Mapping[str, Any],
+        raw: RawResult,
+        started_at: datetime | None = None,
+        ended_at: datetime | None = None,
+        duration_ms: float | None = None,
+    ) -> AnyObservation:
+        """Make the observation of one call; never raises on odd content, which is kept as text."""
+        shown = _blocks(raw.block)
+        shown_text = _text(shown)
+        truncated = bool(_CUT.search(shown_text[:4096]) or _CUT.search(shown_text[-1024:]))
+        content, recovered = shown, False
+        if truncated:
+            whole = self._whole(raw, shown_text)
+            if whole is not None:
+                content, recovered = whole, True
+        elif not shown and raw.hook_copy is not None:
+            content = _blocks(_mcp_copy(raw.hook_copy))
+        content = tuple(_unwrap(block) for block in content)
+        over_limit = truncated and shown_text.lstrip().startswith("Error: result (")
+        failed = (raw.is_error or raw.hook_error is not None) and not over_limit
+        error = (
+            (_error_text(shown_text) or raw.hook_error or "The tool failed without a word.")
+            if failed
+            else None
+        )
+        common: dict[str, Any] = {
+            "tool_name": tool_name,
+            "tool_use_id": tool_use_id,
+            "content": content,
+            "error": error,
+            "started_at": started_at,
+            "ended_at": ended_at,
+            "duration_ms": duration_ms,
+            "truncated": truncated,
+            "recovered": recovered,
+        }
+        return _typed(tool_name, tool_input, raw, common)
+
+    def _whole(self, raw: RawResult, shown_text: str) -> tuple[ContentBlock, ...] | None:
+        for copy in (raw.message_copy, raw.hook_copy):
+            blocks = _blocks(_mcp_copy(copy))
+            text = _text(blocks)
+            if text and not _CUT.search(text[:4096]):
+                return blocks
+        saved = self._saved_file(shown_text)
+        if saved is None:
+            return None
+        try:
+            decoded = msgspec.json.decode(saved)
+        except (msgspec.DecodeError, RecursionError):
+            return (TextContent(saved.decode("utf-8", "replace")),)
+        if (
+            isinstance(decoded, list)
+            and decoded
+            and all(isinstance(b, dict) and "type" in b for b in decoded)
+        ):
+            return _blocks(decoded)
+        return (TextContent(saved.decode("utf-8", "replace")),)
+
+    def _saved_file(self, shown_text: str) -> bytes | None:
+        found = _SAVED_TO.search(shown_text)
+        if found is None or self.saved_results_root is None:
+            return None
+        try:
+            path = Path(found["path"].strip().rstrip("."))
+            resolved = path.resolve(strict=True)
+            inside = resolved.is_relative_to(self.saved_results_root.resolve())
+            if not inside or resolved.parent.name != "tool-results":
+                log.warning("a saved tool result lies outside the agent's own folder and was not read")
+                return None
+            fd = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(fd, "rb") as file:
+                info = os.fstat(file.fileno())
+                if not stat.S_ISREG(info.st_mode) or info.st_size > _WRAPPED_LIMIT:
+                    return None
+                return file.read()
+        except OSError as error:
+            log.warning("a saved tool result could not be read: %s", error)
+            return None
+
+
+def _mcp_copy(copy: Any) -> Any:
+    """Take the content out of the SDK's own copy of an MCP result, structured content first."""
+    if isinstance(copy, Mapping):
+        structured = copy.get("structuredContent")
+        if structured is not None:
+            return msgspec.json.encode(structured).decode()
+        if "content" in copy:
+            return copy["content"]
+    return copy
+
+
+def _blocks(content: Any) -> tuple[ContentBlock, ...]:
+    match content:
+        case None | "":
+            return ()
+        case str():
+            return (TextContent(content),)
+        case list() | tuple():
+            return tuple(block for item in content for block in _block(item))
+        case Mapping() if "type" in content and ("text" in content or "source" in content):
+            return tuple(_block(content))
+        case _:
+            return (TextContent(_as_json(content)),)
+
+
+def _block(item: Any) -> list[ContentBlock]:
+    match item:
+        case str():
+            return [TextContent(item)]
+        case {"type": "text", "text": str(text)}:
+            return [TextContent(text)]
+        case {"type": "image", "source": {"data": str(data), **rest}}:
+            return [ImageContent(data, str(rest.get("media_type") or "image/png"))]
+        case {"type": "image", "data": str(data), **rest}:
+            return [ImageContent(data, str(rest.get("mimeType") or "image/png"))]
+        case {"type": "resource", "resource": {"text": str(text)}}:
+            return [TextContent(text)]
+        case {"type": "tool_reference"}:
+            return []
+        case _:
+            return [TextContent(_as_json(item))]
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+
+
+def _text(blocks: tuple[ContentBlock, ...]) -> str:
+    return "\n".join(block.text for block in blocks if isinstance(block, TextContent))
+
+
+def _unwrap(block: ContentBlock) -> ContentBlock:
+    """Undo the `{"result": "..."}` an MCP server wraps around a plain string."""
+    if not isinstance(block, TextContent) or not block.text.lstrip().startswith('{"result"'):
+        return block
+    try:
+        decoded = msgspec.json.decode(block.text)
+    except (msgspec.DecodeError, RecursionError):
+        return block
+    if isinstance(decoded, dict) and decoded.keys() == {"result"} and isinstance(decoded["result"], str):
+        return TextContent(decoded["result"])
+    return block
+
+
+def _error_text(shown: str) -> str:
+    text = shown.strip()
+    for wrapper in ("<tool_use_error>", "</tool_use_error>"):
+        text = text.replace(wrapper, "")
+    return text.removeprefix("Error: ").strip()
+
+
+def _typed(
+    tool_name: str, tool_input: Mapping[str, Any], raw: RawResult, common: dict[str, Any]
+) -> AnyObservation:
+    if tool_name in {"Agent", "Task"}:
+        return SubagentObservation(
+            **common,
+            agent=str(tool_input.get("subagent_type") or "general-purpose"),
+            description=str(tool_input.get("description") or ""),
+        )
+    if not tool_name.startswith("mcp__"):
+        return NativeObservation(**common)
+    _, server, tool = [*tool_name.split("__", 2), "", ""][:3]
+    common["server"] = server
+    upper = tool.upper()
+    if tool == "write_local_file":
+        return FileWriteObservation(
+            **common, path=str(tool_input.get("path") or tool_input.get("file_path") or "")
+        )
+    if tool == "crawl_parallel":
+        return _crawl(common)
+    if "REMOTE_WORKBENCH" in upper or "REMOTE_BASH" in upper:
+        return _workbench(common)
+    if "SEARCH" in upper and not upper.endswith("SEARCH_TOOLS"):
+        asked = next(
+            (tool_input[k] for k in ("query", "q", "search") if isinstance(tool_input.get(k), str)), None
+        )
+        return SearchObservation(**common, query=asked)
+    return McpObservation(**common)
+
+
+def _first_json(common: dict[str, Any]) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(_text(common["content"]))
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _crawl(common: dict[str, Any]) -> CrawlObservation:
+    value = _first_json(common)
+    articles, failed = value.get("articles"), value.get("failed")
+    return CrawlObservation(
+        **common,
+        pages=len(articles) if isinstance(articles, list) else 0,
+        failed=len(failed) if isinstance(failed, list) else 0,
+    )
+
+
+def _workbench(common: dict[str, Any]) -> WorkbenchObservation:
+    value = _first_json(common)
+    data = value.get("data")
+    data = data if isinstance(data, dict) else value
+    successful = value.get("successful")
+    return WorkbenchObservation(
+        **common,
+        successful=successful if isinstance(successful, bool) else None,
+        stdout=str(data.get("stdout") or ""),
+        stderr=str(data.get("stderr") or ""),
+    )
