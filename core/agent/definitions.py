@@ -36,35 +36,32 @@ def shipped_subagents(values: Mapping[str, str]) -> list[SubagentDefinition]:
 
 
 def read_subagent(text: str, values: Mapping[str, str], *, origin: str) -> SubagentDefinition:
-    """Read one definition: YAML-like front matter of plain values and `- item` lists, then the prompt.
+    """Read one definition: YAML front matter, then the prompt.
 
     Raises:
         SettingsError: the front matter is missing or incomplete; the message names `origin`.
     """
-    if not text.startswith("---\n") or "\n---" not in text[4:]:
+    head, separator, body = text.removeprefix("---\n").partition("\n---\n")
+    if not text.startswith("---\n") or not separator:
         raise SettingsError(f"{origin}: a sub-agent starts with front matter between two lines of ---")
-    head, _, body = text[4:].partition("\n---")
-    fields: dict[str, str] = {}
-    items: dict[str, list[str]] = {}
-    key = ""
-    for line in head.splitlines():
-        stripped = line.strip()
-        if stripped.startswith("- ") and key:
-            items.setdefault(key, []).append(stripped[2:].strip().strip("\"'"))
-        elif ":" in stripped and not stripped.startswith("#"):
-            key, _, value = stripped.partition(":")
-            key = key.strip()
-            fields[key] = value.strip().strip("\"'")
+    import yaml
+
+    try:
+        fields = yaml.safe_load(head)
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{origin}: the front matter is not YAML: {error}") from error
+    fields = fields if isinstance(fields, dict) else {}
     for needed in ("name", "description"):
-        if not fields.get(needed):
+        if not isinstance(fields.get(needed), str):
             raise SettingsError(f"{origin}: the front matter has no {needed}")
-    tools = items.get("tools") or [t.strip() for t in fields.get("tools", "").split(",") if t.strip()]
+    tools = fields.get("tools") or []
+    named = tools.split(",") if isinstance(tools, str) else [str(tool) for tool in tools]
     return SubagentDefinition(
         name=fields["name"],
         description=fields["description"],
-        prompt=_fill(body.lstrip("-").strip() + "\n", values),
-        tools=tuple(tools),
-        model=fields.get("model") or "inherit",
+        prompt=_fill(body.strip() + "\n", values),
+        tools=tuple(tool.strip() for tool in named if tool.strip()),
+        model=str(fields.get("model") or "inherit"),
     )
 
 
