@@ -1,0 +1,140 @@
+"""The way every event takes from whoever publishes it to everyone who listens."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+
+import msgspec
+
+from core.events import Event
+
+__all__ = ["Bus", "Receive", "Stream"]
+
+Receive = Callable[[Event], None]
+
+_log = logging.getLogger(__name__)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Stream:
+    """One subscriber's own queue, read as an async iterator over batches of events.
+
+    A batch is everything that came since the last one, in order and never empty. The publisher is
+    never held up: a slow reader only finds a larger batch. After `close` the rest is still
+    delivered, and then the iteration ends. Belongs to the event loop that iterates over it.
+    """
+
+    def __init__(self, bus: Bus) -> None:
+        self._unsubscribe = bus.subscribe(self._receive)
+        self._waiting: list[Event] = []
+        self._wake = asyncio.Event()
+        self._closed = False
+
+    def close(self) -> None:
+        """Stop receiving; the iteration ends once what is waiting has been read."""
+        self._unsubscribe()
+        self._closed = True
+        self._wake.set()
+
+    def __aiter__(self) -> AsyncIterator[list[Event]]:
+        return self
+
+    async def __anext__(self) -> list[Event]:
+        while not self._waiting:
+            if self._closed:
+                raise StopAsyncIteration
+            self._wake.clear()
+            await self._wake.wait()
+        batch, self._waiting = self._waiting, []
+        return batch
+
+    def _receive(self, event: Event) -> None:
+        self._waiting.append(event)
+        self._wake.set()
+
+
+class Bus:
+    """Publish and subscribe within one process, for one thread: the event loop's.
+
+    Every subscriber sees every event, in the order of `seq`. An event published by a subscriber
+    while it handles another is delivered after that one has reached everybody. Other threads hand
+    their events over with `loop.call_soon_threadsafe(bus.publish, event)`.
+
+    Args:
+        last_seq: the `seq` of the last event of a session that goes on; the next event gets one more.
+        now: the wall clock, as aware UTC time.
+    """
+
+    def __init__(self, last_seq: int = 0, now: Callable[[], datetime] = _utc_now) -> None:
+        self._seq = last_seq
+        self._now = now
+        self._subscribers: tuple[Receive, ...] = ()
+        self._failed: set[Receive] = set()
+        self._waiting: deque[Event] = deque()
+        self._delivering = False
+
+    @property
+    def last_seq(self) -> int:
+        """The `seq` of the newest event."""
+        return self._seq
+
+    def publish(self, event: Event) -> Event:
+        """Stamp an event with its place and time, hand it to every subscriber, and return it as stamped."""
+        self._seq += 1
+        stamped = msgspec.structs.replace(event, seq=self._seq, at=self._now())
+        self._deliver(stamped)
+        return stamped
+
+    def forward(self, event: Event) -> None:
+        """Hand on an event that was stamped before, as when a journal is replayed."""
+        self._seq = max(self._seq, event.seq)
+        self._deliver(event)
+
+    def subscribe(self, receive: Receive) -> Callable[[], None]:
+        """Have `receive` called with every event from now on; the result ends that."""
+        self._subscribers = (*self._subscribers, receive)
+
+        def unsubscribe() -> None:
+            self._subscribers = tuple(other for other in self._subscribers if other is not receive)
+            self._failed.discard(receive)
+
+        return unsubscribe
+
+    def stream(self) -> Stream:
+        """Open an async iterator over batches of the events from now on."""
+        return Stream(self)
+
+    def _deliver(self, event: Event) -> None:
+        self._waiting.append(event)
+        if self._delivering:
+            return
+        self._delivering = True
+        try:
+            while self._waiting:
+                current = self._waiting.popleft()
+                for receive in self._subscribers:
+                    try:
+                        receive(current)
+                    except Exception as error:
+                        self._note_failure(receive, current, error)
+        finally:
+            self._delivering = False
+
+    def _note_failure(self, receive: Receive, event: Event, error: Exception) -> None:
+        # A subscriber that fails once tends to fail on every event: one traceback is enough.
+        first = receive not in self._failed
+        self._failed.add(receive)
+        _log.error(
+            "subscriber %s failed on %s: %s",
+            getattr(receive, "__qualname__", receive),
+            event.name,
+            error,
+            exc_info=error if first else None,
+        )

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+
+import pytest
+
+from core.bus import Bus
+from core.events import ErrorRaised, Event, QueryReceived, TextDelta
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def query(text: str = "hello") -> QueryReceived:
+    return QueryReceived(query_id="q1", text=text)
+
+
+def test_publish_stamps_place_and_time_and_returns_the_stamped_event() -> None:
+    bus = Bus(last_seq=41, now=lambda: NOON)
+    seen: list[Event] = []
+    bus.subscribe(seen.append)
+    event = bus.publish(query())
+    assert (event.seq, event.at) == (42, NOON)
+    assert seen == [event]
+    assert bus.publish(query()).seq == 43
+    assert bus.last_seq == 43
+
+
+def test_unsubscribing_ends_delivery_to_that_subscriber_only() -> None:
+    bus = Bus()
+    first: list[Event] = []
+    second: list[Event] = []
+    leave = bus.subscribe(first.append)
+    bus.subscribe(second.append)
+    bus.publish(query())
+    leave()
+    leave()
+    bus.publish(query())
+    assert (len(first), len(second)) == (1, 2)
+
+
+def test_a_failing_subscriber_is_logged_once_in_full_and_the_others_still_receive(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bus = Bus()
+    seen: list[Event] = []
+
+    def broken(event: Event) -> None:
+        raise RuntimeError("no room")
+
+    bus.subscribe(broken)
+    bus.subscribe(seen.append)
+    with caplog.at_level(logging.ERROR):
+        bus.publish(query())
+        bus.publish(query())
+    assert [event.seq for event in seen] == [1, 2]
+    assert [record.exc_info is not None for record in caplog.records] == [True, False]
+    assert "no room" in caplog.text
+
+
+def test_an_event_published_by_a_subscriber_comes_after_the_one_it_answers() -> None:
+    bus = Bus()
+    seen: list[str] = []
+
+    def answer(event: Event) -> None:
+        if isinstance(event, QueryReceived):
+            bus.publish(ErrorRaised(where="test", message="no"))
+
+    bus.subscribe(answer)
+    bus.subscribe(lambda event: seen.append(f"{event.seq} {event.name}"))
+    bus.publish(query())
+    assert seen == ["1 query_received", "2 error_raised"]
+
+
+def test_forwarded_events_keep_their_stamp_and_numbering_goes_on_after_them() -> None:
+    bus = Bus()
+    seen: list[Event] = []
+    bus.subscribe(seen.append)
+    old = QueryReceived(seq=7, at=NOON, query_id="q1", text="old")
+    bus.forward(old)
+    assert seen == [old]
+    assert bus.publish(query()).seq == 8
+
+
+async def test_a_stream_gives_what_came_since_the_last_batch() -> None:
+    bus = Bus()
+    stream = bus.stream()
+    for text in "abc":
+        bus.publish(TextDelta(query_id="q", message_id="m", text=text))
+    assert [event.seq for event in await anext(stream)] == [1, 2, 3]
+
+    reading = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    assert not reading.done()
+    bus.publish(query())
+    assert [event.seq for event in await reading] == [4]
+
+
+async def test_a_closed_stream_gives_the_rest_and_ends() -> None:
+    bus = Bus()
+    stream = bus.stream()
+    bus.publish(query())
+    stream.close()
+    bus.publish(query())
+    batches = [[event.seq for event in batch] async for batch in stream]
+    assert batches == [[1]]
+
+
+async def test_closing_wakes_a_waiting_reader() -> None:
+    stream = Bus().stream()
+
+    async def read() -> int:
+        return len([batch async for batch in stream])
+
+    reading = asyncio.ensure_future(read())
+    await asyncio.sleep(0)
+    stream.close()
+    assert await reading == 0
