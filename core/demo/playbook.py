@@ -1,0 +1,171 @@
+"""What a playbook may say: the data files of the demo as types, and their loader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal
+
+import msgspec
+
+from core.errors import DemoError
+
+__all__ = [
+    "AgentPart",
+    "Call",
+    "Condition",
+    "Library",
+    "Playbook",
+    "Recording",
+    "Step",
+    "Value",
+    "load_library",
+]
+
+FOLDER = "playbooks"
+PLAYBOOK_SUFFIX = ".playbook.json"
+
+
+class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A value a step takes out of the conversation, so that what it says and asks for is real.
+
+    `source` ("from" in the file) names a tool, or a slug inside a MULTI_EXECUTE input: its newest result is
+    read. "prompt" reads the first message of the conversation, "workspace" is the session's folder.
+    `path` walks the result as JSON (`data.results[0].items[*].url`); `regex` finds its first group in the
+    text instead and so works on a result that was cut. Found rows pass `skip`, `limit` and `plus` (more
+    values, appended); `each` formats every row with its own fields; the rows become one string when `join`
+    is set. `default` stands in when nothing is found.
+    """
+
+    source: str = msgspec.field(name="from", default="")
+    path: str = ""
+    regex: str = ""
+    skip: int = 0
+    limit: int | None = None
+    plus: tuple[Value, ...] = ()
+    each: str = ""
+    join: str | None = None
+    count: bool = False
+    html: bool = False
+    default: Any = ""
+
+
+class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Holds when `value` is found in the conversation and its text matches `is`."""
+
+    value: Value
+    matches: str = msgspec.field(name="is")
+
+
+class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One tool call; strings of `input` may hold `${name}`, and `{"$value": name}` is replaced whole.
+
+    `{"$file": name}` stands for the text of a file beside the playbook.
+    """
+
+    tool: str
+    input: dict[str, Any] = {}
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One answer of the model: thinking, text, tool calls, in this order.
+
+    `when` lets a step stand among alternatives; the first that holds is played. `failed` is played instead
+    of the next step when a call of this one failed or was refused. `overloads` answers that many requests
+    with "overloaded" first. `speed` multiplies how fast it streams.
+    """
+
+    thinking: str = ""
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    values: dict[str, Value] = {}
+    when: Condition | None = None
+    failed: Step | None = None
+    ignore_failures: bool = False
+    overloads: int = 0
+    speed: float = 1.0
+
+
+Steps = tuple[Step | tuple[Step, ...], ...]
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Another way into a playbook: what a later message says, and the steps it starts."""
+
+    match: tuple[str, ...]
+    steps: Steps
+
+
+class AgentPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a sub-agent does when `match` is found in its prompt; `sent_back` is for one a hook sent back."""
+
+    match: tuple[str, ...]
+    steps: Steps
+    sent_back: Steps = ()
+
+
+class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a remote tool answers when its arguments, as JSON, match `match`."""
+
+    slug: str
+    match: str
+    result: dict[str, Any]
+    seconds: float = 0.0
+
+
+class Playbook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing the demo can play: the prompt that starts it and everything that follows."""
+
+    title: str
+    prompt: str
+    match: tuple[str, ...]
+    classification: Literal["SIMPLE", "COMPLEX"]
+    steps: Steps
+    entries: tuple[Entry, ...] = ()
+    agents: dict[str, AgentPart] = {}
+    recordings: tuple[Recording, ...] = ()
+
+
+@dataclass(frozen=True)
+class Library:
+    """All playbooks by name, in order, and the text files beside them."""
+
+    playbooks: Mapping[str, Playbook]
+    texts: Mapping[str, str]
+
+    def named(self, query: str) -> Playbook | None:
+        """Find the playbook whose opening words are in `query`."""
+        return next((book for book in self.playbooks.values() if any_match(book.match, query)), None)
+
+    def recordings(self, slug: str) -> Sequence[Recording]:
+        """List what is recorded for a remote tool, over all playbooks."""
+        return [item for book in self.playbooks.values() for item in book.recordings if item.slug == slug]
+
+
+def any_match(patterns: Sequence[str], text: str) -> bool:
+    """Whether any of the regular expressions is found in `text`, whatever its case."""
+    return any(re.search(pattern, text, re.IGNORECASE | re.DOTALL) for pattern in patterns)
+
+
+def load_library() -> Library:
+    """Read every file beside this package's playbooks; raises DemoError that names a broken one."""
+    playbooks: dict[str, Playbook] = {}
+    texts: dict[str, str] = {}
+    folder = files("core.demo").joinpath(FOLDER)
+    for entry in sorted(folder.iterdir(), key=lambda item: item.name):
+        if not entry.is_file():
+            continue
+        text = entry.read_text("utf-8")
+        if not entry.name.endswith(PLAYBOOK_SUFFIX):
+            texts[entry.name] = text
+            continue
+        try:
+            playbook = msgspec.json.decode(text, type=Playbook)
+        except msgspec.MsgspecError as error:
+            raise DemoError(f"The demo playbook {entry.name} is broken: {error}") from error
+        playbooks[entry.name.removesuffix(PLAYBOOK_SUFFIX)] = playbook
+    if not playbooks:
+        raise DemoError("The demo has no playbooks: the installation is incomplete; install ua-tui again.")
+    return Library(playbooks, texts)
