@@ -1,0 +1,162 @@
+"""The connection to the command-line agent: the only module that drives the Claude Agent SDK's client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from core.errors import AgentUnavailable
+from core.events import McpServer
+from core.text import clean
+
+if TYPE_CHECKING:
+    import claude_agent_sdk as sdk
+
+__all__ = ["AgentClient"]
+
+log = logging.getLogger(__name__)
+
+_CONNECT_DEADLINE = 45.0
+_STDERR_LINES = 40
+
+
+class AgentClient:
+    """One connected SDK client; read it with `messages()`, once, for as long as it lives."""
+
+    def __init__(self, options: sdk.ClaudeAgentOptions) -> None:
+        import claude_agent_sdk as sdk
+
+        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
+        options.stderr = self._note_stderr
+        self._client = sdk.ClaudeSDKClient(options)
+        self._cli = str(options.cli_path or "the bundled Claude Code CLI")
+
+    @property
+    def last_words(self) -> str:
+        """The last lines the command-line agent wrote to its standard error, cleaned."""
+        return "\n".join(self._stderr)
+
+    async def connect(self) -> None:
+        """Start the agent and shake hands.
+
+        Raises:
+            AgentUnavailable: it is missing, died or did not answer in time.
+        """
+        import claude_agent_sdk as sdk
+
+        try:
+            await asyncio.wait_for(self._client.connect(), _CONNECT_DEADLINE)
+        except sdk.CLINotFoundError as error:
+            raise AgentUnavailable(
+                f"{self._cli} was not found: reinstall claude-agent-sdk, or set cli_path to an installed `claude`"
+            ) from error
+        except TimeoutError as error:
+            await self.disconnect()
+            raise AgentUnavailable(
+                f"{self._cli} did not answer within {_CONNECT_DEADLINE:g} s{self._said()}: start again"
+            ) from error
+        except (sdk.ClaudeSDKError, OSError) as error:
+            await self.disconnect()
+            raise AgentUnavailable(
+                f"{self._cli} could not be started: {clean(str(error))}{self._said()}"
+            ) from error
+
+    async def messages(self) -> AsyncIterator[sdk.Message]:
+        """Every message until the agent ends.
+
+        Raises:
+            AgentUnavailable: the agent died; the message has its exit code and last words.
+        """
+        import claude_agent_sdk as sdk
+
+        try:
+            async for message in self._client.receive_messages():
+                yield message
+        except sdk.ProcessError as error:
+            raise AgentUnavailable(f"the agent died ({_exit_of(error.exit_code)}){self._said()}") from error
+        except sdk.ClaudeSDKError as error:
+            raise AgentUnavailable(f"the agent's stream broke: {clean(str(error))}{self._said()}") from error
+
+    async def query(self, text: str) -> None:
+        """Hand over a person's words.
+
+        Raises:
+            AgentUnavailable: nobody is there to take them.
+        """
+        import claude_agent_sdk as sdk
+
+        try:
+            await self._client.query(text)
+        except (sdk.ClaudeSDKError, OSError) as error:
+            raise AgentUnavailable(f"the agent is gone: {clean(str(error))}{self._said()}") from error
+
+    async def interrupt(self) -> None:
+        """Ask the agent to stop what it is doing; its result still comes through `messages()`."""
+        import claude_agent_sdk as sdk
+
+        try:
+            await self._client.interrupt()
+        except (sdk.ClaudeSDKError, OSError, TimeoutError) as error:
+            log.info("the interrupt did not reach the agent: %s", error)
+
+    async def set_model(self, model: str | None) -> None:
+        """Switch the model for the queries that follow; None is the default one."""
+        await self._client.set_model(model)
+
+    async def servers(self) -> list[McpServer]:
+        """The state of every MCP server, as the agent sees it now."""
+        status = await self._client.get_mcp_status()
+        return [_server(dict(raw)) for raw in status.get("mcpServers", [])]
+
+    def kill(self) -> None:
+        """End an agent that does not stop when asked; `messages()` then raises."""
+        process = getattr(getattr(self._client, "_transport", None), "_process", None)
+        pid = getattr(process, "pid", None)
+        if isinstance(pid, int):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                log.info("the agent had ended already")
+
+    async def disconnect(self) -> None:
+        """Let the agent go; never raises."""
+        try:
+            await asyncio.wait_for(self._client.disconnect(), 10)
+        except Exception as error:
+            log.info("the agent did not end cleanly: %s", error)
+            self.kill()
+
+    def _note_stderr(self, line: str) -> None:
+        text = clean(line).rstrip()
+        if text:
+            self._stderr.append(text)
+            log.info("agent: %s", text)
+
+    def _said(self) -> str:
+        return f"; it said: {self._stderr[-1]}" if self._stderr else ""
+
+
+def _exit_of(code: int | None) -> str:
+    if code is None:
+        return "no exit code"
+    if code < 0:
+        try:
+            return f"ended by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"signal {-code}"
+    return f"exit code {code}"
+
+
+def _server(raw: dict[str, Any]) -> McpServer:
+    tools = raw.get("tools")
+    return McpServer(
+        name=clean(str(raw.get("name"))),
+        status=clean(str(raw.get("status"))),
+        tools=len(tools) if isinstance(tools, list) else None,
+        error=clean(str(raw["error"])) if raw.get("error") else None,
+    )

@@ -1,0 +1,60 @@
+"""What the command-line agent is told about the world: its environment, and its servers in a private file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+__all__ = ["PrivateFolder", "cli_environment"]
+
+_KEPT = frozenset(
+    {
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "COLORTERM",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+        "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+        "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "COMSPEC", "APPDATA", "LOCALAPPDATA", "USERPROFILE",
+    }
+)  # fmt: skip
+_KEPT_PREFIXES = ("LC_", "XDG_")
+_CLOUD_PREFIXES = {
+    "CLAUDE_CODE_USE_BEDROCK": ("AWS_", "ANTHROPIC_BEDROCK_"),
+    "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUD_ML_", "ANTHROPIC_VERTEX_"),
+}
+
+
+def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """The agent's whole environment: the few variables it needs of ours, and the given ones.
+
+    The SDK merges this over our own environment and cannot leave a variable out, so everything the agent
+    has no business with is set to nothing.
+    """
+    prefixes = _KEPT_PREFIXES
+    for switch, cloud in _CLOUD_PREFIXES.items():
+        if environ.get(switch):
+            prefixes += (switch, *cloud)
+    kept = {name for name in environ if name in _KEPT or name.startswith(prefixes)}
+    return {name: "" for name in environ if name not in kept} | dict(given)
+
+
+class PrivateFolder:
+    """A folder only this user may enter, for what must not be on a command line or in the workspace."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="ua-tui-"))
+
+    def write_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> Path:
+        """Write MCP server configurations, headers and all, readable by this user alone."""
+        path = self.path / "mcp.json"
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "w", encoding="utf-8") as file:
+            json.dump({"mcpServers": servers}, file)
+        return path
+
+    def remove(self) -> None:
+        """Remove the folder and all in it."""
+        rmtree(self.path, ignore_errors=True)

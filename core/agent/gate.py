@@ -1,0 +1,122 @@
+"""Where a tool call waits for a person's word."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from core.agent.permissions import Judgement, PermissionPolicy, Verdict
+from core.events import Event, PermissionAnswered, PermissionAsked
+from core.text import Redactor, clean
+
+__all__ = ["Answer", "PermissionGate"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was decided about one waiting call; `reason` is told to the model when it is a no."""
+
+    allow: bool
+    scope: str = "once"
+    reason: str = ""
+
+
+@dataclass
+class _Waiting:
+    event: PermissionAsked
+    judgement: Judgement
+    future: asyncio.Future[Answer] = field(repr=False)
+
+
+class PermissionGate:
+    """Asks, waits without a limit of time, and answers exactly once.
+
+    Without anybody to ask (`interactive=False`) every question is answered with a no that names the
+    option that would have allowed the call.
+    """
+
+    def __init__(
+        self,
+        policy: PermissionPolicy,
+        publish: Callable[[Event], Event],
+        *,
+        interactive: bool,
+        redactor: Redactor,
+    ) -> None:
+        self._policy = policy
+        self._publish = publish
+        self._interactive = interactive
+        self._redactor = redactor
+        self._waiting: dict[str, _Waiting] = {}
+        self._denied: set[str] = set()
+
+    def was_denied(self, tool_use_id: str) -> bool:
+        """Whether this call was refused, by a person, a rule or a pipeline."""
+        return tool_use_id in self._denied
+
+    def note_denied(self, tool_use_id: str) -> None:
+        """Remember that a call was refused elsewhere, as by a pipeline."""
+        self._denied.add(tool_use_id)
+
+    async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> Answer:
+        """Have a call allowed or denied; the policy is asked again first, as it may have learned since."""
+        judgement = self._policy.judge(tool_name, tool_input)
+        if judgement.verdict is Verdict.ALLOW:
+            return Answer(True, scope="policy", reason=judgement.reason)
+        event = PermissionAsked(
+            request_id=uuid4().hex[:12],
+            tool_name=tool_name,
+            input=self._redactor.redact_value(tool_input),
+            tool_use_id=tool_use_id,
+            subjects=[clean(subject) for subject in judgement.subjects],
+            reason=judgement.reason,
+        )
+        self._publish(event)
+        if not self._interactive:
+            named = ", ".join(event.subjects)
+            answer = Answer(
+                False, "headless", f"Nobody is there to ask. To allow it, start with --allow '{named}'."
+            )
+        else:
+            waiting = _Waiting(event, judgement, asyncio.get_running_loop().create_future())
+            self._waiting[event.request_id] = waiting
+            try:
+                answer = await waiting.future
+            except asyncio.CancelledError:
+                self._answered(event, Answer(False, "interrupted"))
+                raise
+            finally:
+                self._waiting.pop(event.request_id, None)
+            if answer.allow and answer.scope == "session" and not self._policy.remember(judgement.subjects):
+                answer = Answer(True, "once", "it acts outside the workspace, so it is asked for each time")
+        if not answer.allow:
+            self._denied.add(tool_use_id)
+        self._answered(event, answer)
+        return answer
+
+    def answer(self, request_id: str, answer: Answer) -> bool:
+        """Answer a waiting call; False when nothing waits under this id any more."""
+        waiting = self._waiting.get(request_id)
+        if waiting is None or waiting.future.done():
+            return False
+        waiting.future.set_result(answer)
+        return True
+
+    def cancel_all(self, reason: str) -> None:
+        """Answer everything that waits with a no."""
+        for request_id in list(self._waiting):
+            self.answer(request_id, Answer(False, "interrupted", reason))
+
+    def _answered(self, event: PermissionAsked, answer: Answer) -> None:
+        self._publish(
+            PermissionAnswered(
+                request_id=event.request_id,
+                tool_name=event.tool_name,
+                decision="allow" if answer.allow else "deny",
+                scope=answer.scope,
+                reason=answer.reason,
+            )
+        )
