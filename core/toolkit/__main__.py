@@ -1,0 +1,127 @@
+"""Starts the local toolkit: `python -I -m core.toolkit --workspace DIR`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import re
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from core.errors import UniversalAgentError
+from core.text import clean_line
+
+__all__ = ["main"]
+
+PROGRAM = "core.toolkit"
+SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)(_|$)", re.IGNORECASE)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {clean_line(message)} (see --help)\n")
+
+
+class _CleanFormatter(logging.Formatter):
+    """Cleans the whole record: what is logged names pages and paths of others."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(clean_line(line, 2_000) for line in super().format(record).split("\n"))
+
+
+def _address(text: str) -> str:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return f"{host.lower()}:{int(port)}"
+
+
+def _route(text: str) -> tuple[str, str]:
+    suffix, equals, address = text.partition("=")
+    if not equals or not suffix:
+        raise argparse.ArgumentTypeError(f"{text!r} is not SUFFIX=HOST:PORT")
+    return suffix.lower(), _address(address)
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = _Parser(
+        prog=PROGRAM, description="Serve the local toolkit over MCP on standard input and output."
+    )
+    parser.add_argument(
+        "--workspace", type=Path, required=True, metavar="DIR", help="the folder that every file stays in"
+    )
+    parser.add_argument(
+        "--allow",
+        type=_address,
+        action="append",
+        default=[],
+        metavar="HOST:PORT",
+        help="may be fetched from although it is private",
+    )
+    parser.add_argument(
+        "--route",
+        type=_route,
+        action="append",
+        default=[],
+        metavar="SUFFIX=HOST:PORT",
+        help="fetch names that end in SUFFIX from there instead",
+    )
+    parser.add_argument("--no-robots", action="store_true", help="do not ask robots.txt")
+    return parser.parse_args(arguments)
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    from core.text import Redactor
+    from core.toolkit.context import ToolContext
+    from core.toolkit.server import build_server
+    from core.workspace import Workspace
+
+    # The child inherits the agent's environment, keys included: none of them may end in a file.
+    redactor = Redactor(value for name, value in os.environ.items() if SECRET_NAME.search(name))
+    workspace = Workspace.open(options.workspace, redactor)
+
+    def open_fetcher() -> Fetcher:
+        from core.net import Fetcher
+
+        return Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
+
+    context = ToolContext(workspace, open_fetcher)
+    try:
+        await build_server(context).run_stdio_async()
+    finally:
+        await context.aclose()
+        workspace.close()
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_CleanFormatter(f"{PROGRAM}: %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.captureWarnings(True)
+    # trafilatura reports every page it finds nothing in as a warning; the tool's answer already says so.
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until standard input closes; 0 then, 2 for wrong usage, 1 when the workspace cannot be used."""
+    options = _parse(arguments)
+    _log_to_stderr()
+    # Reading standard input blocks a thread that a KeyboardInterrupt would wait for.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        asyncio.run(_serve(options))
+    except UniversalAgentError as error:
+        sys.stderr.write(f"{PROGRAM}: {clean_line(str(error), 500)}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""Extracted articles, and the Markdown files that keep them.
+
+An article file is YAML front matter between two `---` lines, an empty line, and the text. Every value in the
+front matter is written as JSON on one line, which YAML reads alike and which nothing in a page can break out of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from urllib.parse import urlsplit
+
+import msgspec
+
+from core.names import safe_name
+from core.text import clean, clean_line, escape_unsafe
+
+__all__ = [
+    "ARTICLE_FOLDER",
+    "ARTICLE_PREFIX",
+    "Article",
+    "article_path",
+    "canonical_url",
+    "count_words",
+    "decode_article",
+    "encode_article",
+    "visible",
+]
+
+ARTICLE_FOLDER = "search_results"
+ARTICLE_PREFIX = "crawl_"
+FENCE = "---"
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# Invisible characters that pages use for typesetting: soft hyphen, zero-width, bidi and word-joining marks, tags.
+_INVISIBLE = dict.fromkeys(
+    [0xAD, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
+    + [*range(0xE0000, 0xE0080)]
+)
+_LINE_SEPARATORS = {0x2028: "\n", 0x2029: "\n"}
+_LINK_TARGET = re.compile(r"\]\([^)\s]*\)")
+_WORD = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힣]|[^\W_぀-ヿ㐀-䶿一-鿿가-힣]+(?:['’.,-][^\W_]+)*")
+
+
+class Article(msgspec.Struct, frozen=True, kw_only=True):
+    """The readable part of one page.
+
+    `date` is the day of publication as YYYY-MM-DD and None when the page does not tell; `fetched_at` is an
+    ISO 8601 time with its zone. `text` is Markdown.
+    """
+
+    title: str
+    url: str
+    author: str | None = None
+    site: str | None = None
+    date: str | None = None
+    words: int = 0
+    fetched_at: str | None = None
+    text: str = ""
+
+
+FRONT_MATTER = ("title", "url", "author", "site", "date", "words", "fetched_at")
+
+
+def visible(text: str) -> str:
+    """Drop invisible typesetting characters from a page's text, then clean what is left."""
+    return clean(text.translate(_LINE_SEPARATORS).translate(_INVISIBLE))
+
+
+def count_words(markdown: str) -> int:
+    """Count the words a reader sees: link targets do not count, and each CJK character counts as one."""
+    return len(_WORD.findall(_LINK_TARGET.sub("]", markdown)))
+
+
+def canonical_url(url: str) -> str:
+    """Spell a URL so that two spellings of one page compare equal; text that is no URL comes back stripped."""
+    stripped = url.strip()
+    try:
+        parts = urlsplit(stripped)
+        port = parts.port
+    except ValueError:
+        return stripped
+    if not parts.hostname:
+        return stripped
+    scheme = parts.scheme.lower()
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    authority = host if port in (None, DEFAULT_PORTS.get(scheme)) else f"{host}:{port}"
+    if "@" in parts.netloc:
+        authority = f"{parts.netloc.rpartition('@')[0]}@{authority}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{scheme}://{authority}{parts.path or '/'}{query}"
+
+
+def article_path(url: str) -> str:
+    """Name the file of a URL's article: the same URL always gets the same name, two URLs never share one."""
+    canonical = canonical_url(url)
+    readable = canonical.partition("://")[2].partition("?")[0]
+    stem = re.sub(r"[^a-z0-9]+", "_", readable.lower()).strip("_")[:48].strip("_")
+    digest = hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{ARTICLE_FOLDER}/{ARTICLE_PREFIX}{safe_name(stem or 'page')}_{digest}.md"
+
+
+def encode_article(article: Article) -> str:
+    """Write an article as the text of its file."""
+    lines = [FENCE]
+    for name in FRONT_MATTER:
+        value = getattr(article, name)
+        if isinstance(value, str):
+            value = clean_line(visible(value), 2_000)
+        lines.append(f"{name}: {escape_unsafe(msgspec.json.encode(value).decode())}")
+    lines += [FENCE, "", visible(article.text).strip(), ""]
+    return "\n".join(lines)
+
+
+def decode_article(source: str) -> Article | None:
+    """Read the text of an article file; None when it is not one.
+
+    Front matter that is not ours is refused as a whole: unknown keys are skipped, a wrong type is not.
+    """
+    head, found, text = source.partition(f"\n{FENCE}\n")
+    lines = head.split("\n")
+    if not found or lines[0] != FENCE:
+        return None
+    values: dict[str, object] = {}
+    for line in lines[1:]:
+        name, colon, value = line.partition(": ")
+        if not colon:
+            return None
+        if name in FRONT_MATTER:
+            try:
+                values[name] = msgspec.json.decode(value)
+            except (msgspec.DecodeError, RecursionError):
+                return None
+    try:
+        return msgspec.convert({**values, "text": text.strip()}, Article)
+    except msgspec.ValidationError:
+        return None

@@ -1,0 +1,53 @@
+"""What every tool is given: the workspace it may write to and the client it may fetch with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.net import Fetcher
+    from core.workspace import Workspace
+
+__all__ = ["ToolContext"]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class ToolContext:
+    """The workspace, the clock and the guarded HTTP client of one toolkit.
+
+    The client is made on the first fetch, because its libraries take longer to load than all the rest, and is
+    then shared by every call, so that its limits and its robots.txt cache hold for the whole session.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        open_fetcher: Callable[[], Fetcher],
+        now: Callable[[], datetime] = _now,
+    ) -> None:
+        self.workspace = workspace
+        self.now = now
+        self._open_fetcher = open_fetcher
+        self._fetcher: Fetcher | None = None
+        self._opening = asyncio.Lock()
+        self._stack = AsyncExitStack()
+
+    async def fetcher(self) -> Fetcher:
+        """Give the shared client, opening it when it is not open yet."""
+        async with self._opening:
+            if self._fetcher is None:
+                fetcher = await asyncio.to_thread(self._open_fetcher)
+                self._fetcher = await self._stack.enter_async_context(fetcher)
+            return self._fetcher
+
+    async def aclose(self) -> None:
+        """Close the client, if it was ever opened."""
+        self._fetcher = None
+        await self._stack.aclose()

@@ -1,0 +1,147 @@
+"""The tool save_corpus: gathers extracted articles in one file, from which a report is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from core.errors import PathRefused, WorkspaceError
+from core.text import clean_line
+from core.toolkit.articles import (
+    ARTICLE_FOLDER,
+    ARTICLE_PREFIX,
+    Article,
+    article_path,
+    canonical_url,
+    count_words,
+    decode_article,
+)
+from core.toolkit.context import ToolContext
+from core.toolkit.files import inside, read_text
+
+__all__ = ["CORPUS_PATH", "save_corpus"]
+
+CORPUS_PATH = "expanded_corpus.json"
+
+
+async def save_corpus(context: ToolContext, articles: Sequence[str] | None = None) -> str:
+    """Write `expanded_corpus.json` from articles of this session, replacing an earlier one.
+
+    `articles` holds URLs that were crawled, or paths of text files in the workspace; without it every crawled
+    article is taken. What cannot be found is named in the answer and does not keep the rest from being saved.
+
+    Returns:
+        Compact JSON: path, size, sha256, count, words, articles (title, url, path, words) and missing (item,
+        error).
+
+    Raises:
+        PathRefused: a path leaves the workspace.
+        WorkspaceError: there is nothing to save, or the corpus cannot be written.
+    """
+    crawled = dict(_crawled(context))
+    found: dict[str, Article] = {}
+    missing: list[dict[str, str]] = []
+    if articles is None:
+        found = crawled
+    else:
+        by_url = {canonical_url(article.url): path for path, article in crawled.items()}
+        for item in articles:
+            try:
+                path, article = _find(context, item, crawled, by_url)
+            except PathRefused:
+                raise
+            except WorkspaceError as error:
+                missing.append({"item": clean_line(item, 500), "error": clean_line(str(error), 500)})
+            else:
+                found.setdefault(path, article)
+    if not found:
+        raise WorkspaceError(_nothing_to_save(missing))
+    written = context.workspace.write_json(
+        CORPUS_PATH,
+        {
+            "saved_at": context.now().isoformat(timespec="seconds"),
+            "count": len(found),
+            "articles": [_entry(path, article) for path, article in found.items()],
+        },
+    )
+    answer = {
+        "path": written.path,
+        "size": written.size,
+        "sha256": written.sha256,
+        "count": len(found),
+        "words": sum(article.words for article in found.values()),
+        "articles": [
+            {"title": article.title, "url": article.url, "path": path, "words": article.words}
+            for path, article in found.items()
+        ],
+        "missing": missing,
+    }
+    return msgspec.json.encode(answer).decode()
+
+
+def _crawled(context: ToolContext) -> Iterable[tuple[str, Article]]:
+    """Read every crawled article of the session, oldest first."""
+    entries = [
+        entry
+        for entry in context.workspace.list(ARTICLE_FOLDER)
+        if not entry.is_dir and entry.name.startswith(ARTICLE_PREFIX) and entry.name.endswith(".md")
+    ]
+    for entry in sorted(entries, key=lambda entry: (entry.mtime, entry.name)):
+        path = f"{ARTICLE_FOLDER}/{entry.name}"
+        article = decode_article(read_text(context, path))
+        if article is not None:
+            yield path, article
+
+
+def _find(
+    context: ToolContext, item: str, crawled: dict[str, Article], by_url: dict[str, str]
+) -> tuple[str, Article]:
+    if "://" in item:
+        path = by_url.get(canonical_url(item)) or article_path(item)
+        if path in crawled:
+            return path, crawled[path]
+        raise WorkspaceError(
+            "this URL has not been crawled in this session: call crawl_parallel with it first"
+        )
+    path = inside(context, item)
+    if path in crawled:
+        return path, crawled[path]
+    source = read_text(context, path)
+    article = decode_article(source)
+    if article is None:
+        text = source.strip()
+        if not text:
+            raise WorkspaceError("the file is empty")
+        article = Article(title=_heading_of(text) or path, url="", text=text, words=count_words(text))
+    return path, article
+
+
+def _heading_of(text: str) -> str | None:
+    first = text.partition("\n")[0]
+    return clean_line(first.lstrip("# "), 200) or None if first.startswith("#") else None
+
+
+def _entry(path: str, article: Article) -> dict[str, Any]:
+    return {
+        "url": article.url,
+        "title": article.title,
+        "author": article.author,
+        "date": article.date,
+        "source": article.site,
+        "words": article.words,
+        "path": path,
+        "fetched_at": article.fetched_at,
+        "content": article.text,
+    }
+
+
+def _nothing_to_save(missing: list[dict[str, str]]) -> str:
+    if not missing:
+        return (
+            "there is nothing to save: no article has been crawled in this session, call crawl_parallel first"
+        )
+    named = "; ".join(f"{lost['item']}: {lost['error']}" for lost in missing[:5])
+    more = f"; and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return f"there is nothing to save, none of the {len(missing)} articles was found ({named}{more})"

@@ -1,0 +1,131 @@
+"""From a fetched page to its readable text.
+
+HTML goes through trafilatura, which finds the article and its metadata. A page it finds nothing in, or that is
+too large for it, is converted whole instead. Plain text and JSON are kept as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from dataclasses import dataclass, replace
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+from core.errors import FetchRefused
+from core.text import clean_line, middle_truncate
+from core.toolkit.articles import visible
+
+if TYPE_CHECKING:
+    from core.net import Page
+
+__all__ = ["Extracted", "NotReadable", "extract_html", "extract_page"]
+
+logger = logging.getLogger(__name__)
+
+# trafilatura takes about 2 s for each million characters, and worse than that for many small elements.
+MAX_ARTICLE_HTML = 1_000_000
+MAX_TEXT = 500_000
+SECONDS_TO_EXTRACT = 20.0
+HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+CHROME_SELECTORS = ["nav", "footer", "header nav", "aside", "script", "style", "noscript", "template", "form"]
+_TITLE = re.compile(r"<title[^>]*>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.DOTALL)
+
+
+class NotReadable(FetchRefused):
+    """A page was fetched but holds no text that can be used."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """The readable part of a page: Markdown `text`, and metadata as far as the page tells it."""
+
+    text: str
+    title: str | None = None
+    author: str | None = None
+    site: str | None = None
+    date: str | None = None
+
+
+async def extract_page(page: Page) -> Extracted:
+    """Extract the readable text of a page, off the event loop.
+
+    Raises:
+        NotReadable: the type of the page cannot be read, or nothing readable is in it.
+    """
+    media_type = page.media_type.partition(";")[0].strip().lower()
+    if media_type == "application/pdf":
+        raise NotReadable("the page is a PDF, and PDF files are not readable yet")
+    if media_type in HTML_TYPES or not media_type:
+        found = await _extract_in_time(page)
+    elif media_type == "application/json" or media_type.endswith("+json"):
+        found = Extracted(text=f"```json\n{page.text.strip()}\n```" if page.text.strip() else "")
+    elif media_type.startswith("text/"):
+        found = Extracted(text=page.text)
+    else:
+        raise NotReadable(f"a page of type {clean_line(media_type, 60)} cannot be read")
+    text = visible(found.text).strip()
+    if not text:
+        raise NotReadable("no readable text was found on the page; it may be empty or need JavaScript")
+    return replace(found, text=middle_truncate(text, MAX_TEXT))
+
+
+async def _extract_in_time(page: Page) -> Extracted:
+    try:
+        async with asyncio.timeout(SECONDS_TO_EXTRACT):
+            return await asyncio.to_thread(extract_html, page.text, page.final_url)
+    except TimeoutError:
+        logger.warning("article extraction took too long, the whole page is kept: %s", clean_line(page.url))
+        return await asyncio.to_thread(_convert_whole, page.text, page.final_url)
+
+
+def extract_html(html: str, url: str) -> Extracted:
+    """Find the article in an HTML page; the whole page without its navigation when there is none.
+
+    `url` resolves relative links. Runs for seconds on large pages: call it in a thread.
+    """
+    if len(html) > MAX_ARTICLE_HTML:
+        return _convert_whole(html, url)
+    try:
+        from trafilatura import bare_extraction
+
+        document: Any = bare_extraction(
+            html,
+            url=url,
+            with_metadata=True,
+            include_comments=False,
+            include_links=True,
+            include_formatting=True,
+        )
+    except Exception as error:
+        # Parsers of hostile markup fail in many ways, and the plain conversion below needs none of them.
+        logger.warning("article extraction failed on %s: %r", clean_line(url), error)
+        document = None
+    if document is None or not (document.text or "").strip():
+        return _convert_whole(html, url)
+    return Extracted(
+        text=document.text,
+        title=document.title or _title_of(html),
+        author=document.author,
+        site=document.sitename or document.hostname,
+        date=document.date,
+    )
+
+
+def _convert_whole(html: str, url: str) -> Extracted:
+    from html_to_markdown import ConversionOptions, convert
+
+    options = ConversionOptions(
+        extract_metadata=False, skip_images=True, base_url=url, exclude_selectors=CHROME_SELECTORS
+    )
+    try:
+        text = convert(html, options).content or ""
+    except Exception as error:
+        raise NotReadable("the page could not be read as HTML") from error
+    return Extracted(text=text, title=_title_of(html))
+
+
+def _title_of(html: str) -> str | None:
+    found = _TITLE.search(html[:200_000])
+    return " ".join(unescape(found[1]).split()) or None if found else None

@@ -1,0 +1,144 @@
+"""The tools for files of the workspace: write_local_file, read_local_file, list_directory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import PurePosixPath
+
+import msgspec
+
+from core.errors import PathRefused, WorkspaceError
+from core.text import clean_line
+from core.toolkit.context import ToolContext
+
+__all__ = [
+    "DEFAULT_CHARACTERS",
+    "MAX_CHARACTERS",
+    "inside",
+    "list_directory",
+    "read_local_file",
+    "read_text",
+    "write_local_file",
+]
+
+DEFAULT_CHARACTERS = 40_000
+MAX_CHARACTERS = 200_000
+MAX_BYTES_READ = 32 << 20
+MAX_NAMES = 500
+# Written by the session itself while it runs: an agent that could rewrite them could rewrite what it did.
+RECORDS = frozenset({"journal.jsonl", "trace.json", "transcript.md", "summary.txt", "run.log", "spans.jsonl"})
+
+
+def inside(context: ToolContext, path: str) -> str:
+    """Make a path relative to the workspace; an absolute one that is not inside it stays as it is.
+
+    The result is not safe yet: whatever opens it refuses what leaves the workspace.
+    """
+    if not path.startswith("/"):
+        return path
+    root = str(context.workspace.path)
+    for base in (root, os.path.realpath(root)):
+        if path.rstrip("/") == base:
+            return ""
+        if path.startswith(f"{base}/"):
+            return path[len(base) + 1 :]
+    return path
+
+
+def read_text(context: ToolContext, path: str) -> str:
+    """Read a text file of the workspace; bytes that are not UTF-8 become replacement characters.
+
+    Raises:
+        PathRefused: the path leaves the workspace.
+        WorkspaceError: the file is missing, too large, or not text.
+    """
+    data = context.workspace.read(path, MAX_BYTES_READ + 1)
+    if len(data) > MAX_BYTES_READ:
+        raise WorkspaceError(f"{_shown(path)} is larger than {MAX_BYTES_READ >> 20} MB and cannot be read")
+    if b"\0" in data[:8192]:
+        raise WorkspaceError(f"{_shown(path)} is not a text file ({len(data):,} bytes)")
+    return data.decode("utf-8", "replace")
+
+
+async def write_local_file(context: ToolContext, path: str, content: str) -> str:
+    """Write a text file in the workspace, replacing an earlier one.
+
+    Returns:
+        Compact JSON: path (in the workspace), size in bytes, sha256; and a note when values that look like
+        secrets were masked, since the file then differs from what was asked for.
+
+    Raises:
+        PathRefused: the path leaves the workspace, names something protected or a record of the session.
+    """
+    relative = inside(context, path)
+    if relative.lower() in RECORDS:
+        raise PathRefused(
+            f"{_shown(relative)} is a record that the session itself keeps; choose another name"
+        )
+    asked = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
+    written = context.workspace.write(relative, content)
+    answer = {"path": written.path, "size": written.size, "sha256": written.sha256}
+    if written.sha256 != asked:
+        answer["note"] = "values that look like secrets were masked in the file"
+    return msgspec.json.encode(answer).decode()
+
+
+async def read_local_file(
+    context: ToolContext, path: str, offset: int = 0, limit: int = DEFAULT_CHARACTERS
+) -> str:
+    """Read a text file of the workspace from `offset`, at most `limit` characters.
+
+    When something is left, a last line in brackets says how much and how to go on.
+
+    Raises:
+        PathRefused: the path leaves the workspace.
+        WorkspaceError: the file is missing or not text, or the offset lies behind its end.
+    """
+    relative = inside(context, path)
+    text = read_text(context, relative)
+    if offset < 0 or limit < 1:
+        raise WorkspaceError("offset must be 0 or more, and limit 1 or more")
+    if offset and offset >= len(text):
+        raise WorkspaceError(
+            f"offset {offset} lies behind the end of {_shown(relative)} ({len(text)} characters)"
+        )
+    end = min(offset + min(limit, MAX_CHARACTERS), len(text))
+    part = text[offset:end]
+    if not text:
+        return "[The file is empty.]"
+    if end == len(text):
+        return part
+    return (
+        f"{part}\n[Characters {offset} to {end} of {len(text)}. {len(text) - end} are left: "
+        f"read on with offset={end}.]"
+    )
+
+
+async def list_directory(context: ToolContext, path: str = "") -> str:
+    """List a folder of the workspace: one line each with kind, size in bytes and name, folders first.
+
+    Raises:
+        PathRefused: the path leaves the workspace.
+        WorkspaceError: there is no such folder.
+    """
+    relative = inside(context, path.strip()).rstrip("/")
+    if relative == ".":
+        relative = ""
+    entries = sorted(context.workspace.list(relative), key=lambda entry: (not entry.is_dir, entry.name))
+    title = f"{_shown(relative)}/" if relative else "workspace"
+    lines = [f"{title}: {len(entries)} {'entry' if len(entries) == 1 else 'entries'}"]
+    for entry in entries[:MAX_NAMES]:
+        name = clean_line(entry.name)
+        if entry.is_dir:
+            lines.append(f"folder {'-':>12}  {name}/")
+        else:
+            kind = PurePosixPath(entry.name).suffix[1:] or "file"
+            lines.append(f"{clean_line(kind, 8):<6} {entry.size:>12,}  {name}")
+    if len(entries) > MAX_NAMES:
+        lines.append(f"... and {len(entries) - MAX_NAMES} more")
+    return "\n".join(lines)
+
+
+def _shown(path: str) -> str:
+    return clean_line(path, 120)

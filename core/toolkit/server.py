@@ -1,0 +1,129 @@
+"""Registers the tools on an MCP server. What they do is in the other modules."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Annotated
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+
+from core.errors import UniversalAgentError
+from core.text import clean
+from core.toolkit import corpus, crawl, files
+from core.toolkit.context import ToolContext
+
+__all__ = ["SERVER_NAME", "build_server"]
+
+SERVER_NAME = "local_toolkit"
+INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
+# Without it the agent's command line cuts results of more than 50,000 characters.
+LARGE_RESULT = {"anthropic/maxResultSizeChars": 500_000}
+
+
+async def _told(answer: Awaitable[str]) -> str:
+    """Wait for a tool's answer; its own errors reach the model with their text, all others are masked."""
+    try:
+        return await answer
+    except UniversalAgentError as error:
+        raise ToolError(clean(str(error))) from error
+
+
+def build_server(context: ToolContext) -> MCPServer[None]:
+    """Build the server that serves the tools on one workspace."""
+    server = MCPServer[None](SERVER_NAME, instructions=INSTRUCTIONS, log_level="WARNING")
+
+    @server.tool(
+        annotations=ToolAnnotations(
+            title="Read web pages",
+            read_only_hint=False,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=True,
+        ),
+        meta=LARGE_RESULT,
+        structured_output=False,
+    )
+    async def crawl_parallel(
+        urls: Annotated[list[str], Field(description="http or https addresses, at most 50")],
+    ) -> str:
+        """Fetch web pages, ten at a time, and save the article of each as a Markdown file in search_results/.
+
+        Returns JSON: articles (title, url, path, words, date), failed (url, error, code), saved. Read an article
+        with read_local_file and its path. One page that fails does not affect the others.
+        """
+        return await _told(crawl.crawl_parallel(context, urls))
+
+    @server.tool(
+        annotations=ToolAnnotations(
+            title="Save the corpus",
+            read_only_hint=False,
+            destructive_hint=False,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+        meta=LARGE_RESULT,
+        structured_output=False,
+    )
+    async def save_corpus(
+        articles: Annotated[
+            list[str] | None,
+            Field(
+                description="URLs that were crawled or paths in the workspace; all crawled articles when left out"
+            ),
+        ] = None,
+    ) -> str:
+        """Save extracted articles with their text as expanded_corpus.json. Do this before writing a report.
+
+        Returns JSON: path, size, sha256, count, words, articles, missing.
+        """
+        return await _told(corpus.save_corpus(context, articles))
+
+    @server.tool(
+        annotations=ToolAnnotations(
+            title="Write a file",
+            read_only_hint=False,
+            destructive_hint=True,
+            idempotent_hint=True,
+            open_world_hint=False,
+        ),
+        structured_output=False,
+    )
+    async def write_local_file(
+        path: Annotated[str, Field(description="path in the workspace, such as work_products/report.html")],
+        content: Annotated[str, Field(description="the whole text of the file")],
+    ) -> str:
+        """Write a text file in the workspace, replacing an earlier one. Returns JSON: path, size, sha256."""
+        return await _told(files.write_local_file(context, path, content))
+
+    @server.tool(
+        annotations=ToolAnnotations(title="Read a file", read_only_hint=True, open_world_hint=False),
+        meta=LARGE_RESULT,
+        structured_output=False,
+    )
+    async def read_local_file(
+        path: Annotated[str, Field(description="path in the workspace")],
+        offset: Annotated[int, Field(description="first character to read", ge=0)] = 0,
+        limit: Annotated[
+            int, Field(description="most characters to read", ge=1, le=files.MAX_CHARACTERS)
+        ] = files.DEFAULT_CHARACTERS,
+    ) -> str:
+        """Read a text file of the workspace. Long files come in parts; the last line says how much is left."""
+        return await _told(files.read_local_file(context, path, offset, limit))
+
+    @server.tool(
+        annotations=ToolAnnotations(title="List a folder", read_only_hint=True, open_world_hint=False),
+        meta=LARGE_RESULT,
+        structured_output=False,
+    )
+    async def list_directory(
+        path: Annotated[
+            str, Field(description="folder in the workspace; empty for the workspace itself")
+        ] = "",
+    ) -> str:
+        """List a folder of the workspace: kind, size in bytes and name of each entry."""
+        return await _told(files.list_directory(context, path))
+
+    return server
