@@ -1,0 +1,348 @@
+"""The settings of a session: what they are, and where they come from.
+
+Each setting is looked for on the command line, in the environment (`UA_<NAME>`, then the names other tools
+use for the same thing), in the `.env` and the `ua-tui.toml` of the current folder, and in the user's own
+`config.toml`; the first that has it wins. An empty value means the default, and hides what comes after it.
+A folder cannot give itself rights: what a tool may do is never read from the files of the current folder.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
+from urllib.parse import urlsplit
+
+from core import setting_values as values
+from core.errors import SettingsError
+
+__all__ = [
+    "ENVIRONMENT",
+    "EXTRA_TOOLS",
+    "PROJECT_FILE",
+    "USER_FILE",
+    "Classifier",
+    "LogLevel",
+    "PermissionMode",
+    "Settings",
+    "load_settings",
+    "secrets",
+]
+
+PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
+Classifier = Literal["off", "rules", "rules+model"]
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+
+EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
+PROJECT_FILE = "ua-tui.toml"
+USER_FILE = "config.toml"
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """How a setting is read: parser, further environment names, whether secret, whether only the user's own to set."""
+
+    parse: values.Parse = values.text
+    names: tuple[str, ...] = ()
+    secret: bool = False
+    own: bool = False
+
+
+def _as(parse: values.Parse = values.text, *names: str, secret: bool = False, own: bool = False) -> _Spec:
+    return _Spec(parse, names, secret, own)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Settings:
+    """Everything a session can be told, whole and checked."""
+
+    model: Annotated[str | None, _as(values.text, "ANTHROPIC_MODEL")] = None
+    """The model that answers; None leaves the choice to the agent."""
+    simple_model: Annotated[str | None, _as()] = None
+    """The model for queries taken for simple and for the classifier's question; None means `model`."""
+    fallback_model: Annotated[str | None, _as()] = None
+    """The model to go on with when the first one is overloaded."""
+    api_key: Annotated[str | None, _as(values.text, "ANTHROPIC_API_KEY", secret=True)] = None
+    """The key for the Messages API, sent as x-api-key."""
+    auth_token: Annotated[str | None, _as(values.text, "ANTHROPIC_AUTH_TOKEN", secret=True)] = None
+    """The bearer token for the Messages API or a gateway before it."""
+    base_url: Annotated[str | None, _as(values.url, "ANTHROPIC_BASE_URL")] = None
+    """The server that speaks the Messages API; None means Anthropic's own."""
+    claude_config_dir: Annotated[Path | None, _as(values.path, "CLAUDE_CONFIG_DIR")] = None
+    """The folder in which a login of the Claude command line would be found."""
+    workspace_base: Annotated[Path, _as(values.path)] = Path()
+    """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; the current one by default."""
+    permission_mode: Annotated[PermissionMode, _as(values.choice(*get_args(PermissionMode)))] = "default"
+    """How calls are judged that no rule decides: default (ask), acceptEdits or plan."""
+    dangerously_skip_permissions: Annotated[bool, _as(values.flag, own=True)] = False
+    """Run every tool without asking; the only way to the mode bypassPermissions."""
+    allow: Annotated[tuple[str, ...], _as(values.patterns, own=True)] = ()
+    """Patterns of tool calls that run without asking."""
+    extra_tools: Annotated[tuple[str, ...], _as(values.subset(*EXTRA_TOOLS), own=True)] = ()
+    """Built-in tools that are offered although they are off by default."""
+    composio_api_key: Annotated[str | None, _as(values.text, "COMPOSIO_API_KEY", secret=True)] = None
+    """The key for Composio; without it a session has no Composio tools."""
+    composio_base_url: Annotated[str | None, _as(values.url, "COMPOSIO_BASE_URL")] = None
+    """The server of Composio; None means Composio's own."""
+    composio_user_id: Annotated[str | None, _as(values.text, "COMPOSIO_USER_ID")] = None
+    """Whose connected accounts Composio uses; None means `user_id`."""
+    logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
+    """The write token for Logfire; without it no trace leaves the machine."""
+    max_cost_usd: Annotated[float | None, _as(values.number(above=0))] = None
+    """What a session may cost in US dollars before it stops."""
+    max_turns: Annotated[int | None, _as(values.integer(least=1))] = None
+    """How many model turns one query may take."""
+    demo: Annotated[bool, _as(values.flag)] = False
+    """Play a session with a scripted model, without network and keys."""
+    demo_pace: Annotated[float | None, _as(values.number(least=0))] = None
+    """How slowly the demo streams: 1 can be followed, 0 is as fast as it goes; None leaves it to the front end."""
+    user_id: Annotated[str, _as()] = "local-user"
+    """Who the session belongs to, as traces and Composio name them."""
+    theme: Annotated[str | None, _as()] = None
+    """The colour theme of the screen."""
+    log_level: Annotated[LogLevel, _as(values.choice(*get_args(LogLevel)))] = "INFO"
+    """The least important kind of message that still enters run.log."""
+    cli_path: Annotated[Path | None, _as(values.path, own=True)] = None
+    """Another Claude command line than the one that came with the SDK."""
+    classifier: Annotated[Classifier, _as(values.choice(*get_args(Classifier), words=True))] = "rules+model"
+    """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name, spec in _SPECS.items() if not spec.secret)
+        return f"Settings({', '.join(shown)})"
+
+    @property
+    def effective_permission_mode(self) -> PermissionMode:
+        """The permission mode that holds once `dangerously_skip_permissions` is taken into account."""
+        return "bypassPermissions" if self.dangerously_skip_permissions else self.permission_mode
+
+    @property
+    def has_login(self) -> bool:
+        """Whether the Claude command line was logged in to before."""
+        return self.claude_config_dir is not None and (self.claude_config_dir / ".credentials.json").is_file()
+
+    def has_credentials(self) -> bool:
+        """Say whether there is any way to reach a model: the demo, a key, a token or a login."""
+        return self.demo or bool(self.api_key or self.auth_token) or self.has_login
+
+
+_SPECS: Mapping[str, _Spec] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(Settings, include_extras=True).items()
+}
+_DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
+
+ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
+    name: ("UA_" + name.upper(), *spec.names) for name, spec in _SPECS.items()
+}
+"""The environment variables of each setting; the first that is set wins."""
+
+_VARIABLES = {variable: name for name, variables in ENVIRONMENT.items() for variable in variables}
+
+
+class _Given(NamedTuple):
+    """A value as it was found: where, and whether in a file of the current folder."""
+
+    value: Any
+    origin: str
+    in_folder: bool = False
+
+
+_Layer = dict[str, _Given]
+
+
+def load_settings(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    home: Path | None = None,
+    config_dir: Path | None = None,
+) -> Settings:
+    """Read the settings from every source and check each value that is found.
+
+    Args:
+        overrides: settings by name, as the command line gave them; None means not given.
+        environ: the environment; the process's own by default.
+        cwd: the folder whose `.env` and `ua-tui.toml` count, and to which relative paths belong.
+        home: what `~` means.
+        config_dir: the folder of the user's `config.toml`.
+
+    Raises:
+        SettingsError: a file cannot be read, or a name or value in one of the sources is wrong.
+    """
+    environ = os.environ if environ is None else environ
+    cwd = Path.cwd() if cwd is None else cwd
+    home = Path.home() if home is None else home
+    layers = [
+        _from_overrides(overrides or {}),
+        _from_variables(environ, "environment variable"),
+        _from_dotenv(cwd / ".env"),
+        _from_toml(cwd / PROJECT_FILE, in_folder=True),
+        _from_toml((config_dir or _user_config_dir()) / USER_FILE, in_folder=False),
+    ]
+    found: dict[str, Any] = {}
+    for layer in reversed(layers):
+        for name, given in layer.items():
+            found[name] = _checked(name, given, cwd, home)
+    found.setdefault("workspace_base", cwd)
+    found.setdefault("claude_config_dir", home / ".claude")
+    settings = Settings(**found)
+    if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
+        raise SettingsError(
+            "permission_mode is bypassPermissions, which runs every tool unasked: "
+            "use default, acceptEdits or plan, or say --dangerously-skip-permissions."
+        )
+    return settings
+
+
+def _checked(name: str, given: _Given, cwd: Path, home: Path) -> Any:
+    spec = _SPECS[name]
+    if given.in_folder and spec.own:
+        raise SettingsError(
+            f"{given.origin} may not be set by the files of a folder: "
+            f"set {ENVIRONMENT[name][0]}, the command line option or your own {USER_FILE} instead."
+        )
+    if given.value == "":
+        return {"workspace_base": cwd, "claude_config_dir": home / ".claude"}.get(name, _DEFAULTS[name])
+    try:
+        value = spec.parse(given.value)
+    except ValueError as error:
+        shown = "a value that" if spec.secret else f"{given.value!r}, which"
+        raise SettingsError(f"{given.origin} is {shown} is not allowed: it takes {error}.") from error
+    if isinstance(value, Path):
+        parts = value.parts
+        value = home.joinpath(*parts[1:]) if parts[:1] == ("~",) else cwd / value
+    return value
+
+
+def _from_overrides(overrides: Mapping[str, Any]) -> _Layer:
+    for name in overrides:
+        if name not in _SPECS:
+            raise SettingsError(f"There is no setting {name!r}{_hint(name, _SPECS)}.")
+    return {
+        name: _Given(value, f"--{name.replace('_', '-')}")
+        for name, value in overrides.items()
+        if value is not None
+    }
+
+
+def _from_variables(variables: Mapping[str, str], what: str, *, in_folder: bool = False) -> _Layer:
+    for variable in variables:
+        if variable.startswith("UA_") and variable not in _VARIABLES:
+            raise SettingsError(
+                f"There is no setting for the {what} {variable}{_hint(variable, _VARIABLES)}."
+            )
+    layer: _Layer = {}
+    for name, candidates in ENVIRONMENT.items():
+        for variable in candidates:
+            if variable in variables:
+                layer[name] = _Given(variables[variable], f"The {what} {variable}", in_folder)
+                break
+    return layer
+
+
+def _from_dotenv(path: Path) -> _Layer:
+    content = _read(path)
+    if content is None:
+        return {}
+    from dotenv.parser import parse_stream
+
+    variables: dict[str, str] = {}
+    for binding in parse_stream(StringIO(content)):
+        if binding.error:
+            # Lines meant for other programs may be anything; a broken line of ours must not go unseen.
+            ours = next((name for name in _VARIABLES if name in binding.original.string), None)
+            if ours is not None:
+                raise SettingsError(
+                    f"Line {binding.original.line} of {path} sets {ours} but cannot be read: "
+                    "write NAME=value, with quotes closed."
+                )
+        elif binding.key is not None:
+            variables[binding.key] = binding.value or ""
+    return _from_variables(variables, f"variable of {path},", in_folder=True)
+
+
+def _from_toml(path: Path, *, in_folder: bool) -> _Layer:
+    content = _read(path)
+    if content is None:
+        return {}
+    try:
+        table = tomllib.loads(content)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
+    for name in table:
+        if name not in _SPECS:
+            raise SettingsError(f"There is no setting {name!r}, which {path} sets{_hint(name, _SPECS)}.")
+    return {name: _Given(value, f"{name} in {path}", in_folder) for name, value in table.items()}
+
+
+def _read(path: Path) -> str | None:
+    # A .env is at times a folder (a virtual environment) or a pipe (a password manager): neither is read.
+    try:
+        return path.read_text(encoding="utf-8-sig") if path.is_file() else None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
+
+
+def _user_config_dir() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("ua-tui")
+
+
+def _hint(name: str, known: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+_SECRET_PARTS = frozenset(
+    re.findall(
+        r"\w+",
+        "KEY KEYS APIKEY TOKEN TOKENS SECRET SECRETS PASSWORD PASSWD PASS PWD PASSPHRASE "
+        "CREDENTIAL CREDENTIALS AUTH AUTHORIZATION COOKIE PAT DSN",
+    )
+)
+_PLAIN_NAMES = frozenset(["PWD", "OLDPWD"])
+_PLACE_PARTS = frozenset(["FILE", "PATH", "DIR", "SOCK", "HOME"])
+
+
+def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
+    """Collect every value that must never be shown or stored: secret settings, and all secrets of the environment.
+
+    An environment value counts when its name says so (`..._KEY`, `..._TOKEN`, ...), when it is a header
+    list, or as far as it is the password of an address.
+    """
+    found = {getattr(settings, name) for name, spec in _SPECS.items() if spec.secret}
+    addresses: list[str | None] = [settings.base_url, settings.composio_base_url]
+    for name, value in environ.items():
+        parts = set(re.split(r"[_\W]+", name.upper()))
+        if parts & _SECRET_PARTS and not parts & _PLACE_PARTS and name.upper() not in _PLAIN_NAMES:
+            found.add(value.strip())
+        elif "HEADERS" in parts:
+            found.update(_header_values(value))
+        addresses.append(value)
+    for address in addresses:
+        found.add(_password_of(address or ""))
+    return frozenset(value for value in found if value)
+
+
+def _header_values(headers: str) -> Iterator[str]:
+    for line in re.split(r"[\n,]", headers):
+        yield re.split(r"[:=]", line, maxsplit=1)[-1].strip()
+
+
+def _password_of(address: str) -> str | None:
+    if "://" not in address or "@" not in address:
+        return None
+    try:
+        return urlsplit(address).password
+    except ValueError:
+        return None

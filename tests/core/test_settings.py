@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import SettingsError
+from core.settings import ENVIRONMENT, PROJECT_FILE, USER_FILE, Settings, load_settings, secrets
+
+
+class Folders:
+    def __init__(self, base: Path) -> None:
+        self.cwd, self.home, self.config_dir = base / "cwd", base / "home", base / "config"
+        for folder in (self.cwd, self.home, self.config_dir):
+            folder.mkdir()
+
+    def load(
+        self, overrides: dict[str, Any] | None = None, environ: dict[str, str] | None = None
+    ) -> Settings:
+        return load_settings(
+            overrides, environ=environ or {}, cwd=self.cwd, home=self.home, config_dir=self.config_dir
+        )
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Folders:
+    return Folders(tmp_path)
+
+
+def test_defaults_ask_for_everything_and_stay_in_the_current_folder(folders: Folders) -> None:
+    settings = folders.load()
+    assert settings.effective_permission_mode == "default"
+    assert (settings.allow, settings.extra_tools) == ((), ())
+    assert settings.workspace_base == folders.cwd
+    assert settings.claude_config_dir == folders.home / ".claude"
+    assert settings.classifier == "rules+model"
+    assert not settings.has_credentials()
+
+
+def test_each_source_beats_the_ones_after_it(folders: Folders) -> None:
+    (folders.config_dir / USER_FILE).write_text('model = "user"')
+    assert folders.load().model == "user"
+    (folders.cwd / PROJECT_FILE).write_text('model = "project"')
+    assert folders.load().model == "project"
+    (folders.cwd / ".env").write_text("ANTHROPIC_MODEL=dotenv\n")
+    assert folders.load().model == "dotenv"
+    environ = {"ANTHROPIC_MODEL": "standard"}
+    assert folders.load(environ=environ).model == "standard"
+    environ["UA_MODEL"] = "own"
+    assert folders.load(environ=environ).model == "own"
+    assert folders.load({"model": "option"}, environ).model == "option"
+    assert folders.load({"model": None}, environ).model == "own"
+
+
+def test_standard_names_are_understood(folders: Folders) -> None:
+    settings = folders.load(
+        environ={
+            "ANTHROPIC_API_KEY": "sk-1",
+            "ANTHROPIC_AUTH_TOKEN": "tok",
+            "ANTHROPIC_BASE_URL": "http://127.0.0.1:8080/",
+            "COMPOSIO_API_KEY": "ak_1",
+            "LOGFIRE_TOKEN": "lf",
+        }
+    )
+    assert (settings.api_key, settings.auth_token, settings.composio_api_key) == ("sk-1", "tok", "ak_1")
+    assert (settings.base_url, settings.logfire_token) == ("http://127.0.0.1:8080", "lf")
+
+
+def test_an_empty_variable_hides_later_sources(folders: Folders) -> None:
+    (folders.cwd / ".env").write_text("COMPOSIO_API_KEY=ak_from_file\nUA_MAX_TURNS=4")
+    assert folders.load().composio_api_key == "ak_from_file"
+    settings = folders.load(environ={"COMPOSIO_API_KEY": "", "UA_MAX_TURNS": ""})
+    assert settings.composio_api_key is None
+    assert settings.max_turns is None
+
+
+def test_values_become_their_types(folders: Folders) -> None:
+    (folders.config_dir / USER_FILE).write_text(
+        'allow = ["Bash(git *)"]\nmax_cost_usd = 2\nclassifier = false\ndemo_pace = 0\nlog_level = "debug"'
+    )
+    settings = folders.load(
+        environ={
+            "UA_EXTRA_TOOLS": "bash, WebFetch,Bash",
+            "UA_MAX_TURNS": " 12 ",
+            "UA_DEMO": "yes",
+            "UA_WORKSPACE_BASE": "~/runs",
+            "UA_CLI_PATH": "bin/claude",
+        }
+    )
+    assert settings.allow == ("Bash(git *)",)
+    assert settings.extra_tools == ("Bash", "WebFetch")
+    assert (settings.max_cost_usd, settings.max_turns, settings.demo_pace) == (2.0, 12, 0.0)
+    assert (settings.demo, settings.classifier, settings.log_level) == (True, "off", "DEBUG")
+    assert settings.workspace_base == folders.home / "runs"
+    assert settings.cli_path == folders.cwd / "bin/claude"
+
+
+def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:
+    settings = folders.load(environ={"UA_ALLOW": "Bash(ls a,b), mcp__composio__*,"})
+    assert settings.allow == ("Bash(ls a,b)", "mcp__composio__*")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("permission_mode", "yolo", "default, acceptEdits, plan"),
+        ("max_cost_usd", "-1", "a number above 0"),
+        ("max_cost_usd", "nan", "a number above 0"),
+        ("max_turns", "2.5", "a whole number of at least 1"),
+        ("max_turns", "0", "a whole number of at least 1"),
+        ("demo", "perhaps", "true or false"),
+        ("base_url", "ftp://host", "https://host"),
+        ("base_url", "http://[::1", "https://host"),
+        ("extra_tools", "Bash,NotebookEdit", "Bash, Write, Edit, WebFetch"),
+        ("classifier", "model", "off, rules, rules+model"),
+        ("log_level", "loud", "DEBUG, INFO"),
+        ("demo_pace", "-0.5", "a number of at least 0"),
+        ("model", "two\nlines", "one line of text"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_place_and_what_is_allowed(
+    folders: Folders, name: str, value: str, allowed: str
+) -> None:
+    variable = ENVIRONMENT[name][0]
+    with pytest.raises(SettingsError) as caught:
+        folders.load(environ={variable: value})
+    for part in (variable, repr(value), allowed):
+        assert part in str(caught.value)
+    option = "--" + name.replace("_", "-")
+    with pytest.raises(SettingsError, match=option):
+        folders.load({name: value})
+
+
+def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folders: Folders) -> None:
+    path = folders.config_dir / USER_FILE
+    path.write_text("max_turns = true")
+    with pytest.raises(SettingsError, match=r"max_turns in .*config\.toml is True"):
+        folders.load({"max_turns": 3})
+
+
+def test_a_wrong_secret_is_not_shown(folders: Folders) -> None:
+    (folders.config_dir / USER_FILE).write_text('api_key = ["sk-ant-hidden"]')
+    with pytest.raises(SettingsError) as caught:
+        folders.load()
+    assert "sk-ant-hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        (PROJECT_FILE, "modle = 1", "'modle'.*did you mean model"),
+        (PROJECT_FILE, "model = ", "not valid TOML"),
+        (".env", "UA_MODLE=x", "UA_MODLE.*did you mean UA_MODEL"),
+        (".env", "A=1\nANTHROPIC_API_KEY='sk", "Line 2 of .*ANTHROPIC_API_KEY"),
+    ],
+)
+def test_a_wrong_line_in_a_file_is_named(folders: Folders, file: str, content: str, message: str) -> None:
+    (folders.cwd / file).write_text(content)
+    with pytest.raises(SettingsError, match=message):
+        folders.load()
+
+
+def test_unknown_names_are_refused(folders: Folders) -> None:
+    with pytest.raises(SettingsError, match=r"UA_THEEM.*UA_THEME"):
+        folders.load(environ={"UA_THEEM": "dark"})
+    with pytest.raises(SettingsError, match="'colour'"):
+        folders.load({"colour": "dark"})
+
+
+def test_files_that_are_no_files_or_no_text(folders: Folders) -> None:
+    (folders.cwd / ".env").mkdir()
+    assert folders.load().model is None
+    (folders.cwd / PROJECT_FILE).write_bytes(b'model = "\xff"')
+    with pytest.raises(SettingsError, match="not UTF-8"):
+        folders.load()
+
+
+def test_lines_of_other_programs_in_dotenv_do_no_harm(folders: Folders) -> None:
+    (folders.cwd / ".env").write_text("what is this?\nOTHER=${HOME}\nexport ANTHROPIC_API_KEY='a$b'\n")
+    assert folders.load(environ={"HOME": "/x"}).api_key == "a$b"
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        (PROJECT_FILE, "dangerously_skip_permissions = true"),
+        (PROJECT_FILE, 'allow = ["*"]'),
+        (PROJECT_FILE, 'extra_tools = ["Bash"]'),
+        (".env", "UA_CLI_PATH=./claude"),
+    ],
+)
+def test_a_folder_cannot_give_itself_rights(folders: Folders, file: str, content: str) -> None:
+    (folders.cwd / file).write_text(content)
+    with pytest.raises(SettingsError, match="may not be set by the files of a folder"):
+        folders.load()
+    if file == PROJECT_FILE:
+        (folders.cwd / file).rename(folders.config_dir / USER_FILE)
+        folders.load()
+
+
+def test_bypassing_permissions_needs_the_dangerous_word(folders: Folders) -> None:
+    with pytest.raises(SettingsError, match="dangerously-skip-permissions"):
+        folders.load({"permission_mode": "bypassPermissions"})
+    settings = folders.load({"dangerously_skip_permissions": True})
+    assert settings.effective_permission_mode == "bypassPermissions"
+
+
+def test_credentials_are_a_key_a_token_a_login_or_the_demo(folders: Folders) -> None:
+    assert folders.load({"api_key": "k"}).has_credentials()
+    assert folders.load({"auth_token": "t"}).has_credentials()
+    assert folders.load({"demo": True}).has_credentials()
+    assert not folders.load({"base_url": "http://127.0.0.1:1"}).has_credentials()
+    (folders.home / ".claude").mkdir()
+    (folders.home / ".claude" / ".credentials.json").write_text("{}")
+    assert folders.load().has_credentials()
+
+
+def test_secrets_are_not_in_the_repr(folders: Folders) -> None:
+    settings = folders.load({"api_key": "sk-ant-hidden", "model": "opus"})
+    assert "sk-ant-hidden" not in repr(settings)
+    assert "model='opus'" in repr(settings)
+
+
+def test_secrets_come_from_settings_and_from_the_environment(folders: Folders) -> None:
+    settings = folders.load(
+        {"composio_api_key": "ak_setting", "base_url": "http://user:pa55word@host.example"}
+    )
+    found = secrets(
+        settings,
+        {
+            "GITHUB_TOKEN": "ghp_value",
+            "DATABASE_URL": "postgres://me:s3cretpw@db.example/x",
+            "OTEL_EXPORTER_OTLP_HEADERS": "x-a=headervalue,b=other",
+            "SSH_AUTH_SOCK": "/run/agent.sock",
+            "PWD": "/somewhere/here",
+            "KEYBOARD": "qwertyuiop",
+            "EMPTY_TOKEN": "",
+        },
+    )
+    assert found == {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other"}
