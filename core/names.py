@@ -1,0 +1,82 @@
+"""File names made from text nobody vouches for, and names no two artifacts share."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import secrets
+import unicodedata
+from datetime import datetime
+
+__all__ = ["artifact_name", "is_protected", "safe_name", "short_id"]
+
+_HASH = 8
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
+_OUTSIDE = re.compile(r"[^a-z0-9_.-]+")
+_RUNS = re.compile(r"_{2,}|\.{2,}")
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,8}$")
+# What a program run later in the folder, or by its owner, would obey without being asked.
+_PROTECTED = frozenset(
+    {
+        ".claude", ".claude.json", ".mcp.json", "claude.md", "claude.local.md", ".git",
+        ".gitmodules", ".gitconfig", ".gitattributes", "git~1", ".hg", ".svn", ".husky", ".env",
+        ".envrc", ".direnv", ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".ssh",
+        ".gnupg", ".aws", ".kube", ".docker", ".vscode", ".idea", ".cursor", ".zed",
+        ".devcontainer", ".devcontainer.json", ".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".emacs",
+        ".dir-locals.el", ".editorconfig", ".profile", ".bashrc", ".bash_profile", ".bash_login",
+        ".bash_logout", ".bash_aliases", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
+        ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".pam_environment",
+        ".xprofile", ".xinitrc", ".xsession", ".pythonrc", ".pythonstartup", ".lldbinit",
+        ".gdbinit",
+    }
+)  # fmt: skip
+
+
+def is_protected(part: str) -> bool:
+    """Tell whether one component of a path names something other programs obey, in any case."""
+    folded = unicodedata.normalize("NFKC", part).casefold().split(":", 1)[0].rstrip(". ")
+    return folded in _PROTECTED or folded.startswith(".env.")
+
+
+def safe_name(text: str, limit: int = 60) -> str:
+    """Make a file name of [a-z0-9_.-] from any text: never empty, reserved, hidden or longer than `limit`.
+
+    Capital letters become small and single spaces underscores; when anything else is lost, a short hash of
+    the text keeps names apart that would otherwise be equal. A short file suffix stays at the end.
+    """
+    limit = max(limit, 2 * _HASH)
+    plain = re.sub(r"(?<=\S) (?=\S)", "_", text.lower())
+    folded = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode("ascii").lower()
+    name = _RUNS.sub("_", _OUTSIDE.sub("_", folded)).strip("._- ")
+    if (
+        name
+        and name == plain
+        and len(name) <= limit
+        and not _RESERVED.fullmatch(name)
+        and not is_protected(name)
+    ):
+        return name
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    found = _SUFFIX.search(name)
+    suffix = found[0] if found and found.start() > 0 else ""
+    stem = name[: len(name) - len(suffix)][: limit - _HASH - 1 - len(suffix)].strip("._-")
+    if _RESERVED.fullmatch(stem):
+        stem = f"{stem}_"
+    return f"{stem}_{digest}{suffix}" if stem else f"{digest}{suffix}"
+
+
+def artifact_name(stem: str, suffix: str, now: datetime, unique: str) -> str:
+    """Name an artifact `{safe stem}_{HHMMSS}_{unique}{suffix}`, at most 110 bytes long.
+
+    `unique`, not the time, is what keeps two artifacts of one second apart.
+    """
+    safe_stem = safe_name(stem).replace(".", "_")
+    safe_unique = re.sub(r"[^a-z0-9]+", "", unique.lower())[:24] or short_id()
+    safe_suffix = _RUNS.sub(".", re.sub(r"[^a-z0-9.]+", "", suffix.lower())).rstrip(".")[:16]
+    return f"{safe_stem}_{now:%H%M%S}_{safe_unique}{safe_suffix}"
+
+
+def short_id() -> str:
+    """Return 8 random characters of a-z and 2-7: 40 bits."""
+    return base64.b32encode(secrets.token_bytes(5)).decode("ascii").lower()

@@ -1,0 +1,212 @@
+"""The folder of one session: where everything a session keeps is written, by one writer."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from core.errors import WorkspaceError
+from core.files import Entry, Root, Written
+from core.text import Redactor, escape_unsafe, without_surrogates
+
+__all__ = ["FOLDERS", "SAVED_REPORTS", "WORKSPACES", "Workspace"]
+
+WORKSPACES = "AGENT_RUN_WORKSPACES"
+SAVED_REPORTS = "SAVED_REPORTS"
+FOLDERS = (
+    "search_results",
+    "extracted_articles",
+    "workbench_activity",
+    "work_products",
+    "work_products/media",
+    "downloads",
+)
+_LOCK = ".lock"
+_SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
+
+
+class Workspace:
+    """A session's folder and its one writer, which masks secrets in every text it writes.
+
+    Safe to use from several threads. `locked` says whether this process holds the session's lock.
+    """
+
+    root: Root
+    path: Path
+    session_id: str
+    redactor: Redactor
+
+    def __init__(self, path: Path, saved_reports: Path, redactor: Redactor | None = None) -> None:
+        self.root = Root(path)
+        self.path = self.root.path
+        self.session_id = self.path.name
+        self.redactor = redactor if redactor is not None else Redactor()
+        self._saved_reports = saved_reports
+        self._lock: int | None = None
+
+    @classmethod
+    def create(cls, base: Path, now: datetime, redactor: Redactor | None = None) -> Workspace:
+        """Make the folder of a new session below `base`, with its sub-folders, and hold its lock.
+
+        Two sessions of one second get two folders: the second's name ends in `-2`.
+
+        Raises:
+            WorkspaceError: the folder cannot be made.
+        """
+        sessions = Root(base / WORKSPACES, create=True)
+        path = _make_session(sessions.path, f"session_{now:%Y%m%d_%H%M%S}")
+        workspace = cls(path, sessions.path.parent / SAVED_REPORTS, redactor)
+        workspace._take_lock(make=True)
+        for folder in FOLDERS:
+            workspace.root.make_folder(folder)
+        return workspace
+
+    @classmethod
+    def open(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
+        """Open a past session's folder, or any folder, which is made when it is missing.
+
+        Saved reports go beside a session's folder as they did in the session, and inside any other folder.
+
+        Raises:
+            WorkspaceError: the folder cannot be made or opened.
+        """
+        found = Root(path, create=True).path
+        is_session = found.parent.name == WORKSPACES and _SESSION.fullmatch(found.name) is not None
+        workspace = cls(found, (found.parent.parent if is_session else found) / SAVED_REPORTS, redactor)
+        workspace._take_lock(make=False)
+        if workspace.locked:
+            workspace.root.sweep()
+        return workspace
+
+    @cached_property
+    def saved_reports(self) -> Root:
+        """The folder of reports that outlive their session, made at its first use."""
+        return Root(self._saved_reports, create=True)
+
+    @property
+    def locked(self) -> bool:
+        """Whether this object holds the session's lock."""
+        return self._lock is not None
+
+    def write(self, relative: str, data: bytes | str, *, replace: bool = True) -> Written:
+        """Write a file whole or not at all; text is redacted and encoded as UTF-8, bytes stay as they are.
+
+        Raises:
+            AlreadyThere: the file exists and `replace` is false.
+            PathRefused: the path leaves the workspace or names something protected.
+            WorkspaceError: the file system failed.
+        """
+        return self.root.write(relative, self._encode(data), replace=replace)
+
+    def write_json(self, relative: str, value: Any, *, replace: bool = True, indent: int = 2) -> Written:
+        """Write a value as strict, indented JSON, redacted, with every unsafe character escaped.
+
+        Not-a-number and infinities become null. `indent` 0 keeps it on one line.
+
+        Raises:
+            WorkspaceError: the value cannot be written as JSON, or the file system failed.
+        """
+        text = _encode_json(relative, value, indent, self.redactor)
+        return self.root.write(relative, escape_unsafe(text).encode() + b"\n", replace=replace)
+
+    def append_line(self, relative: str, line: bytes | str) -> None:
+        """Append one line, redacted, in one write."""
+        text = line if isinstance(line, str) else line.decode("utf-8", "replace")
+        self.root.append_line(relative, self._encode(text))
+
+    def read(self, relative: str, limit: int | None = None) -> bytes:
+        """Read a file, or its first `limit` bytes."""
+        return self.root.read(relative, limit)
+
+    def exists(self, relative: str) -> bool:
+        """Tell whether a file or folder is there."""
+        return self.root.exists(relative)
+
+    def list(self, relative: str = "") -> list[Entry]:
+        """List a folder by name."""
+        return self.root.list(relative)
+
+    def close(self) -> None:
+        """Drop the lock and remove temporary files of processes that died."""
+        if self._lock is None:
+            return
+        try:
+            self.root.sweep()
+        finally:
+            os.close(self._lock)
+            self._lock = None
+
+    def _encode(self, data: bytes | str) -> bytes:
+        if isinstance(data, str):
+            return without_surrogates(self.redactor.redact(data)).encode()
+        return data
+
+    def _take_lock(self, *, make: bool) -> None:
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_CREAT if make else 0)
+        try:
+            descriptor = os.open(self.path / _LOCK, flags, 0o600)
+        except OSError as error:
+            if make:
+                raise WorkspaceError(
+                    f"cannot lock the session folder {self.path}: {error.strerror}; check its permissions"
+                ) from error
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return
+        self._lock = descriptor
+
+
+def _make_session(sessions: Path, name: str) -> Path:
+    for number in range(1, 10_000):
+        path = sessions / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot make the session folder {path}: {error.strerror}; "
+                "check the permissions and the space on the disk, or choose another folder"
+            ) from error
+        return path
+    raise WorkspaceError(f"cannot make a session folder in {sessions}: too many of one second; try again")
+
+
+def _encode_json(relative: str, value: Any, indent: int, redactor: Redactor) -> str:
+    try:
+        plain = redactor.redact_value(msgspec.to_builtins(value, enc_hook=_plain))
+        try:
+            encoded = msgspec.json.encode(plain)
+        except UnicodeEncodeError:
+            encoded = msgspec.json.encode(_encodable(plain))
+        return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+    except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.MsgspecError) as error:
+        raise WorkspaceError(
+            f"cannot write '{relative}' as JSON: {error}; keep to plain values nested less deeply"
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} has no JSON form")
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value
