@@ -134,7 +134,7 @@ class Bus:
         _log.error(
             "subscriber %s failed on %s: %s",
             getattr(receive, "__qualname__", receive),
-            event.name,
+            event.event_name,
             error,
             exc_info=error if first else None,
         )

@@ -68,7 +68,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=_s
     at: datetime = UNSTAMPED
 
     @property
-    def name(self) -> str:
+    def event_name(self) -> str:
         """The event's name in the journal, such as `tool_call_started`."""
         return str(self.__struct_config__.tag)
 
