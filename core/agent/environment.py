@@ -33,7 +33,7 @@ def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dic
     The SDK merges this over our own environment and cannot leave a variable out, so everything the agent
     has no business with is set to nothing.
     """
-    prefixes = _KEPT_PREFIXES
+    prefixes: tuple[str, ...] = _KEPT_PREFIXES
     for switch, cloud in _CLOUD_PREFIXES.items():
         if environ.get(switch):
             prefixes += (switch, *cloud)

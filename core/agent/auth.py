@@ -1,0 +1,78 @@
+"""Finds the links a person must open to connect an account, in tool results and in the model's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+__all__ = ["AuthLink", "find_auth_link"]
+
+_LINK = re.compile(
+    r"https://(?:connect\.composio\.dev/link|app\.composio\.dev/link|backend\.composio\.dev/s)/[\w\-]+"
+)
+_MAX_DEPTH = 24
+
+
+@dataclass(frozen=True)
+class AuthLink:
+    """A link, the toolkit it connects (empty when not told) and when it stops working."""
+
+    url: str
+    toolkit: str = ""
+    expires_at: datetime | None = None
+
+
+def find_auth_link(text: str) -> AuthLink | None:
+    """Find the first link that waits for a person; None when there is none."""
+    if "http" not in text:
+        return None
+    if "redirect_url" in text and (found := _in_json(text)):
+        return found
+    match = _LINK.search(text)
+    return AuthLink(match.group(0)) if match else None
+
+
+def _in_json(text: str) -> AuthLink | None:
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        value = msgspec.json.decode(text[start:])
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    for name, item in _objects(value, "", 0):
+        url = item.get("redirect_url")
+        if isinstance(url, str) and url.startswith("https://") and item.get("status") != "active":
+            toolkit = item.get("toolkit") or name
+            return AuthLink(url, toolkit if isinstance(toolkit, str) else "", _expiry(item))
+    return None
+
+
+def _objects(value: Any, name: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        yield name, value
+        for key, item in value.items():
+            yield from _objects(item, str(key), depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _objects(item, name, depth + 1)
+
+
+def _expiry(item: dict[str, Any]) -> datetime | None:
+    stamp = item.get("expires_at")
+    if isinstance(stamp, str):
+        try:
+            return datetime.fromisoformat(stamp).astimezone(UTC)
+        except ValueError:
+            return None
+    text = str(item.get("instruction") or item.get("message") or "")
+    if found := re.search(r"expires? in (\d+) minutes?", text, re.IGNORECASE):
+        return datetime.now(UTC) + timedelta(minutes=int(found.group(1)))
+    return None

@@ -1,0 +1,218 @@
+"""The SDK's hooks: where pipelines, permissions and the rules for sub-agents reach into the running agent.
+
+Hooks run in this process, between the model's wish and its fulfilment: `PreToolUse` before a call,
+`PostToolUse` and `PostToolUseFailure` after it, `SubagentStop` when a sub-agent means to be done,
+`UserPromptSubmit` when a query goes in.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from core.agent.gate import PermissionGate
+from core.agent.permissions import PermissionPolicy, Verdict
+from core.agent.results import RawResult, ResultAdapter
+from core.errors import AgentError
+from core.events import ComplianceEnforced, ComplianceFailed, Event
+from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
+from core.text import clean
+
+if TYPE_CHECKING:
+    import claude_agent_sdk as sdk
+    from claude_agent_sdk.types import HookEvent
+
+__all__ = ["AgentHooks", "HookCopies", "SubagentCheck", "Violation"]
+
+log = logging.getLogger(__name__)
+
+_ANSWER_WITHIN = 3600.0 * 24
+SIMPLE_HINT = (
+    "This question can be answered from general knowledge. Answer it directly and briefly; "
+    "use a tool only if the answer would otherwise be wrong."
+)
+
+
+class Violation(Protocol):
+    """What a sub-agent left undone: the rule's name and the fixed message it is sent back with."""
+
+    @property
+    def rule(self) -> str:
+        """The rule's name."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """The fixed message; it holds no text of a tool or a model."""
+        ...
+
+
+SubagentCheck = Callable[[str, str], Violation | None]
+"""Checks a sub-agent that means to stop: (its name, what it was asked) -> what it left undone."""
+
+
+@dataclass
+class HookCopies:
+    """What the hooks were given for one call, kept until its result message comes."""
+
+    effective_input: dict[str, Any] | None = None
+    response: Any = None
+    error: str | None = None
+
+
+class AgentHooks:
+    """Answers the SDK's hook calls for one session."""
+
+    def __init__(
+        self,
+        *,
+        pipelines: Pipelines,
+        policy: PermissionPolicy,
+        gate: PermissionGate,
+        adapter: Callable[[], ResultAdapter],
+        publish: Callable[[Event], Event],
+        request_of: Callable[[str], str],
+        check_subagent: SubagentCheck | None,
+    ) -> None:
+        self._pipelines = pipelines
+        self._policy = policy
+        self._gate = gate
+        self._adapter = adapter
+        self._publish = publish
+        self._request_of = request_of
+        self._check_subagent = check_subagent
+        self._copies: dict[str, HookCopies] = {}
+        self.on_simple_path = False
+
+    def matchers(self) -> dict[HookEvent, list[sdk.HookMatcher]]:
+        """The hooks as the SDK takes them; a failing `PreToolUse` blocks the call."""
+        from claude_agent_sdk import HookMatcher
+
+        return {
+            "PreToolUse": [HookMatcher(hooks=[self._before], timeout=_ANSWER_WITHIN, on_failure="block")],
+            "PostToolUse": [HookMatcher(hooks=[self._after])],
+            "PostToolUseFailure": [HookMatcher(hooks=[self._failed])],
+            "SubagentStop": [HookMatcher(hooks=[self._subagent_stop])],
+            "UserPromptSubmit": [HookMatcher(hooks=[self._prompt])],
+        }
+
+    def take_copies(self, tool_use_id: str) -> HookCopies:
+        """Hand over, and forget, what the hooks were given for a call."""
+        return self._copies.pop(tool_use_id, None) or HookCopies()
+
+    def effective_input(self, tool_use_id: str, default: dict[str, Any]) -> dict[str, Any]:
+        """The input a call really ran with, once its `PreToolUse` hook has passed."""
+        copies = self._copies.get(tool_use_id)
+        return default if copies is None or copies.effective_input is None else copies.effective_input
+
+    def forget(self) -> None:
+        """Forget every call, as when its agent is gone."""
+        self._copies.clear()
+
+    async def may_use(
+        self, tool_name: str, tool_input: dict[str, Any], context: sdk.ToolPermissionContext
+    ) -> sdk.PermissionResult:
+        """Answer the SDK's permission prompt."""
+        from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
+
+        answer = await self._gate.ask(tool_name, tool_input, context.tool_use_id or "")
+        if answer.allow:
+            return PermissionResultAllow()
+        return PermissionResultDeny(message=answer.reason or "The person said no. Do not try it another way.")
+
+    async def _before(self, data: Any, _id: str | None, _context: Any) -> Any:
+        name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
+        payload = await self._pipelines.run(
+            "tool.before_execute",
+            BeforeTool(tool_use_id=tool_use_id, name=name, input=dict(data["tool_input"])),
+        )
+        effective = dict(payload.input)
+        if name in {"Agent", "Task"}:
+            effective["run_in_background"] = False
+        self._copies[tool_use_id] = HookCopies(effective_input=effective)
+        if payload.denied is not None:
+            self._gate.note_denied(tool_use_id)
+            return _decision("deny", payload.denied)
+        judgement = self._policy.judge(name, effective)
+        if judgement.verdict is Verdict.DENY:
+            self._gate.note_denied(tool_use_id)
+            return _decision("deny", judgement.reason)
+        changed = effective if effective != data["tool_input"] else None
+        return _decision(judgement.verdict.value, judgement.reason, changed)
+
+    async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
+        name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
+        copies = self._copies.setdefault(tool_use_id, HookCopies())
+        copies.response = data.get("tool_response")
+        if not self._pipelines.has_handlers("tool.after_execute"):
+            return {}
+        effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
+        observation = self._adapter().observe(
+            tool_name=name,
+            tool_use_id=tool_use_id,
+            tool_input=effective,
+            raw=RawResult(block=copies.response, hook_copy=copies.response),
+        )
+        payload = await self._pipelines.run(
+            "tool.after_execute",
+            AfterTool(tool_use_id=tool_use_id, name=name, input=effective, observation=observation),
+        )
+        if not payload.additional_context:
+            return {}
+        return {
+            "hookSpecificOutput": {
+                "hookEventName": "PostToolUse",
+                "additionalContext": payload.additional_context,
+            }
+        }
+
+    async def _failed(self, data: Any, _id: str | None, _context: Any) -> Any:
+        name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
+        copies = self._copies.setdefault(tool_use_id, HookCopies())
+        copies.error = clean(str(data.get("error") or "it failed"))
+        await self._pipelines.run(
+            "tool.on_error",
+            ToolErrored(
+                tool_use_id=tool_use_id,
+                name=name,
+                input=self.effective_input(tool_use_id, dict(data["tool_input"])),
+                exception=AgentError(f"{name} failed: {copies.error}"),
+            ),
+        )
+        return {}
+
+    async def _subagent_stop(self, data: Any, _id: str | None, _context: Any) -> Any:
+        if self._check_subagent is None:
+            return {}
+        agent = clean(str(data.get("agent_type") or ""))
+        try:
+            violation = self._check_subagent(agent, self._request_of(str(data.get("agent_id") or "")))
+        except Exception:
+            log.exception("the check of %s failed; it is let go", agent)
+            return {}
+        if violation is None:
+            return {}
+        rule, message = violation.rule, violation.message
+        self._publish(ComplianceFailed(subagent=agent, rule=rule, message=message))
+        if data.get("stop_hook_active"):
+            return {}
+        self._publish(ComplianceEnforced(subagent=agent, rule=rule, message=message))
+        return {"decision": "block", "reason": message}
+
+    async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:
+        if not self.on_simple_path:
+            return {}
+        return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": SIMPLE_HINT}}
+
+
+def _decision(verdict: str, reason: str, changed: dict[str, Any] | None = None) -> dict[str, Any]:
+    output: dict[str, Any] = {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": verdict,
+        "permissionDecisionReason": reason,
+    }
+    if changed is not None:
+        output["updatedInput"] = changed
+    return {"hookSpecificOutput": output}

@@ -1,0 +1,341 @@
+"""The agent loop: one connection, one reader for its whole life, one query at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.agent.auth import find_auth_link
+from core.agent.client import AgentClient
+from core.agent.gate import PermissionGate
+from core.agent.hooks import AgentHooks
+from core.agent.results import RawResult, ResultAdapter
+from core.agent.translate import OpenCall, RawToolResult, Translator, TurnResult
+from core.errors import AgentError, AgentUnavailable
+from core.events import (
+    AuthRequired,
+    Event,
+    McpStatus,
+    MessageFinished,
+    PathFellBack,
+    ToolCallFinished,
+    ToolCallStarted,
+    Usage,
+)
+from core.observation import AnyObservation, ToolCall, ToolResult
+from core.spill import spill
+from core.text import Redactor
+
+if TYPE_CHECKING:
+    import claude_agent_sdk as sdk
+
+    from core.workspace import Workspace
+
+__all__ = ["AgentLoop", "TurnOutcome"]
+
+log = logging.getLogger(__name__)
+
+_STOP_WITHIN = 8.0
+_SERVERS_WITHIN = 20.0
+
+
+@dataclass(frozen=True)
+class TurnOutcome:
+    """How one query went; `cost_usd` is of this query alone."""
+
+    status: Literal["success", "error", "interrupted"]
+    text: str = ""
+    error: str | None = None
+    turns: int = 0
+    cost_usd: float | None = None
+    usage: Usage | None = None
+
+
+@dataclass
+class _Turn:
+    query_id: str
+    query: str
+    simple: bool
+    done: asyncio.Future[TurnResult]
+    links: set[str] = field(default_factory=set)
+    interrupted: bool = False
+
+
+class AgentLoop:
+    """Drives one connected agent; made anew for every connection.
+
+    `on_result` is handed every finished tool call, whole, and must return at once.
+    """
+
+    def __init__(
+        self,
+        options: sdk.ClaudeAgentOptions,
+        *,
+        hooks: AgentHooks,
+        gate: PermissionGate,
+        translator: Translator,
+        adapter: ResultAdapter,
+        publish: Callable[[Event], Event],
+        on_result: Callable[[ToolResult], None],
+        workspace: Workspace,
+        redactor: Redactor,
+    ) -> None:
+        self._client = AgentClient(options)
+        self._hooks = hooks
+        self._gate = gate
+        self._translator = translator
+        self._adapter = adapter
+        self._publish = publish
+        self._on_result = on_result
+        self._workspace = workspace
+        self._redactor = redactor
+        self._turn: _Turn | None = None
+        self._cost = 0.0
+        self._model_in_use: str | None = None
+        self.failure: AgentUnavailable | None = None
+        self.ended = asyncio.Event()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the agent can take a query."""
+        return not self.ended.is_set()
+
+    async def connect(self) -> None:
+        """Start the agent.
+
+        Raises:
+            AgentUnavailable: it could not be started.
+        """
+        await self._client.connect()
+
+    async def read(self) -> None:
+        """Read the agent until it ends; the one reader. Ends, never raises, when the agent does."""
+        try:
+            async for message in self._client.messages():
+                for item in self._translator.feed(message):
+                    await self._take(item)
+            self._end(None)
+        except AgentUnavailable as error:
+            self._end(error)
+        except asyncio.CancelledError:
+            self._end(None)
+            raise
+        except Exception as error:
+            log.exception("reading the agent failed")
+            self._end(AgentUnavailable(f"the agent's messages could not be read: {error}"))
+
+    async def watch_servers(self) -> None:
+        """Publish the state of the MCP servers until none is pending any more."""
+        seen: list[Any] = []
+        deadline = time.monotonic() + _SERVERS_WITHIN
+        while self.is_alive:
+            try:
+                servers = await self._client.servers()
+            except Exception as error:
+                log.info("the state of the MCP servers could not be read: %s", error)
+                return
+            if servers != seen:
+                seen = servers
+                self._publish(McpStatus(servers=servers))
+            if time.monotonic() > deadline or all(s.status != "pending" for s in servers):
+                return
+            await asyncio.sleep(0.25)
+
+    async def run(self, query_id: str, text: str, *, simple: bool, model: str | None) -> TurnOutcome:
+        """Run one query to its end.
+
+        Raises:
+            AgentUnavailable: the agent is gone, or went while it worked.
+        """
+        if self.failure is not None:
+            raise self.failure
+        turn = _Turn(query_id, text, simple, asyncio.get_running_loop().create_future())
+        self._turn = turn
+        self._translator.begin(query_id)
+        self._hooks.on_simple_path = simple
+        try:
+            async with self._model(model):
+                await self._client.query(text)
+                result = await turn.done
+        finally:
+            self._turn = None
+            self._close_open("cancelled")
+        return self._outcome(turn, result)
+
+    async def interrupt(self) -> None:
+        """Stop the running query, by force when asking does not help."""
+        turn = self._turn
+        if turn is None:
+            return
+        turn.interrupted = True
+        self._gate.cancel_all("The person interrupted the work.")
+        await self._client.interrupt()
+        try:
+            await asyncio.wait_for(asyncio.shield(turn.done), _STOP_WITHIN)
+        except TimeoutError:
+            log.warning("the agent did not stop within %s s and is ended", _STOP_WITHIN)
+            self._client.kill()
+        except AgentError:
+            log.info("the agent ended while it was being stopped")
+
+    async def close(self) -> None:
+        """Let the agent go."""
+        self._gate.cancel_all("The session is closing.")
+        await self._client.disconnect()
+
+    @asynccontextmanager
+    async def _model(self, model: str | None) -> AsyncIterator[None]:
+        """Use another model for one query, and go back to the session's own."""
+        if model is None:
+            yield
+            return
+        await self._client.set_model(model)
+        try:
+            yield
+        finally:
+            if self.is_alive:
+                try:
+                    await self._client.set_model(self._model_in_use)
+                except Exception as error:
+                    log.warning("the model could not be switched back: %s", error)
+
+    def use_model(self, model: str | None) -> None:
+        """Name the model the session was configured with."""
+        self._model_in_use = model
+
+    async def _take(self, item: Event | RawToolResult | TurnResult) -> None:
+        match item:
+            case RawToolResult():
+                await self._finish_call(item)
+            case TurnResult():
+                turn = self._turn
+                if turn is not None and not turn.done.done():
+                    turn.done.set_result(item)
+            case Event():
+                self._publish(item)
+                self._react(item)
+
+    def _react(self, event: Event) -> None:
+        turn = self._turn
+        if turn is None:
+            return
+        match event:
+            case ToolCallStarted(parent_tool_use_id=None) if turn.simple:
+                turn.simple = False
+                self._publish(PathFellBack(query_id=turn.query_id, tool_name=event.name))
+            case MessageFinished():
+                self._note_link(event.text, None)
+            case _:
+                return
+
+    async def _finish_call(self, raw: RawToolResult) -> None:
+        call = self._translator.calls.pop(raw.tool_use_id, None)
+        if call is None:
+            log.warning("a result came for the unknown call %s", raw.tool_use_id)
+            return
+        copies = self._hooks.take_copies(raw.tool_use_id)
+        effective = call.input if copies.effective_input is None else copies.effective_input
+        ended = time.monotonic()
+        duration_ms = (ended - call.started) * 1000
+        observation = await asyncio.to_thread(
+            self._adapter.observe,
+            tool_name=call.name,
+            tool_use_id=call.tool_use_id,
+            tool_input=effective,
+            raw=RawResult(
+                block=raw.block,
+                is_error=raw.is_error,
+                message_copy=raw.message_copy,
+                hook_copy=copies.response,
+                hook_error=copies.error,
+            ),
+            started_at=call.started_at,
+            ended_at=datetime.now(UTC),
+            duration_ms=duration_ms,
+        )
+        observation, shown = await asyncio.to_thread(spill, observation, self._workspace, self._redactor)
+        denied = self._gate.was_denied(call.tool_use_id)
+        status: Literal["success", "error", "denied"] = (
+            "denied" if denied else "error" if observation.has_error else "success"
+        )
+        self._publish(
+            ToolCallFinished(
+                tool_use_id=call.tool_use_id, status=status, observation=shown, duration_ms=duration_ms
+            )
+        )
+        self._note_link(observation.output[:200_000], call.tool_use_id)
+        if not denied:
+            self._hand_over(call, effective, observation)
+
+    def _hand_over(self, call: OpenCall, effective: dict[str, Any], observation: AnyObservation) -> None:
+        query = self._turn.query if self._turn and self._turn.query_id == call.query_id else ""
+        tool_call = ToolCall(
+            tool_use_id=call.tool_use_id,
+            name=call.name,
+            input=effective,
+            query_id=call.query_id,
+            query=query,
+            parent_tool_use_id=call.parent_tool_use_id,
+        )
+        try:
+            self._on_result(ToolResult(call=tool_call, observation=observation))
+        except Exception:
+            log.exception("a tool result could not be handed to the observers")
+
+    def _note_link(self, text: str, tool_use_id: str | None) -> None:
+        turn = self._turn
+        link = find_auth_link(text)
+        if turn is None or link is None or link.url in turn.links:
+            return
+        turn.links.add(link.url)
+        self._publish(
+            AuthRequired(
+                toolkit=link.toolkit, url=link.url, expires_at=link.expires_at, tool_use_id=tool_use_id
+            )
+        )
+
+    def _outcome(self, turn: _Turn, result: TurnResult) -> TurnOutcome:
+        # The SDK counts cost over the life of a connection, a turn at a time.
+        cost = None
+        if result.cost_usd is not None:
+            cost = max(0.0, result.cost_usd - self._cost)
+            self._cost = max(self._cost, result.cost_usd)
+        status, error = result.status, result.error
+        if turn.interrupted and status == "error":
+            status, error = "interrupted", None
+        return TurnOutcome(
+            status=status,
+            text=result.text,
+            error=error,
+            turns=result.turns,
+            cost_usd=cost,
+            usage=result.usage,
+        )
+
+    def _close_open(self, status: Literal["cancelled", "error"]) -> None:
+        for event in [*self._translator.close_message(), *self._translator.close_tasks("cancelled")]:
+            self._publish(event)
+        for call in list(self._translator.calls.values()):
+            self._publish(
+                ToolCallFinished(
+                    tool_use_id=call.tool_use_id,
+                    status=status,
+                    duration_ms=(time.monotonic() - call.started) * 1000,
+                )
+            )
+        self._translator.calls.clear()
+        self._hooks.forget()
+
+    def _end(self, error: AgentUnavailable | None) -> None:
+        self.failure = error or AgentUnavailable("the agent ended without a result: start it again")
+        self.ended.set()
+        self._gate.cancel_all("The agent is gone.")
+        turn = self._turn
+        if turn is not None and not turn.done.done():
+            turn.done.set_exception(self.failure)

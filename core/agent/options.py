@@ -1,0 +1,122 @@
+"""Builds the SDK's options from settings: what the agent is told, which tools it has, and what it may not see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.agent.definitions import SubagentDefinition, read_prompt, shipped_subagents
+from core.agent.environment import cli_environment
+from core.settings import Settings
+from core.version import VERSION
+
+if TYPE_CHECKING:
+    import claude_agent_sdk as sdk
+
+    from core.agent.hooks import AgentHooks
+
+__all__ = ["BASE_TOOLS", "Briefing", "brief", "build_options"]
+
+BASE_TOOLS = ("Agent", "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
+_MAX_LINE = 64 << 20
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """What the agent is told before the first query: its own prompt and its sub-agents'."""
+
+    system_prompt: str
+    subagents: tuple[SubagentDefinition, ...]
+
+
+def brief(workspace: Path, now: datetime, server_notes: Mapping[str, str]) -> Briefing:
+    """Write the prompts for a session; `server_notes` says in a line what each MCP server is for."""
+    values = {
+        "today": f"{now:%A, %d %B %Y}",
+        "workspace": str(workspace),
+        "tools": "\n".join(f"- `{name}`: {note}" for name, note in server_notes.items()),
+    }
+    return Briefing(read_prompt("system", values), tuple(shipped_subagents(values)))
+
+
+async def build_options(
+    settings: Settings,
+    briefing: Briefing,
+    *,
+    workspace: Path,
+    servers_file: Path,
+    config_dir: Path | None,
+    environ: Mapping[str, str],
+    hooks: AgentHooks,
+    session_id: str,
+    resume: bool,
+) -> sdk.ClaudeAgentOptions:
+    """Build the options of one connection; imports the SDK, in a thread, the first time.
+
+    `config_dir` is where the agent keeps its own state; None leaves it where a login lives. With `resume`
+    the conversation `session_id` goes on, else it begins.
+    """
+    sdk = await asyncio.to_thread(_import_sdk)
+    agents = {
+        each.name: sdk.AgentDefinition(
+            description=each.description, prompt=each.prompt, tools=list(each.tools), model=each.model
+        )
+        for each in briefing.subagents
+    }
+    return sdk.ClaudeAgentOptions(
+        system_prompt=briefing.system_prompt,
+        tools=[*BASE_TOOLS, *settings.extra_tools],
+        mcp_servers=servers_file,
+        strict_mcp_config=True,
+        setting_sources=[],
+        skills=[],
+        permission_mode=settings.effective_permission_mode,
+        can_use_tool=hooks.may_use,
+        hooks=hooks.matchers(),
+        agents=agents,
+        model=settings.model,
+        fallback_model=settings.fallback_model,
+        max_turns=settings.max_turns,
+        max_budget_usd=settings.max_cost_usd,
+        cwd=workspace,
+        cli_path=settings.cli_path,
+        env=cli_environment(environ, _given_environment(settings, config_dir)),
+        include_partial_messages=True,
+        forward_subagent_text=True,
+        max_buffer_size=_MAX_LINE,
+        client_app=f"ua-tui/{VERSION}",
+        session_id=None if resume else session_id,
+        resume=session_id if resume else None,
+    )
+
+
+def _import_sdk() -> Any:
+    import claude_agent_sdk
+
+    return claude_agent_sdk
+
+
+def _given_environment(settings: Settings, config_dir: Path | None) -> dict[str, str]:
+    given = {
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
+        # The Task tools replace TodoWrite unless they are switched off.
+        "CLAUDE_CODE_ENABLE_TASKS": "0",
+        "DISABLE_AUTOUPDATER": "1",
+        "ENABLE_TOOL_SEARCH": "false",
+    }
+    for name, value in (
+        ("ANTHROPIC_API_KEY", settings.api_key),
+        ("ANTHROPIC_AUTH_TOKEN", settings.auth_token),
+        ("ANTHROPIC_BASE_URL", settings.base_url),
+        ("CLAUDE_CONFIG_DIR", str(config_dir) if config_dir else None),
+    ):
+        if value:
+            given[name] = value
+    if settings.base_url and settings.simple_model:
+        given["ANTHROPIC_SMALL_FAST_MODEL"] = settings.simple_model
+    return given

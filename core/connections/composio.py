@@ -1,0 +1,74 @@
+"""Composio's tool router: one session per user, reached as an MCP server over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from core.connections.base import Connection
+from core.errors import ConnectionFailed
+from core.settings import Settings
+from core.text import clean
+
+__all__ = ["SERVER", "open_composio"]
+
+log = logging.getLogger(__name__)
+
+SERVER = "composio"
+_DEADLINE = 45.0
+
+# The session has its own crawler, whose articles it keeps.
+_DISABLED_TOOLKITS = ["firecrawl", "exa"]
+
+
+async def open_composio(settings: Settings) -> Connection:
+    """Open a tool-router session; without a key the connection is empty and says so.
+
+    The SDK is imported in a thread, as it takes seconds.
+
+    Raises:
+        ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense.
+    """
+    if not settings.composio_api_key:
+        return Connection(
+            note="Composio is off: set COMPOSIO_API_KEY to use its tools (mail, search, workbench)."
+        )
+    try:
+        session = await asyncio.wait_for(asyncio.to_thread(_create, settings), _DEADLINE)
+    except TimeoutError as error:
+        raise ConnectionFailed(
+            f"Composio did not answer within {_DEADLINE:g} s: the session goes on without its tools; check the network"
+        ) from error
+    headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
+    url = str(session.mcp.url)
+    server: dict[str, Any] = {"type": "http", "url": url, "headers": headers}
+    return Connection(
+        servers={SERVER: server}, url=url, secrets=(settings.composio_api_key, *headers.values())
+    )
+
+
+def _create(settings: Settings) -> Any:
+    from composio import Composio
+    from composio.core.models import base
+    from composio.exceptions import ComposioError
+    from composio_client import APIError, AuthenticationError
+
+    # `allow_tracking` holds only in the context that made the client; this holds everywhere.
+    vars(base)["push_event"] = lambda _event: None
+    where: dict[str, Any] = {"base_url": settings.composio_base_url} if settings.composio_base_url else {}
+    try:
+        client = Composio(api_key=settings.composio_api_key or "", allow_tracking=False, **where)
+        return client.create(
+            user_id=settings.composio_user_id or settings.user_id,
+            toolkits={"disable": _DISABLED_TOOLKITS},
+            mcp=True,
+        )
+    except AuthenticationError as error:
+        raise ConnectionFailed(
+            "Composio refused the key: the session goes on without its tools; set a valid COMPOSIO_API_KEY"
+        ) from error
+    except (ComposioError, APIError, ValueError, OSError) as error:
+        raise ConnectionFailed(
+            f"Composio could not be reached ({clean(str(error))[:200]}): the session goes on without its tools"
+        ) from error

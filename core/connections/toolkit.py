@@ -1,0 +1,35 @@
+"""The local toolkit as an MCP server of the session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from core.connections.base import Connection
+
+__all__ = ["SERVER", "toolkit_connection"]
+
+SERVER = "local_toolkit"
+
+# A stdio server inherits the agent's environment; the toolkit has no business with its keys.
+_BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "COMPOSIO_API_KEY")
+
+
+def toolkit_connection(workspace: Path, *, routes: Mapping[str, str], robots: bool = True) -> Connection:
+    """The server that starts `core.toolkit` for this workspace.
+
+    The child runs isolated (`-I`), so a `core/` folder in the user's directory is never imported. `routes`
+    sends hosts under a suffix to an address on loopback, as the demo's pages need.
+    """
+    args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace), *_route_args(routes)]
+    if not robots:
+        args.append("--no-robots")
+    environment = dict.fromkeys(_BLANKED, "") | {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+    server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}
+    return Connection(servers={SERVER: server})
+
+
+def _route_args(routes: Mapping[str, str]) -> Iterable[str]:
+    for suffix, address in routes.items():
+        yield from ("--route", f"{suffix}={address}")

@@ -1,0 +1,12 @@
+"""The program's version."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+__all__ = ["VERSION"]
+
+try:
+    VERSION = version("ua-tui")
+except PackageNotFoundError:
+    VERSION = "0+unknown"
