@@ -1,0 +1,157 @@
+"""What an observer is, what it is given and what it gives back."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+import msgspec
+
+from core.names import artifact_name
+from core.observation import TextContent, ToolCall, ToolResult
+from core.workspace import Workspace
+from observers.decode import MAX_TEXT, decode_bytes
+from observers.ledger import Ledger
+
+__all__ = [
+    "Observer",
+    "ObserverContext",
+    "Outcome",
+    "Saved",
+    "input_text",
+    "local_now",
+    "moment_of",
+    "save_json_once",
+    "texts_of",
+    "unique_id",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A file an observer saved.
+
+    `path` is relative to the workspace, `size` in bytes, `sha256` in hexadecimal; `copied_to` is the absolute
+    path of a copy outside the session.
+    """
+
+    path: str
+    kind: str
+    size: int
+    sha256: str
+    copied_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of observing one result; `note` says why nothing was saved, or what is odd about what was."""
+
+    artifacts: tuple[Saved, ...] = ()
+    items: int = 0
+    rejected: int = 0
+    duplicates: int = 0
+    note: str | None = None
+
+
+def local_now() -> datetime:
+    """The present moment in the machine's time zone."""
+    return datetime.now().astimezone()
+
+
+@dataclass
+class ObserverContext:
+    """What observers share: the session's folder, its clock (local, aware) and its memory."""
+
+    workspace: Workspace
+    now: Callable[[], datetime] = local_now
+    ledger: Ledger = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.workspace)
+
+
+class Observer(Protocol):
+    """Looks at finished tool calls and keeps what is worth keeping."""
+
+    @property
+    def name(self) -> str:
+        """The observer's name in the feed, unique among the observers."""
+        ...
+
+    def wants(self, call: ToolCall) -> bool:
+        """Tell cheaply whether the result of `call` is worth looking at; runs on the event loop."""
+        ...
+
+    def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
+        """Look at a result and save what it holds; runs in a worker thread and may raise."""
+        ...
+
+
+def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
+    """The text blocks of a result, from the workspace file that holds it when it was too large for an event.
+
+    A stored result longer than what is ever parsed comes back one byte longer than that, which the decoder refuses.
+    """
+    observation = result.observation
+    if observation.stored_at is not None:
+        return [decode_bytes(workspace.read(observation.stored_at, MAX_TEXT * 4 + 1))]
+    return [block.text for block in observation.content if isinstance(block, TextContent)]
+
+
+def moment_of(result: ToolResult, context: ObserverContext) -> datetime:
+    """When the tool gave its result, in the session's time zone; dates like "2 hours ago" count from here."""
+    now = context.now()
+    ended = result.observation.ended_at
+    return ended.astimezone(now.tzinfo) if ended is not None and ended.tzinfo is not None else now
+
+
+def input_text(arguments: Mapping[str, Any], *keys: str) -> str | None:
+    """The first of the named arguments that is text and not empty."""
+    return next((value for key in keys if isinstance(value := arguments.get(key), str) and value), None)
+
+
+def unique_id(tool_use_id: str, *content: Any) -> str:
+    """A name part of 13 characters made from what is saved (45 bits) and the call it came from (20 bits)."""
+    return _digest(*content)[:9] + _digest(tool_use_id)[:4]
+
+
+def _digest(*content: Any) -> str:
+    digest = hashlib.sha256()
+    for part in content:
+        try:
+            digest.update(part if isinstance(part, bytes) else msgspec.json.encode(part))
+        except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+            digest.update(repr(part).encode("utf-8", "backslashreplace"))
+    return base64.b32encode(digest.digest()[:10]).decode().lower()
+
+
+def save_json_once(
+    context: ObserverContext,
+    build: Callable[[], Mapping[str, Any]],
+    *,
+    folder: str,
+    stem: str,
+    unique: str,
+    kind: str,
+    moment: datetime,
+    by_content: bool = True,
+) -> tuple[Saved | None, str]:
+    """Save what `build` makes as JSON under a name of its own, unless the session has it already.
+
+    Returns what was saved, or None, and the path of the artifact in either case.
+    """
+    name = artifact_name(stem, ".json", moment, unique)
+    existing = context.ledger.claim(folder, unique, name, by_content=by_content)
+    if existing is not None:
+        return None, existing
+    path = f"{folder}/{name}"
+    try:
+        written = context.workspace.write_json(path, build())
+    except BaseException:
+        context.ledger.release(folder, unique)
+        raise
+    return Saved(path, kind, written.size, written.sha256), path

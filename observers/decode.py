@@ -1,0 +1,274 @@
+"""From the text of a tool result to the values in it, whatever wrapping it arrived in."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from observers.salvage import repair
+
+__all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "Undecodable", "decode_bytes", "decode_text", "decode_texts"]
+
+MAX_TEXT = 32 << 20
+"""Longest text that is parsed, in characters."""
+
+MAX_DEPTH = 64
+"""Deepest nesting that anything downstream walks into."""
+
+_MAX_LITERAL = 4 << 20
+_MAX_WRAPPINGS = 6
+_MAX_ATTEMPTS = 32
+_OPENING = re.compile(r"[{\[]")
+_BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[^\\'\"abfnrtvxuUN0-7\n]|[4-7][0-7]{2})")
+_LITERAL_NAMES = re.compile(r"\b(?:None|True|False)\b")
+
+
+class Undecodable(ValueError):
+    """A text that cannot be read as values; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a tool result holds.
+
+    `values` are the JSON documents found, in order; `prose` is the text that is not one. `truncated` says that
+    a document was cut off and only its complete part is here; `problem` why text that looks like a document
+    could not be read at all.
+    """
+
+    values: tuple[Any, ...] = ()
+    prose: str = ""
+    truncated: bool = False
+    problem: str | None = None
+
+
+def decode_bytes(data: bytes) -> str:
+    """Text of a file: UTF-8, or UTF-16 when its mark says so; bytes that are neither become U+FFFD."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return data.decode("utf-16")
+        except UnicodeDecodeError:
+            pass
+    return data.decode("utf-8-sig", "replace")
+
+
+def decode_texts(texts: Sequence[str]) -> Decoded:
+    """Decode several text blocks as one result; a document spread over the blocks is read as a whole."""
+    if len(texts) == 1:
+        return decode_text(texts[0])
+    parts = [decode_text(text) for text in texts]
+    if any(part.truncated or part.problem for part in parts):
+        whole = decode_text("".join(texts))
+        if whole.values and not whole.truncated and not whole.problem:
+            return whole
+    return Decoded(
+        values=tuple(value for part in parts for value in part.values),
+        prose="\n".join(part.prose for part in parts if part.prose),
+        truncated=any(part.truncated for part in parts),
+        problem=next((part.problem for part in parts if part.problem), None),
+    )
+
+
+def decode_text(text: str, wrappings: int = 0) -> Decoded:
+    """Decode one text: JSON, JSON inside JSON, a Python literal, documents within prose, or a cut-off document."""
+    if len(text) > MAX_TEXT:
+        return Decoded(problem=f"the result is too large to read: {len(text):,} characters, limit {MAX_TEXT:,}")
+    body = text.strip("\ufeff \t\r\n\x00")
+    if not body:
+        return Decoded()
+    try:
+        if body[0] in '{["':
+            try:
+                return _unwrap(_strict(body), wrappings)
+            except ValueError:
+                pass
+        return _decode_loosely(body, wrappings)
+    except RecursionError:
+        return Decoded(problem="the result is nested too deeply to read")
+    except Undecodable as problem:
+        return Decoded(problem=str(problem))
+
+
+def _strict(body: str) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        value, end = _LENIENT.raw_decode(body)
+        if body[end:].strip():
+            raise Undecodable("text follows the document") from None
+        return value
+
+
+def _unwrap(value: Any, wrappings: int) -> Decoded:
+    """Open the envelopes that transports put around a result: a JSON string, `{"result": "..."}`, content blocks."""
+    if wrappings >= _MAX_WRAPPINGS:
+        return Decoded(values=(value,))
+    match value:
+        case str():
+            inner = decode_text(value, wrappings + 1)
+            return inner if inner.values or inner.problem else Decoded(prose=value)
+        case {"result": str() as text} if len(value) <= 2:
+            inner = decode_text(text, wrappings + 1)
+            return inner if inner.values or inner.problem else Decoded(values=(value,), prose=text)
+        case [{"type": "text", "text": str()}, *_]:
+            texts = [block["text"] for block in value if isinstance(block, dict) and isinstance(block.get("text"), str)]
+            return decode_texts_at(texts, wrappings + 1)
+        case {"content": [{"type": "text", "text": str()}, *_] as blocks}:
+            return _unwrap(value.get("structuredContent") or blocks, wrappings + 1)
+        case dict() | list():
+            return Decoded(values=(value,))
+        case _:
+            return Decoded(prose=str(value))
+
+
+def decode_texts_at(texts: Sequence[str], wrappings: int) -> Decoded:
+    """As `decode_texts`, for blocks found `wrappings` envelopes deep."""
+    parts = [decode_text(text, wrappings) for text in texts]
+    return Decoded(
+        values=tuple(value for part in parts for value in part.values),
+        prose="\n".join(part.prose for part in parts if part.prose),
+        truncated=any(part.truncated for part in parts),
+        problem=next((part.problem for part in parts if part.problem), None),
+    )
+
+
+def _decode_loosely(body: str, wrappings: int) -> Decoded:
+    if (literal := _literal(body)) is not None:
+        return _unwrap(literal, wrappings)
+    values, prose, rest = _embedded(body)
+    truncated = False
+    problem: str | None = None
+    if rest is not None:
+        cut = _salvage(body[rest:])
+        if cut is not None:
+            inner = _unwrap(cut, wrappings)
+            values += inner.values
+            truncated = True
+        elif not values and rest == 0:
+            problem = "the result looks like JSON but cannot be read"
+    opened = [_unwrap(value, wrappings) for value in values] if wrappings < _MAX_WRAPPINGS else []
+    return Decoded(
+        values=tuple(inner for part in opened for inner in part.values) or tuple(values),
+        prose=prose if not problem else body,
+        truncated=truncated or any(part.truncated for part in opened),
+        problem=problem,
+    )
+
+
+def _literal(body: str) -> Any | None:
+    """Read a Python literal (`str()` of a dict or list), or None when `body` is not one."""
+    if body[0] not in "{[(" or len(body) > _MAX_LITERAL:
+        return None
+    if "'" not in body and not _LITERAL_NAMES.search(body):
+        return None
+    if _BAD_ESCAPE.search(body):
+        return None
+    try:
+        value = ast.literal_eval(body)
+    except (ValueError, SyntaxError, MemoryError, TypeError):
+        return None
+    return _as_json(value)
+
+
+def _as_json(value: Any) -> Any:
+    """Tuples and sets as lists, keys as text: what JSON would have made of a Python literal."""
+    match value:
+        case dict():
+            return {str(key): _as_json(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_as_json(item) for item in value]
+        case bytes():
+            return decode_bytes(value)
+        case complex():
+            return str(value)
+        case _:
+            return value
+
+
+def _embedded(body: str) -> tuple[list[Any], str, int | None]:
+    """Find documents within text; returns them, the text around them, and where a cut-off document begins."""
+    values: list[Any] = []
+    prose: list[str] = []
+    cut: int | None = None
+    start = position = 0
+    for _ in range(_MAX_ATTEMPTS):
+        found = _OPENING.search(body, position)
+        if found is None:
+            break
+        try:
+            value, end = _LENIENT.raw_decode(body, found.start())
+        except json.JSONDecodeError as error:
+            if cut is None and _reads_as_document(body, found.start(), error):
+                cut = found.start()
+                break
+            position = found.end()
+            continue
+        except ValueError:
+            position = found.end()
+            continue
+        if not _is_document(value):
+            position = end
+            continue
+        prose.append(body[start : found.start()])
+        values.append(value)
+        start = position = end
+    prose.append(body[start : len(body) if cut is None else cut])
+    return values, "\n".join(part.strip() for part in prose if part.strip()), cut
+
+
+def _is_document(value: Any) -> bool:
+    return bool(value) and (isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], dict | list)))
+
+
+def _reads_as_document(body: str, start: int, error: json.JSONDecodeError) -> bool:
+    """Whether the text from `start` began well and only then broke, rather than being prose with a bracket in it."""
+    opening = body[start : start + 40].replace(" ", "").replace("\n", "").replace("\r", "").replace("\t", "")
+    if opening.startswith(('{"', '[{"', "[[", '["')):
+        return error.pos - start > 2
+    return opening.startswith(("{'", "[{'")) or opening in ("{", "[", "[{")
+
+
+def _salvage(text: str) -> Any | None:
+    try:
+        _LENIENT.raw_decode(text)
+    except json.JSONDecodeError as error:
+        unfinished = error.msg.startswith(("Unterminated", "Invalid \\"))
+        python = text[:40].lstrip("[{ \n\r\t").startswith("'")
+        end = len(text) if unfinished or python else error.pos
+    except ValueError:
+        return None
+    else:
+        end = len(text)
+    repaired = repair(text, end=end)
+    if repaired is None:
+        return None
+    try:
+        return _LENIENT.raw_decode(repaired)[0]
+    except ValueError:
+        return _literal(repaired)
+
+
+def _whole_number(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _finite(text: str) -> float | str:
+    number = float(text)
+    return number if number - number == 0 else text
+
+
+_LENIENT = json.JSONDecoder(
+    strict=False,
+    parse_constant=lambda name: None,
+    parse_float=_finite,
+    parse_int=_whole_number,
+)

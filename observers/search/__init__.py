@@ -1,0 +1,1 @@
+"""Search results: recognised by their shape, made into rows, and saved."""

@@ -1,0 +1,104 @@
+"""Which tools may have results that are search results, told from their names alone."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+
+__all__ = ["Policy", "is_multi_execute", "kind_of_name", "policy_of", "short_name", "words_of"]
+
+
+class Policy(Enum):
+    """What a tool's name says about its results."""
+
+    SEARCH = "search"
+    UNKNOWN = "unknown"
+    NEVER = "never"
+
+
+_BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
+_PROVIDERS = frozenset(
+    "serp serpapi serper tavily exa brave bing google duckduckgo ddg searxng searx perplexity kagi linkup "
+    "websearch newsapi gnews serply zenserp searchapi dataforseo".split()
+)
+_SEARCH = frozenset("search searches serp query find lookup results".split())
+_NATIVE_SEARCH = frozenset({"WebSearch"})
+_ELSEWHERE = frozenset(
+    "gmail mail mails email emails outlook imap inbox message messages thread threads slack discord telegram teams "
+    "file files folder folders filesystem directory drive dropbox sharepoint gdrive docs sheets slides "
+    "code repo repos repository repositories github gitlab bitbucket commit commits issue issues pull branch "
+    "calendar event contacts contact notion jira linear asana trello todo task tasks crm hubspot salesforce "
+    "database sql postgres mysql sqlite memory remember workbench bash sandbox shell terminal python "
+    "connection connections schema schemas tool tools toolkit toolkits".split()
+)
+_READS_PAGES = frozenset("fetch reader read extract scrape crawl contents download upload".split())
+_KINDS = {
+    "news": "news",
+    "headlines": "news",
+    "image": "images",
+    "images": "images",
+    "video": "videos",
+    "videos": "videos",
+    "youtube": "videos",
+    "scholar": "scholar",
+    "shopping": "shopping",
+    "amazon": "shopping",
+    "walmart": "shopping",
+    "jobs": "jobs",
+    "job": "jobs",
+    "finance": "finance",
+    "maps": "local",
+    "places": "local",
+    "local": "local",
+    "hotels": "hotels",
+    "events": "events",
+}
+_EVENT_SEARCH = re.compile(r"COMPOSIO_SEARCH_(?!TOOLS\b)[A-Z_]+", re.IGNORECASE)
+
+
+def short_name(name: str) -> str:
+    """The tool's own name, without the server it belongs to."""
+    return name.rsplit("__", 1)[-1] if name.startswith("mcp__") else name
+
+
+@lru_cache(maxsize=1024)
+def words_of(name: str) -> frozenset[str]:
+    """The words of a tool's name, in lower case."""
+    return frozenset(word.lower() for word in _BOUNDARY.split(name) if word)
+
+
+def is_multi_execute(name: str) -> bool:
+    """Whether the tool runs other tools and brings back all of their results."""
+    return "MULTI_EXECUTE" in name.upper()
+
+
+@lru_cache(maxsize=1024)
+def policy_of(name: str) -> Policy:
+    """Judge a tool by its name: a search, something that is never one, or to be judged by its result."""
+    own = words_of(short_name(name))
+    server = words_of(name[: -len(short_name(name))]) if name.startswith("mcp__") else frozenset()
+    if is_multi_execute(name):
+        return Policy.UNKNOWN
+    if "local" in server and "toolkit" in server:
+        return Policy.NEVER
+    if name in _NATIVE_SEARCH:
+        return Policy.SEARCH
+    if own & _READS_PAGES:
+        return Policy.NEVER
+    if _EVENT_SEARCH.fullmatch(short_name(name)):
+        return Policy.SEARCH
+    if own & _ELSEWHERE or (server & _ELSEWHERE and not own & _PROVIDERS):
+        return Policy.NEVER
+    if own & _SEARCH or (own | server) & _PROVIDERS:
+        return Policy.SEARCH
+    if name.startswith("mcp__") or name.isupper():
+        return Policy.UNKNOWN
+    return Policy.NEVER
+
+
+@lru_cache(maxsize=1024)
+def kind_of_name(name: str) -> str:
+    """The kind of results a search tool's name promises; `web` when it says nothing."""
+    words = words_of(short_name(name))
+    return next((kind for word, kind in _KINDS.items() if word in words), "web")

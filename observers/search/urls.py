@@ -1,0 +1,39 @@
+"""URLs of search results: kept exactly, compared by a normal form."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+__all__ = ["is_web_url", "normal_form"]
+
+_WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_TRACKING = re.compile(r"(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)=", re.IGNORECASE)
+_MAX_URL = 8192
+
+
+def is_web_url(value: object) -> bool:
+    """Whether `value` is an http or https URL that fits on one line."""
+    return (
+        isinstance(value, str)
+        and len(value) <= _MAX_URL
+        and _WEB.match(value) is not None
+        and _UNSAFE.search(value) is None
+    )
+
+
+def normal_form(url: str) -> str:
+    """What is the same for two spellings of one page: scheme, case of the host, port, fragment, tracking."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return url
+    host = (parts.hostname or "").removeprefix("www.")
+    if port not in (None, 80, 443):
+        host = f"{host}:{port}"
+    query = parts.query
+    if query and _TRACKING.search(query):
+        query = "&".join(pair for pair in query.split("&") if not _TRACKING.match(pair))
+    return f"{host}{parts.path.rstrip('/')}{'?' + query if query else ''}"
