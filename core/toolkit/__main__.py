@@ -11,10 +11,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from core.errors import UniversalAgentError
-from core.text import clean_line
+from core.text import clean, clean_line
+
+if TYPE_CHECKING:
+    from core.net import Fetcher
 
 __all__ = ["main"]
 
@@ -33,7 +36,7 @@ class _CleanFormatter(logging.Formatter):
     """Cleans the whole record: what is logged names pages and paths of others."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return "\n".join(clean_line(line, 2_000) for line in super().format(record).split("\n"))
+        return clean(super().format(record))
 
 
 def _address(text: str) -> str:

@@ -33,10 +33,16 @@ FENCE = "---"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # Invisible characters that pages use for typesetting: soft hyphen, zero-width, bidi and word-joining marks, tags.
-_INVISIBLE = dict.fromkeys(
-    [0xAD, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
-    + [*range(0xE0000, 0xE0080)]
+_INVISIBLE_RANGES = (
+    (0x00AD, 0x00AD),
+    (0x180E, 0x180E),
+    (0xFEFF, 0xFEFF),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+    (0xE0000, 0xE007F),
 )
+_INVISIBLE = dict.fromkeys(code for first, last in _INVISIBLE_RANGES for code in range(first, last + 1))
 _LINE_SEPARATORS = {0x2028: "\n", 0x2029: "\n"}
 _LINK_TARGET = re.compile(r"\]\([^)\s]*\)")
 _WORD = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힣]|[^\W_぀-ヿ㐀-䶿一-鿿가-힣]+(?:['’.,-][^\W_]+)*")

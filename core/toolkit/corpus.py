@@ -83,6 +83,8 @@ async def save_corpus(context: ToolContext, articles: Sequence[str] | None = Non
 
 def _crawled(context: ToolContext) -> Iterable[tuple[str, Article]]:
     """Read every crawled article of the session, oldest first."""
+    if not context.workspace.exists(ARTICLE_FOLDER):
+        return
     entries = [
         entry
         for entry in context.workspace.list(ARTICLE_FOLDER)

@@ -73,8 +73,10 @@ async def crawl_parallel(
     Raises:
         FetchRefused: there is no URL, or there are more than one call may have.
     """
-    wanted = {canonical_url(url): url.strip() for url in reversed(urls) if url.strip()}
-    wanted = dict(reversed(wanted.items()))
+    wanted: dict[str, str] = {}
+    for url in urls:
+        if url.strip():
+            wanted.setdefault(canonical_url(url), url.strip())
     if not wanted:
         raise FetchRefused("crawl_parallel needs at least one URL")
     if len(urls) > MAX_URLS:

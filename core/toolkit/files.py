@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import PurePosixPath
 
 import msgspec
@@ -27,7 +26,9 @@ MAX_CHARACTERS = 200_000
 MAX_BYTES_READ = 32 << 20
 MAX_NAMES = 500
 # Written by the session itself while it runs: an agent that could rewrite them could rewrite what it did.
-RECORDS = frozenset({"journal.jsonl", "trace.json", "transcript.md", "summary.txt", "run.log", "spans.jsonl"})
+RECORDS = frozenset(
+    {".lock", "journal.jsonl", "trace.json", "transcript.md", "summary.txt", "run.log", "spans.jsonl"}
+)
 
 
 def inside(context: ToolContext, path: str) -> str:
@@ -35,15 +36,10 @@ def inside(context: ToolContext, path: str) -> str:
 
     The result is not safe yet: whatever opens it refuses what leaves the workspace.
     """
-    if not path.startswith("/"):
-        return path
-    root = str(context.workspace.path)
-    for base in (root, os.path.realpath(root)):
-        if path.rstrip("/") == base:
-            return ""
-        if path.startswith(f"{base}/"):
-            return path[len(base) + 1 :]
-    return path
+    base = str(context.workspace.path)
+    if path.rstrip("/") == base:
+        return ""
+    return path.removeprefix(f"{base}/")
 
 
 def read_text(context: ToolContext, path: str) -> str:
@@ -125,7 +121,8 @@ async def list_directory(context: ToolContext, path: str = "") -> str:
     relative = inside(context, path.strip()).rstrip("/")
     if relative == ".":
         relative = ""
-    entries = sorted(context.workspace.list(relative), key=lambda entry: (not entry.is_dir, entry.name))
+    found = [entry for entry in context.workspace.list(relative) if entry.name != ".lock"]
+    entries = sorted(found, key=lambda entry: (not entry.is_dir, entry.name))
     title = f"{_shown(relative)}/" if relative else "workspace"
     lines = [f"{title}: {len(entries)} {'entry' if len(entries) == 1 else 'entries'}"]
     for entry in entries[:MAX_NAMES]:

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+import re
+import string
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.toolkit.articles import (
+    Article,
+    article_path,
+    canonical_url,
+    count_words,
+    decode_article,
+    encode_article,
+    visible,
+)
+
+
+def test_an_article_survives_its_file():
+    article = Article(
+        title='Quotes " and: colons\\, # signs',
+        url="https://a.example/x?q=1&b=%20",
+        author=None,
+        site="Chip Daily",
+        date="2026-03-11",
+        words=4,
+        fetched_at="2026-03-12T08:00:00+00:00",
+        text="# Title\n\n---\ntitle: not this\n---\n\nText",
+    )
+    assert decode_article(encode_article(article)) == article
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "a\n---\nurl: https://evil.example",
+        "a\r\nwords: 99",
+        "a\x85words: 99\u2028words: 98",
+        "\ud800 & *anchor !tag {flow: [x]}",
+        "- item",
+        "yes",
+        "\x1b]0;title\x07",
+    ],
+)
+def test_no_title_breaks_out_of_the_front_matter(title):
+    source = encode_article(Article(title=title, url="https://a.example/", words=1, text="Body"))
+    lines = source.splitlines()
+    assert lines[0] == "---"
+    end = lines.index("---", 1)
+    names = [line.partition(": ")[0] for line in lines[1:end]]
+    assert names == ["title", "url", "author", "site", "date", "words", "fetched_at"]
+    values = {line.partition(": ")[0]: json.loads(line.partition(": ")[2]) for line in lines[1:end]}
+    assert values["url"] == "https://a.example/"
+    assert values["words"] == 1
+    assert isinstance(values["title"], str)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", source)
+
+
+@given(st.builds(Article, title=st.text(), url=st.text(), author=st.none() | st.text(), text=st.text()))
+def test_any_article_can_be_read_again(article):
+    found = decode_article(encode_article(article))
+    assert found is not None
+    assert found.text == visible(article.text).strip()
+
+
+@given(st.text())
+def test_any_text_can_be_tried_as_an_article(source):
+    assert decode_article(source) is None or source.startswith("---\n")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "# Heading\n\ntext",
+        "---\ntitle: unquoted\nurl: x\n---\nbody",
+        '---\ntitle: "no end"\n',
+        '---\ntitle: 3\nurl: "u"\n---\nbody',
+        '---\ntitle: "without url"\n---\nbody',
+        "---\ntitle: " + "[" * 5000 + "\n---\nbody",
+    ],
+)
+def test_other_files_are_no_articles(source):
+    assert decode_article(source) is None
+
+
+def test_spellings_of_one_page_are_one():
+    same = {
+        "https://Chips.Example/a?b=c",
+        "https://chips.example:443/a?b=c#part",
+        "HTTPS://chips.example/a?b=c",
+        " https://chips.example/a?b=c ",
+    }
+    assert {canonical_url(url) for url in same} == {"https://chips.example/a?b=c"}
+    different = {"https://chips.example/A?b=c", "http://chips.example/a?b=c", "https://chips.example/a?b=d"}
+    assert len({canonical_url(url) for url in same | different}) == 4
+    for odd in ("http://[::1", "http://a.example:99999999/", "no url", "http://", "http://x\ud800.example/"):
+        assert canonical_url(odd)
+        assert article_path(odd)
+
+
+def test_names_are_safe_short_and_never_shared():
+    stem = "https://very-long-host-name.example/path/that/goes/on/and/on/for/ever/"
+    urls = [f"{stem}{number}" for number in range(20)]
+    urls += [
+        "https://..",
+        "http://CON",
+        "https://a.example/\nx",
+        "https://a.example/😀",
+        "https://a.example/../../x",
+    ]
+    names = [article_path(url) for url in urls]
+    assert len(set(names)) == len(names)
+    allowed = set(string.ascii_lowercase + string.digits + "_-.")
+    for name in names:
+        folder, _, file = name.partition("/")
+        assert folder == "search_results"
+        assert file.startswith("crawl_")
+        assert file.endswith(".md")
+        assert set(file) <= allowed
+        assert ".." not in file
+        assert len(file) <= 110
+
+
+def test_words_are_counted_as_a_reader_sees_them():
+    assert count_words("Two words") == 2
+    assert count_words("[a link](https://a.example/with/many/parts?and=query) end") == 3
+    assert count_words("don't  - 3.5 % **bold** | cell |") == 4
+    assert count_words("AI 芯片") == 3
+    assert count_words("--- | ###") == 0
+
+
+def test_typesetting_characters_vanish_and_controls_do_not_survive():
+    assert visible("pre\u00admium\ufeff \u200bchip\u202e") == "premium chip"
+    assert visible("one\u2028two\x1b[2J") == "one\ntwo\ufffd[2J"
+
+
+def test_articles_encode_as_json():
+    assert msgspec.json.decode(msgspec.json.encode(Article(title="t", url="u")))["title"] == "t"

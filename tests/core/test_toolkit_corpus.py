@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from core.errors import PathRefused, WorkspaceError
+from core.toolkit.articles import Article, article_path, encode_article
+from core.toolkit.context import ToolContext
+from core.toolkit.corpus import save_corpus
+from core.workspace import Workspace
+
+NOW = datetime(2026, 3, 12, 8, 30, tzinfo=UTC)
+
+
+def _no_fetcher():
+    raise AssertionError("saving a corpus fetches nothing")
+
+
+def _crawled(workspace: Workspace, number: int, **fields) -> str:
+    url = f"https://chips.example/story/{number}"
+    article = Article(
+        **{"title": f"Story {number}", "url": url, "site": "Chip Daily", "date": "2026-03-11", "words": 3}
+        | fields,
+        text=f"Text of {number}",
+    )
+    path = article_path(url)
+    workspace.write(path, encode_article(article))
+    return path
+
+
+@pytest.fixture
+def context(tmp_path):
+    workspace = Workspace.open(tmp_path / "ws")
+    yield ToolContext(workspace, _no_fetcher, now=lambda: NOW)
+    workspace.close()
+
+
+def _corpus(context: ToolContext):
+    return json.loads((context.workspace.path / "expanded_corpus.json").read_text())
+
+
+async def test_everything_crawled_is_saved(context):
+    paths = {_crawled(context.workspace, number) for number in range(3)}
+    context.workspace.write("search_results/news.json", "{}")
+    context.workspace.write("search_results/crawl_broken.md", "not an article")
+    answer = json.loads(await save_corpus(context))
+    corpus = _corpus(context)
+    assert corpus["saved_at"] == "2026-03-12T08:30:00+00:00"
+    assert corpus["count"] == len(corpus["articles"]) == answer["count"] == 3
+    assert {article["path"] for article in corpus["articles"]} == paths
+    first = next(article for article in corpus["articles"] if article["title"] == "Story 0")
+    assert first["url"] == "https://chips.example/story/0"
+    assert first["source"] == "Chip Daily"
+    assert first["date"] == "2026-03-11"
+    assert first["words"] == 3
+    assert first["content"] == "Text of 0"
+    assert answer["path"] == "expanded_corpus.json"
+    assert answer["words"] == 9
+    assert answer["size"] == (context.workspace.path / "expanded_corpus.json").stat().st_size
+    assert answer["missing"] == []
+
+
+async def test_urls_and_paths_choose_articles(context):
+    kept = _crawled(context.workspace, 1)
+    _crawled(context.workspace, 2)
+    _crawled(context.workspace, 3)
+    context.workspace.write("extracted_articles/notes.md", "# My notes\n\nThree words here")
+    answer = json.loads(
+        await save_corpus(
+            context,
+            [
+                "https://CHIPS.example/story/2#top",
+                kept,
+                f"{context.workspace.path}/{kept}",
+                "extracted_articles/notes.md",
+                "https://chips.example/never",
+                "search_results/gone.md",
+            ],
+        )
+    )
+    corpus = _corpus(context)
+    assert [article["title"] for article in corpus["articles"]] == ["Story 2", "Story 1", "My notes"]
+    assert corpus["articles"][2]["words"] == 5
+    assert [lost["item"] for lost in answer["missing"]] == [
+        "https://chips.example/never",
+        "search_results/gone.md",
+    ]
+    assert "crawl_parallel" in answer["missing"][0]["error"]
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "/etc/passwd", "~/x", "a/../../x", "a\0b", "", ".env", "../ws_evil/x"]
+)
+async def test_refused_paths_refuse_the_whole_call(context, path):
+    _crawled(context.workspace, 1)
+    with pytest.raises(PathRefused):
+        await save_corpus(context, ["https://chips.example/story/1", path])
+    assert not context.workspace.exists("expanded_corpus.json")
+    await save_corpus(context)
+
+
+@pytest.mark.parametrize("articles", [None, [], ["https://chips.example/never"]])
+async def test_nothing_to_save_is_an_error_and_leaves_the_old_corpus(context, articles):
+    with pytest.raises(WorkspaceError, match="nothing to save"):
+        await save_corpus(context, articles)
+    assert not context.workspace.exists("expanded_corpus.json")
+    context.workspace.write("expanded_corpus.json", "old")
+    with pytest.raises(WorkspaceError):
+        await save_corpus(context, articles)
+    assert context.workspace.read("expanded_corpus.json") == b"old"
+
+
+async def test_a_url_whose_secret_was_masked_is_still_found(context):
+    url = "https://chips.example/a?api_key=0123456789abcdef"
+    context.workspace.write(
+        article_path(url), encode_article(Article(title="Secret", url=url, words=1, text="Body"))
+    )
+    answer = json.loads(await save_corpus(context, [url]))
+    assert answer["count"] == 1
+    assert b"0123456789abcdef" not in context.workspace.read("expanded_corpus.json")

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from core.toolkit.extract import MAX_ARTICLE_HTML, NotReadable, extract_html, extract_page
+from tests.core.toolkit_site import SENTENCE, article_html
+
+URL = "https://chips.example/story/1"
+
+
+def test_an_article_comes_with_metadata_and_markdown():
+    found = extract_html(article_html(1), URL)
+    assert (found.title, found.author, found.site, found.date) == (
+        "Chip story 1",
+        "Ada Example",
+        "Chip Daily",
+        "2026-03-11",
+    )
+    assert "[the details](https://chips.example/details/1)" in found.text
+    assert "| Core | 100 |" in found.text
+    assert "Subscribe today" not in found.text
+    assert "All rights reserved" not in found.text
+
+
+def test_a_page_without_an_article_is_kept_whole_without_its_chrome():
+    html = (
+        "<html><head><title>  Opening &amp;\nhours </title><style>p{color:red}</style></head><body>"
+        "<nav>Menu</nav><div><span>Open</span> <a href='/map'>daily</a></div><script>var x = 1</script></body></html>"
+    )
+    found = extract_html(html, URL)
+    assert found.title == "Opening & hours"
+    assert "Open" in found.text
+    for chrome in ("Menu", "color", "var x"):
+        assert chrome not in found.text
+
+
+def test_a_page_too_large_for_extraction_is_converted_whole():
+    html = f"<title>Long</title><p>{SENTENCE}</p>" * (MAX_ARTICLE_HTML // len(SENTENCE) + 1)
+    assert len(html) > MAX_ARTICLE_HTML
+    found = extract_html(html, URL)
+    assert found.title == "Long"
+    assert len(found.text) > MAX_ARTICLE_HTML // 2
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "",
+        "no markup at all",
+        "<p>unclosed <b>bold <table><tr><td>x",
+        "<html>" + "<div>" * 5_000 + "deep" + "</div>" * 5_000,
+        "\0\0<p>nul</p>",
+        "<!--" + "x" * 1000,
+        "<a href='http://[::1'>broken link</a>" + SENTENCE,
+        "<?xml version='1.0' encoding='utf-8'?><p>declared</p>",
+    ],
+)
+def test_broken_markup_never_raises_anything_else(html):
+    try:
+        found = extract_html(html, URL)
+    except NotReadable:
+        return
+    assert isinstance(found.text, str)

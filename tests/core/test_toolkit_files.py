@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from core.errors import PathRefused, WorkspaceError
+from core.toolkit import files
+from core.toolkit.context import ToolContext
+from core.workspace import Workspace
+
+
+def _no_fetcher():
+    raise AssertionError("the file tools fetch nothing")
+
+
+@pytest.fixture
+def context(tmp_path):
+    workspace = Workspace.open(tmp_path / "ws")
+    yield ToolContext(workspace, _no_fetcher)
+    workspace.close()
+
+
+def _everything(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+async def test_write_reports_path_size_and_digest(context):
+    content = "<h1>Report</h1>\n" * 3
+    answer = json.loads(await files.write_local_file(context, "work_products/report.html", content))
+    data = (context.workspace.path / "work_products/report.html").read_bytes()
+    assert data == content.encode()
+    assert answer == {
+        "path": "work_products/report.html",
+        "size": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+    }
+
+
+async def test_write_replaces_an_earlier_file(context):
+    await files.write_local_file(context, "notes.git.txt", "old")
+    await files.write_local_file(context, "notes.git.txt", "new")
+    assert await files.read_local_file(context, "notes.git.txt") == "new"
+
+
+REFUSED = [
+    "",
+    "../x",
+    "/etc/x",
+    "~/x",
+    "a/../../x",
+    "a\0b",
+    "a\\..\\b",
+    "./a",
+    "a//b",
+    "n" * 201,
+    "/".join(["d" * 99] * 11),
+    "../ws_evil/x",
+    ".claude/settings.json",
+    ".MCP.json",
+    ".git/hooks/pre-commit",
+    "sub/.env",
+    "CLAUDE.md",
+    ".vscode/tasks.json",
+    "journal.jsonl",
+    "Trace.JSON",
+    "line\nbreak",
+]
+
+
+@pytest.mark.parametrize("path", REFUSED)
+async def test_write_refuses_paths_and_the_next_write_works(context, tmp_path, path):
+    before = _everything(tmp_path)
+    with pytest.raises(PathRefused):
+        await files.write_local_file(context, path, "x")
+    assert _everything(tmp_path) == before
+    await files.write_local_file(context, "ok.txt", "fine")
+
+
+async def test_absolute_paths_inside_the_workspace_become_relative(context):
+    root = context.workspace.path
+    answer = json.loads(await files.write_local_file(context, f"{root}/downloads/a.txt", "a"))
+    assert answer["path"] == "downloads/a.txt"
+    assert await files.read_local_file(context, f"{root}/downloads/a.txt") == "a"
+    assert "a.txt" in await files.list_directory(context, f"{root}/downloads")
+    assert "downloads/" in await files.list_directory(context, f"{root}/")
+
+
+@pytest.mark.parametrize("tail", ["_evil/x", "/../x", "//x", "/a/../../x"])
+async def test_absolute_paths_that_only_look_inside_are_refused(context, tmp_path, tail):
+    before = _everything(tmp_path)
+    with pytest.raises(PathRefused):
+        await files.write_local_file(context, f"{context.workspace.path}{tail}", "x")
+    assert _everything(tmp_path) == before
+
+
+async def test_links_are_not_followed_to_read_or_write(context, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("do not touch")
+    (context.workspace.path / "f").symlink_to(secret)
+    (context.workspace.path / "ln").symlink_to(tmp_path)
+    for path in ("f", "ln/secret"):
+        with pytest.raises(WorkspaceError):
+            await files.write_local_file(context, path, "x")
+        with pytest.raises(WorkspaceError):
+            await files.read_local_file(context, path)
+    with pytest.raises(WorkspaceError):
+        await files.list_directory(context, "ln")
+    assert secret.read_text() == "do not touch"
+
+
+async def test_masked_secrets_are_admitted(tmp_path):
+    workspace = Workspace.open(tmp_path / "ws")
+    workspace.redactor.add("canary-0123456789")
+    context = ToolContext(workspace, _no_fetcher)
+    answer = json.loads(await files.write_local_file(context, "a.txt", "key canary-0123456789 end"))
+    data = (workspace.path / "a.txt").read_bytes()
+    assert b"canary" not in data
+    assert answer["sha256"] == hashlib.sha256(data).hexdigest()
+    assert "masked" in answer["note"]
+    workspace.close()
+
+
+async def test_read_in_parts_gives_back_the_whole_text(context):
+    text = "".join(chr(0x4E00 + number % 500) for number in range(2_500)) + "end\n"
+    await files.write_local_file(context, "long.txt", text)
+    parts: list[str] = []
+    offset = 0
+    for _ in range(10):
+        part = await files.read_local_file(context, "long.txt", offset, 1_000)
+        body, found, notice = part.rpartition("\n[Characters ")
+        if not found:
+            parts.append(part)
+            break
+        left = len(text) - offset - len(body)
+        assert f"{left} are left" in notice
+        assert f"offset={offset + len(body)}" in notice
+        parts.append(body)
+        offset += len(body)
+    assert "".join(parts) == text
+
+
+async def test_read_says_what_cannot_be_read(context):
+    root = context.workspace.path
+    (root / "image.png").write_bytes(b"\x89PNG\0\0")
+    (root / "empty.txt").touch()
+    os.mkfifo(root / "pipe")
+    with pytest.raises(WorkspaceError, match="not a text file"):
+        await files.read_local_file(context, "image.png")
+    with pytest.raises(WorkspaceError):
+        await files.read_local_file(context, "pipe")
+    with pytest.raises(WorkspaceError, match=r"missing\.txt"):
+        await files.read_local_file(context, "missing.txt")
+    with pytest.raises(WorkspaceError, match="behind the end"):
+        await files.read_local_file(context, "empty.txt", offset=5)
+    assert await files.read_local_file(context, "empty.txt") == "[The file is empty.]"
+
+
+async def test_list_shows_kinds_sizes_and_names(context):
+    root = context.workspace.path
+    (root / "sub").mkdir()
+    (root / "report.html").write_text("x" * 1234)
+    (root / "plain").write_text("")
+    (root / "esc\x1b[2J.txt").write_text("")
+    lines = (await files.list_directory(context)).splitlines()
+    assert lines[0] == "workspace: 4 entries"
+    assert lines[1].split() == ["folder", "-", "sub/"]
+    assert ["html", "1,234", "report.html"] in [line.split() for line in lines]
+    assert ["file", "0", "plain"] in [line.split() for line in lines]
+    assert "\x1b" not in "".join(lines)
+    assert (await files.list_directory(context, "sub/")) == "sub/: 0 entries"
+
+
+async def test_list_names_a_missing_folder(context):
+    with pytest.raises(WorkspaceError, match="nowhere"):
+        await files.list_directory(context, "nowhere")

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.core.toolkit_site import running_site
+
+HOSTILE = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\n"
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """A working directory in which someone left a package named core."""
+    folder = tmp_path / "cwd"
+    (folder / "core" / "toolkit").mkdir(parents=True)
+    for path in ("core/__init__.py", "core/toolkit/__init__.py", "core/toolkit/__main__.py", "mcp.py"):
+        (folder / path).write_text(HOSTILE)
+    return folder
+
+
+@asynccontextmanager
+async def toolkit(workspace, cwd, *options):
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "PYDANTIC_DISABLE_PLUGINS": "__all__",
+        "SERVICE_API_KEY": "canary-0123456789",
+    }
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-I", "-m", "core.toolkit", "--workspace", str(workspace), *options],
+        env=environment,
+        cwd=cwd,
+    )
+    async with Client(server, read_timeout_seconds=60) as client:
+        yield client
+
+
+def _text(result) -> str:
+    assert result.structured_content is None
+    return "".join(block.text for block in result.content)
+
+
+async def test_tools_are_described_and_annotated(tmp_path, planted):
+    async with toolkit(tmp_path / "ws", planted) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        name = client.server_info.name
+    assert name == "local_toolkit"
+    assert set(tools) == {
+        "crawl_parallel",
+        "save_corpus",
+        "write_local_file",
+        "read_local_file",
+        "list_directory",
+    }
+    read_only = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
+    assert read_only == {"read_local_file", "list_directory"}
+    assert tools["write_local_file"].annotations.destructive_hint
+    assert tools["crawl_parallel"].annotations.open_world_hint
+    assert all(tool.output_schema is None and tool.description for tool in tools.values())
+    assert tools["read_local_file"].meta["anthropic/maxResultSizeChars"] >= 200_000
+    assert not (planted / "core" / "imported").exists()
+
+
+def test_the_planted_package_would_be_imported_without_isolation(planted):
+    subprocess.run([sys.executable, "-c", "import core"], cwd=planted, check=True, timeout=60)
+    assert (planted / "core" / "imported").exists()
+
+
+async def test_files_stay_in_the_workspace(tmp_path, planted):
+    workspace = tmp_path / "ws"
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("untouched")
+    async with toolkit(workspace, planted) as client:
+        (workspace / "ln").symlink_to(outside)
+        (workspace / "f").symlink_to(outside / "secret")
+        for path in [
+            "../x", "/etc/x", "~/x", "a/../../x", "a\0b", "a\\..\\b", "./a", "a//b", "", "n" * 201,
+            "d/" * 520 + "x", "../ws_evil/x", f"{workspace}_evil/x", "ln/x", "f",
+            ".claude/settings.json", ".MCP.json", ".git/hooks/pre-commit", "sub/.env", "CLAUDE.md",
+            ".vscode/tasks.json", "journal.jsonl",
+        ]:  # fmt: skip
+            result = await client.call_tool("write_local_file", {"path": path, "content": "pwned"})
+            assert result.is_error, path
+            assert "write_local_file: " in _text(result), path
+        assert "protected" in _text(
+            await client.call_tool("write_local_file", {"path": ".env", "content": "pwned"})
+        )
+        result = await client.call_tool(
+            "write_local_file",
+            {"path": "work_products/report.html", "content": "<p>fine</p> canary-0123456789"},
+        )
+        written = json.loads(_text(result))
+        assert written["path"] == "work_products/report.html"
+        read = _text(await client.call_tool("read_local_file", {"path": "work_products/report.html"}))
+        assert read == "<p>fine</p> [redacted]"
+        listed = _text(await client.call_tool("list_directory", {}))
+        assert "work_products/" in listed
+        result = await client.call_tool("save_corpus", {})
+        assert result.is_error
+        assert "nothing to save" in _text(result)
+    assert sorted(path.name for path in outside.iterdir()) == ["secret"]
+    assert (outside / "secret").read_text() == "untouched"
+    assert not (tmp_path / "ws_evil").exists()
+    assert not any(b"pwned" in path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+
+
+async def test_pages_are_crawled_through_a_route_and_saved(tmp_path, planted):
+    workspace = tmp_path / "ws"
+    async with (
+        running_site() as site,
+        toolkit(workspace, planted, "--route", f".example={site.address}") as client,
+    ):
+        urls = [
+            *(f"https://chips.example/story/{number}" for number in range(4)),
+            "https://chips.example/gone",
+            f"http://{site.address}/story/7",
+        ]
+        result = await client.call_tool("crawl_parallel", {"urls": urls})
+        assert not result.is_error
+        crawl = json.loads(_text(result))
+        corpus = json.loads(_text(await client.call_tool("save_corpus", {})))
+    assert crawl["saved"] == 4
+    assert [article["title"] for article in crawl["articles"]] == [f"Chip story {n}" for n in range(4)]
+    assert {failure["url"]: failure["code"] for failure in crawl["failed"]} == {
+        urls[4]: "http_404",
+        urls[5]: "refused",
+    }
+    assert all((workspace / article["path"]).is_file() for article in crawl["articles"])
+    assert corpus["count"] == 4
+    assert len(json.loads((workspace / "expanded_corpus.json").read_text())["articles"]) == 4
+    assert not (planted / "core" / "imported").exists()
+
+
+def _run(*arguments: str, **options):
+    return subprocess.run(
+        [sys.executable, "-I", "-m", "core.toolkit", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--workspace"],
+        ["--workspace", "ws", "--unknown"],
+        ["--workspace", "ws", "--allow", "localhost"],
+        ["--workspace", "ws", "--allow", "localhost:0"],
+        ["--workspace", "ws", "--allow", "localhost:http"],
+        ["--workspace", "ws", "--route", "127.0.0.1:80"],
+        ["--workspace", "ws", "--route", ".example=127.0.0.1"],
+    ],
+)
+def test_wrong_usage_is_one_line_and_makes_nothing(tmp_path, arguments):
+    done = _run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("core.toolkit: ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_workspace_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    done = _run("--workspace", str(tmp_path / "file" / "ws"))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_it_ends_quietly_when_its_input_ends(tmp_path):
+    done = _run("--workspace", str(tmp_path / "ws"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path):
+    code = (
+        "import asyncio, sys; from core.toolkit.context import ToolContext; from core.toolkit.server import "
+        "build_server; from core.workspace import Workspace; from pathlib import Path\n"
+        "build_server(ToolContext(Workspace.open(Path(sys.argv[1])), lambda: None))\n"
+        "print([name for name in ('trafilatura', 'httpx', 'html_to_markdown', 'logfire', 'textual', 'composio',"
+        " 'claude_agent_sdk') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PYDANTIC_DISABLE_PLUGINS": "__all__"},
+    )
+    assert done.stdout.strip() == "[]"
