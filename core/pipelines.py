@@ -1,0 +1,351 @@
+"""Pipelines: the six points at which handlers look at, change, refuse or mend the agent's work.
+
+    agent.before_execute  BeforeExecute  before a query goes to the agent
+    agent.after_execute   AfterExecute   after the agent answered
+    agent.on_error        AgentErrored   after the agent failed; may answer in its place
+    tool.before_execute   BeforeTool     before a tool call runs; may change its input, or deny it
+    tool.after_execute    AfterTool      after a call gave a result; may add context for the model
+    tool.on_error         ToolErrored    after a call failed; sees the input that really ran
+
+A handler is given the payload and returns it, changed or not; None means unchanged. What a handler
+does to the payload's dictionaries in place counts only if it returns the payload.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from core.errors import PipelineError
+from core.events import PipelineFailed, Usage
+from core.observation import AnyObservation, Observation, ToolCall
+
+__all__ = [
+    "AfterExecute",
+    "AfterTool",
+    "AgentContext",
+    "AgentErrored",
+    "AgentResponse",
+    "BeforeExecute",
+    "BeforeTool",
+    "Handler",
+    "Payload",
+    "Pipelines",
+    "ToolErrored",
+]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentContext:
+    """Where a query or a call belongs. `values` is free for handlers to pass things on to later ones."""
+
+    session_id: str = ""
+    query_id: str = ""
+    decision: str | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentResponse:
+    """What the agent answered, with the tool calls it made on the way, each with its id."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    turns: int = 0
+
+
+_Types = Mapping[str, type | tuple[type, ...]]
+_TEXT_OR_NONE = (str, type(None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payload:
+    """What a handler is given. `_types` are checked when it is made, `_fixed` may not be changed by a handler."""
+
+    _types: ClassVar[_Types] = {}
+    _fixed: ClassVar[tuple[str, ...]] = ()
+
+    context: AgentContext = field(default_factory=AgentContext)
+
+    def __post_init__(self) -> None:
+        for name, allowed in self._types.items():
+            value = getattr(self, name)
+            if not isinstance(value, allowed):
+                kinds = allowed if isinstance(allowed, tuple) else (allowed,)
+                wanted = " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
+                raise PipelineError(
+                    f"{name} of {type(self).__name__} is a {type(value).__name__}, but must be {wanted}"
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeforeExecute(Payload):
+    """A query on its way to the agent; setting `denied` to a reason stops it for good."""
+
+    _types: ClassVar[_Types] = {"agent": str, "input": str, "denied": _TEXT_OR_NONE, "context": AgentContext}
+    _fixed = ("agent",)
+
+    agent: str
+    input: str
+    denied: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AfterExecute(Payload):
+    """A query that was answered, with the system prompt that held; the response may be replaced."""
+
+    _types: ClassVar[_Types] = {"response": AgentResponse, "context": AgentContext}
+    _fixed = ("agent", "input", "system_prompt")
+
+    agent: str
+    input: str
+    system_prompt: str
+    response: AgentResponse
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentErrored(Payload):
+    """A query that failed. `system_prompt` is None when it was not built yet.
+
+    Setting `recovery` answers the query with that text instead of failing it.
+    """
+
+    _types: ClassVar[_Types] = {
+        "exception": BaseException,
+        "recovery": _TEXT_OR_NONE,
+        "context": AgentContext,
+    }
+    _fixed = ("agent", "input", "system_prompt", "exception")
+
+    agent: str
+    input: str
+    exception: BaseException
+    system_prompt: str | None = None
+    recovery: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeforeTool(Payload):
+    """A tool call about to run; `input` may be changed, and setting `denied` to a reason stops it for good."""
+
+    _types: ClassVar[_Types] = {
+        "tool_use_id": str,
+        "input": dict,
+        "denied": _TEXT_OR_NONE,
+        "context": AgentContext,
+    }
+    _fixed = ("tool_use_id", "name")
+
+    tool_use_id: str
+    name: str
+    input: dict[str, Any]
+    denied: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AfterTool(Payload):
+    """A call that gave a result for the input that really ran; `additional_context` is added for the model."""
+
+    _types: ClassVar[_Types] = {
+        "observation": Observation,
+        "additional_context": _TEXT_OR_NONE,
+        "context": AgentContext,
+    }
+    _fixed = ("tool_use_id", "name", "input", "observation")
+
+    tool_use_id: str
+    name: str
+    input: dict[str, Any]
+    observation: AnyObservation
+    additional_context: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolErrored(Payload):
+    """A call that failed, with the input that really ran."""
+
+    _types: ClassVar[_Types] = {"exception": BaseException, "context": AgentContext}
+    _fixed = ("tool_use_id", "name", "input", "exception")
+
+    tool_use_id: str
+    name: str
+    input: dict[str, Any]
+    exception: BaseException
+
+
+P = TypeVar("P", bound=Payload)
+Handler = Callable[[Any], Any]
+"""A plain or async callable from a payload to the payload, or to None for unchanged."""
+
+
+class _Registered(NamedTuple):
+    priority: int
+    handler: Handler
+
+
+@dataclass
+class _Pipeline:
+    description: str
+    payload: type[Payload]
+    handlers: tuple[_Registered, ...] = ()
+
+
+_POINTS: Mapping[str, tuple[type[Payload], str]] = {
+    "agent.before_execute": (BeforeExecute, "before a query goes to the agent"),
+    "agent.after_execute": (AfterExecute, "after the agent answered"),
+    "agent.on_error": (AgentErrored, "after the agent failed"),
+    "tool.before_execute": (BeforeTool, "before a tool call runs"),
+    "tool.after_execute": (AfterTool, "after a tool call gave a result"),
+    "tool.on_error": (ToolErrored, "after a tool call failed"),
+}
+
+
+class Pipelines:
+    """The pipelines of one application: which there are, who handles them, and how they run.
+
+    Handlers run one after the other, highest priority first, in the order of their registration between
+    equals. One that raises, or breaks the contract of its payload, is reported and passed over: the run goes
+    on with the last good payload, and the work it belongs to is not disturbed.
+
+    Args:
+        report: is told of every handler that failed.
+    """
+
+    def __init__(self, report: Callable[[PipelineFailed], object] | None = None) -> None:
+        self._report = report
+        self._pipelines: dict[str, _Pipeline] = {}
+        for name, (payload, description) in _POINTS.items():
+            self.define(name, description, payload=payload)
+
+    @property
+    def definitions(self) -> Mapping[str, str]:
+        """What each pipeline is for, by name."""
+        return {name: pipeline.description for name, pipeline in self._pipelines.items()}
+
+    def define(self, name: str, description: str = "", *, payload: type[Payload] = Payload) -> None:
+        """Add a pipeline of one's own; `payload` is the type its handlers are given.
+
+        Raises:
+            PipelineError: there is one of that name already.
+        """
+        if name in self._pipelines:
+            raise PipelineError(f"There is a pipeline {name!r} already: choose another name.")
+        self._pipelines[name] = _Pipeline(description, payload)
+
+    def register(self, name: str, handler: Handler, priority: int = 0) -> Callable[[], None]:
+        """Have `handler` run in a pipeline from now on; the result takes it out again.
+
+        Raises:
+            PipelineError: there is no such pipeline, or the handler cannot be called.
+        """
+        pipeline = self._find(name)
+        if not callable(handler):
+            raise PipelineError(f"A handler of {name} must be callable, but {handler!r} is not.")
+        entry = _Registered(priority, handler)
+        pipeline.handlers = tuple(sorted((*pipeline.handlers, entry), key=lambda each: -each.priority))
+
+        def unregister() -> None:
+            pipeline.handlers = tuple(each for each in pipeline.handlers if each is not entry)
+
+        return unregister
+
+    def handlers(self, name: str) -> tuple[Handler, ...]:
+        """The handlers of a pipeline, in the order in which they run."""
+        return tuple(entry.handler for entry in self._find(name).handlers)
+
+    def has_handlers(self, name: str) -> bool:
+        """Say whether running a pipeline would do anything."""
+        return bool(self._find(name).handlers)
+
+    def bind(self, report: Callable[[PipelineFailed], object]) -> Pipelines:
+        """Copy these pipelines, with the handlers they have now, for a session that reports to `report`."""
+        bound = Pipelines(report)
+        bound._pipelines = {
+            name: _Pipeline(each.description, each.payload, each.handlers)
+            for name, each in self._pipelines.items()
+        }
+        return bound
+
+    async def run(self, name: str, payload: P) -> P:
+        """Give a payload to every handler of a pipeline in turn and return what they made of it.
+
+        Raises:
+            PipelineError: there is no such pipeline, or the payload is not of its type.
+        """
+        pipeline = self._find(name)
+        if not isinstance(payload, pipeline.payload):
+            raise PipelineError(
+                f"{name} takes a {pipeline.payload.__name__}, but was given a {type(payload).__name__}."
+            )
+        for entry in pipeline.handlers:
+            try:
+                returned = entry.handler(_shielded(payload))
+                if inspect.isawaitable(returned):
+                    returned = await returned
+                payload = _accepted(payload, returned)
+            except Exception as error:
+                self._note_failure(name, entry.handler, payload, error)
+        return payload
+
+    def _find(self, name: str) -> _Pipeline:
+        try:
+            return self._pipelines[name]
+        except KeyError:
+            known = ", ".join(self._pipelines)
+            raise PipelineError(f"There is no pipeline {name!r}; there are {known}.") from None
+
+    def _note_failure(self, name: str, handler: Handler, payload: Payload, error: Exception) -> None:
+        failure = PipelineError(f"A handler of {name} failed: {_name_of(handler)}: {error}")
+        # The error being handled stays the cause; the handler's own is the context it arose in.
+        failure.__cause__ = getattr(payload, "exception", None) or error
+        failure.__context__ = error
+        _log.error("%s", failure, exc_info=failure)
+        if self._report is None:
+            return
+        try:
+            self._report(
+                PipelineFailed(
+                    pipeline=name, handler=_name_of(handler), error=f"{type(error).__name__}: {error}"
+                )
+            )
+        except Exception:
+            _log.exception("the failure of a handler of %s could not be reported", name)
+
+
+def _shielded(payload: P) -> P:
+    """Copy the payload's own dictionaries, so that a handler that fails half-way leaves the original whole."""
+    shielded = copy.copy(payload)
+    for each in fields(payload):
+        value = getattr(payload, each.name)
+        if isinstance(value, dict):
+            object.__setattr__(shielded, each.name, copy.deepcopy(value))
+    return shielded
+
+
+def _accepted(payload: P, returned: Any) -> P:
+    if returned is None:
+        return payload
+    if not isinstance(returned, type(payload)):
+        raise PipelineError(
+            f"it returned a {type(returned).__name__}, but must return a {type(payload).__name__} or None"
+        )
+    for name in payload._fixed:
+        before, after = getattr(payload, name), getattr(returned, name)
+        if before is not after and before != after:
+            raise PipelineError(f"it changed {name} of {type(payload).__name__}, which is not its to change")
+    if getattr(payload, "denied", None) is not None and getattr(returned, "denied", None) is None:
+        raise PipelineError("it took back what an earlier handler denied")
+    return returned
+
+
+def _name_of(handler: Handler) -> str:
+    target = handler if hasattr(handler, "__qualname__") else type(handler)
+    return f"{target.__module__}.{target.__qualname__}"

@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.errors import PipelineError
+from core.events import PipelineFailed
+from core.observation import NativeObservation, TextContent
+from core.pipelines import (
+    AfterExecute,
+    AfterTool,
+    AgentErrored,
+    AgentResponse,
+    BeforeExecute,
+    BeforeTool,
+    Payload,
+    Pipelines,
+    ToolErrored,
+)
+
+
+def call(**changes: Any) -> BeforeTool:
+    return replace(
+        BeforeTool(tool_use_id="t1", name="Read", input={"path": "a", "deep": {"n": 1}}), **changes
+    )
+
+
+def failed_query() -> AgentErrored:
+    return AgentErrored(agent="main", input="hello", exception=ValueError("the first error"))
+
+
+class Reports(list[PipelineFailed]):
+    def __call__(self, event: PipelineFailed) -> None:
+        self.append(event)
+
+
+@pytest.fixture
+def reports() -> Reports:
+    return Reports()
+
+
+@pytest.fixture
+def pipelines(reports: Reports) -> Pipelines:
+    return Pipelines(reports)
+
+
+def test_the_six_points_are_defined_up_front(pipelines: Pipelines) -> None:
+    assert sorted(pipelines.definitions) == [
+        "agent.after_execute",
+        "agent.before_execute",
+        "agent.on_error",
+        "tool.after_execute",
+        "tool.before_execute",
+        "tool.on_error",
+    ]
+    assert all(pipelines.definitions.values())
+
+
+async def test_highest_priority_first_and_registration_order_between_equals(pipelines: Pipelines) -> None:
+    order: list[str] = []
+
+    def note(name: str) -> Any:
+        return lambda payload: order.append(name)
+
+    for name, priority in [("a", 0), ("b", 10), ("c", 0), ("d", -5), ("e", 10)]:
+        pipelines.register("tool.before_execute", note(name), priority)
+    await pipelines.run("tool.before_execute", call())
+    assert order == ["b", "e", "a", "c", "d"]
+
+
+async def test_sync_and_async_handlers_pass_the_payload_on(pipelines: Pipelines) -> None:
+    def plain(payload: BeforeTool) -> BeforeTool:
+        return replace(payload, input={**payload.input, "plain": True})
+
+    async def later(payload: BeforeTool) -> BeforeTool:
+        await asyncio.sleep(0)
+        return replace(payload, input={**payload.input, "saw": sorted(payload.input)})
+
+    class Callable:
+        async def __call__(self, payload: BeforeTool) -> None:
+            assert "saw" in payload.input
+
+    pipelines.register("tool.before_execute", plain)
+    pipelines.register("tool.before_execute", later)
+    pipelines.register("tool.before_execute", Callable())
+    result = await pipelines.run("tool.before_execute", call())
+    assert result.input["plain"] is True
+    assert result.input["saw"] == ["deep", "path", "plain"]
+    assert result.tool_use_id == "t1"
+
+
+async def test_a_handler_that_raises_is_reported_and_the_last_good_payload_goes_on(
+    pipelines: Pipelines, reports: Reports
+) -> None:
+    def change(payload: BeforeTool) -> BeforeTool:
+        return replace(payload, input={"path": "b"})
+
+    def half_done(payload: BeforeTool) -> BeforeTool:
+        payload.input["path"] = "spoilt"
+        raise RuntimeError("lost my way")
+
+    seen: list[str] = []
+    pipelines.register("tool.before_execute", change)
+    pipelines.register("tool.before_execute", half_done)
+    pipelines.register("tool.before_execute", lambda payload: seen.append(payload.input["path"]))
+    result = await pipelines.run("tool.before_execute", call())
+    assert result.input == {"path": "b"}
+    assert seen == ["b"]
+    assert len(reports) == 1
+    assert reports[0].pipeline == "tool.before_execute"
+    assert "half_done" in reports[0].handler
+    assert reports[0].error == "RuntimeError: lost my way"
+
+
+async def test_changes_in_place_count_only_when_the_payload_is_returned(pipelines: Pipelines) -> None:
+    def silently(payload: BeforeTool) -> None:
+        payload.input["deep"]["n"] = 2
+
+    def openly(payload: BeforeTool) -> BeforeTool:
+        payload.input["deep"]["n"] += 10
+        return payload
+
+    original = call()
+    pipelines.register("tool.before_execute", silently)
+    pipelines.register("tool.before_execute", openly)
+    result = await pipelines.run("tool.before_execute", original)
+    assert result.input["deep"]["n"] == 11
+    assert original.input["deep"]["n"] == 1
+
+
+@pytest.mark.parametrize(
+    ("handler", "message"),
+    [
+        (lambda payload: "text", "returned a str"),
+        (lambda payload: failed_query(), "returned a AgentErrored"),
+        (lambda payload: replace(payload, tool_use_id="t2"), "changed tool_use_id"),
+        (lambda payload: replace(payload, name="Write"), "changed name"),
+        (lambda payload: replace(payload, input=["no"]), "input of BeforeTool is a list"),
+        (lambda payload: replace(payload, denied=True), "denied of BeforeTool is a bool"),
+    ],
+)
+async def test_a_broken_contract_is_a_pipeline_error_and_changes_nothing(
+    pipelines: Pipelines, reports: Reports, handler: Any, message: str
+) -> None:
+    pipelines.register("tool.before_execute", handler)
+    payload = call()
+    assert await pipelines.run("tool.before_execute", payload) == payload
+    assert reports[0].error.startswith("PipelineError: ")
+    assert message in reports[0].error
+
+
+async def test_a_denial_reaches_later_handlers_and_cannot_be_taken_back(
+    pipelines: Pipelines, reports: Reports
+) -> None:
+    seen: list[str | None] = []
+    pipelines.register("tool.before_execute", lambda payload: replace(payload, denied="not today"), 10)
+    pipelines.register("tool.before_execute", lambda payload: replace(payload, denied=None))
+    pipelines.register("tool.before_execute", lambda payload: seen.append(payload.denied), -10)
+    result = await pipelines.run("tool.before_execute", call())
+    assert result.denied == "not today"
+    assert seen == ["not today"]
+    assert "took back" in reports[0].error
+
+
+async def test_a_query_can_be_changed_or_denied(pipelines: Pipelines) -> None:
+    def shout(payload: BeforeExecute) -> BeforeExecute:
+        return replace(payload, input=payload.input.upper(), denied="too loud")
+
+    pipelines.register("agent.before_execute", shout)
+    result = await pipelines.run("agent.before_execute", BeforeExecute(agent="main", input="hi"))
+    assert (result.input, result.denied) == ("HI", "too loud")
+
+
+async def test_after_execute_carries_the_system_prompt_and_may_replace_the_response(
+    pipelines: Pipelines, reports: Reports
+) -> None:
+    prompts: list[str] = []
+
+    def audit(payload: AfterExecute) -> AfterExecute:
+        prompts.append(payload.system_prompt)
+        return replace(payload, response=replace(payload.response, text="checked"))
+
+    pipelines.register("agent.after_execute", audit)
+    result = await pipelines.run(
+        "agent.after_execute",
+        AfterExecute(
+            agent="main", input="hi", system_prompt="Be kind.", response=AgentResponse(text="hello")
+        ),
+    )
+    assert (result.response.text, prompts, reports) == ("checked", ["Be kind."], [])
+
+
+async def test_an_error_handler_may_recover_with_a_text(pipelines: Pipelines) -> None:
+    pipelines.register("agent.on_error", lambda payload: replace(payload, recovery="Sorry."))
+    payload = await pipelines.run("agent.on_error", failed_query())
+    assert payload.recovery == "Sorry."
+    assert payload.system_prompt is None
+
+
+async def test_a_recovery_of_another_type_is_refused_loudly(pipelines: Pipelines, reports: Reports) -> None:
+    pipelines.register("agent.on_error", lambda payload: replace(payload, recovery={"text": "Sorry."}))
+    payload = await pipelines.run("agent.on_error", failed_query())
+    assert payload.recovery is None
+    assert "recovery of AgentErrored is a dict, but must be str or None" in reports[0].error
+
+
+async def test_a_raising_error_handler_never_hides_the_first_error(
+    pipelines: Pipelines, reports: Reports, caplog: pytest.LogCaptureFixture
+) -> None:
+    second = RuntimeError("the second error")
+
+    def raising(payload: AgentErrored) -> None:
+        raise second
+
+    def swapping(payload: AgentErrored) -> AgentErrored:
+        return replace(payload, exception=second)
+
+    pipelines.register("agent.on_error", raising)
+    pipelines.register("agent.on_error", swapping)
+    original = failed_query()
+    with caplog.at_level(logging.ERROR):
+        payload = await pipelines.run("agent.on_error", original)
+    assert payload.exception is original.exception
+    assert [report.pipeline for report in reports] == ["agent.on_error", "agent.on_error"]
+    logged = caplog.records[0].exc_info
+    assert logged is not None
+    failure = logged[1]
+    assert isinstance(failure, PipelineError)
+    assert failure.__cause__ is original.exception
+    assert failure.__context__ is second
+
+
+async def test_tool_handlers_see_id_input_and_outcome(pipelines: Pipelines) -> None:
+    observation = NativeObservation(tool_name="Read", tool_use_id="t1", content=(TextContent("x"),))
+    pipelines.register(
+        "tool.after_execute", lambda payload: replace(payload, additional_context="mind the date")
+    )
+    after = await pipelines.run(
+        "tool.after_execute", AfterTool(tool_use_id="t1", name="Read", input={}, observation=observation)
+    )
+    assert (after.tool_use_id, after.additional_context) == ("t1", "mind the date")
+
+    seen: list[ToolErrored] = []
+    pipelines.register("tool.on_error", seen.append)
+    await pipelines.run(
+        "tool.on_error", ToolErrored(tool_use_id="t1", name="Read", input={"path": "b"}, exception=OSError())
+    )
+    assert (seen[0].tool_use_id, seen[0].input) == ("t1", {"path": "b"})
+
+
+async def test_cancelling_a_run_is_not_a_handler_failure(pipelines: Pipelines, reports: Reports) -> None:
+    async def forever(payload: BeforeTool) -> None:
+        await asyncio.Event().wait()
+
+    pipelines.register("tool.before_execute", forever)
+    task = asyncio.ensure_future(pipelines.run("tool.before_execute", call()))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert reports == []
+
+
+async def test_a_report_that_fails_does_not_stop_the_run() -> None:
+    def broken(event: PipelineFailed) -> None:
+        raise OSError("nobody listens")
+
+    def raising(payload: BeforeTool) -> None:
+        raise RuntimeError
+
+    pipelines = Pipelines(broken)
+    pipelines.register("tool.before_execute", raising)
+    assert await pipelines.run("tool.before_execute", call()) == call()
+
+
+async def test_misuse_is_a_pipeline_error(pipelines: Pipelines) -> None:
+    with pytest.raises(PipelineError, match=r"no pipeline 'tool\.before'"):
+        pipelines.register("tool.before", print)
+    with pytest.raises(PipelineError, match="takes a BeforeTool"):
+        await pipelines.run("tool.before_execute", failed_query())
+    with pytest.raises(PipelineError, match="already"):
+        pipelines.define("tool.on_error")
+    with pytest.raises(PipelineError, match="callable"):
+        pipelines.register("tool.on_error", None)  # type: ignore[arg-type]  # what a plug-in may do
+
+
+async def test_own_pipelines_and_leaving(pipelines: Pipelines) -> None:
+    pipelines.define("report.written", "after a report was written")
+    seen: list[Payload] = []
+    leave = pipelines.register("report.written", seen.append)
+    assert pipelines.has_handlers("report.written")
+    await pipelines.run("report.written", Payload())
+    leave()
+    await pipelines.run("report.written", Payload())
+    assert len(seen) == 1
+    assert not pipelines.has_handlers("report.written")
+
+
+async def test_binding_copies_handlers_and_reports_elsewhere(pipelines: Pipelines, reports: Reports) -> None:
+    def raising(payload: BeforeTool) -> None:
+        raise RuntimeError
+
+    pipelines.register("tool.before_execute", raising)
+    elsewhere = Reports()
+    bound = pipelines.bind(elsewhere)
+    pipelines.register("tool.before_execute", raising)
+    await bound.run("tool.before_execute", call())
+    assert (len(reports), len(elsewhere)) == (0, 1)
