@@ -1,0 +1,118 @@
+"""The articles of the demo's invented press: what its searches find and its pages show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+
+__all__ = ["Article", "Catalogue", "load_catalogue"]
+
+DOMAIN = ".example"
+BACKGROUND_PARAGRAPHS = 4
+WORD = re.compile(r"[a-z0-9]{4,}")
+COMMON_WORDS = frozenset({"news", "latest", "week", "this", "that", "with", "about", "what", "from", "today"})
+
+
+class Theme(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A section of the press and paragraphs that fit any article in it."""
+
+    section: str
+    background: tuple[str, ...]
+
+
+class Article(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One page; `status`, `robots` and `delay` (seconds) make it one that fails, is denied, or takes its time."""
+
+    kind: Literal["news", "web"]
+    host: str
+    path: str
+    source: str
+    author: str
+    hours_ago: int
+    theme: str
+    title: str
+    lead: str
+    facts: tuple[str, ...]
+    quote: str
+    quote_by: str
+    status: int = 200
+    robots: Literal["allow", "deny"] = "allow"
+    delay: float = 0.0
+
+    @property
+    def url(self) -> str:
+        """The address it is found under."""
+        return f"https://{self.host}{self.path}"
+
+    @property
+    def age(self) -> str:
+        """How old it is, as a news search words it."""
+        hours = self.hours_ago
+        if hours < 24:
+            return "1 hour ago" if hours == 1 else f"{hours} hours ago"
+        days = hours // 24
+        if days < 14:
+            return "1 day ago" if days == 1 else f"{days} days ago"
+        return f"{days // 7} weeks ago"
+
+    def published(self, now: datetime) -> datetime:
+        """When it appeared, reckoned back from `now`."""
+        return now - timedelta(hours=self.hours_ago)
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    themes: dict[str, Theme]
+    articles: tuple[Article, ...]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All articles and themes; `now` is when the demo started, so that dates agree everywhere."""
+
+    articles: Sequence[Article]
+    themes: Mapping[str, Theme]
+    now: datetime
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """The hosts of the invented press."""
+        return frozenset(article.host for article in self.articles)
+
+    def find(self, host: str, path: str) -> Article | None:
+        """The article at an address, if there is one."""
+        return next((a for a in self.articles if a.host == host and a.path == path), None)
+
+    def related(self, article: Article) -> list[Article]:
+        """Other articles of the same theme that can be read."""
+        return [a for a in self.articles if a.theme == article.theme and a != article and a.status == 200][:4]
+
+    def search(self, kind: str, query: str, limit: int) -> list[Article]:
+        """Rank the articles of a kind: those that share words with the query first, then the newest."""
+        wanted = set(WORD.findall(query.lower())) - COMMON_WORDS
+        ranked = sorted(
+            (article for article in self.articles if article.kind == kind),
+            key=lambda article: (-len(wanted & self._words(article)), article.hours_ago),
+        )
+        return ranked[: max(0, limit)]
+
+    def body(self, article: Article) -> list[str]:
+        """The paragraphs of an article, its lead first."""
+        background = self.themes[article.theme].background
+        start = self.articles.index(article)
+        chosen = [background[(start + i) % len(background)] for i in range(BACKGROUND_PARAGRAPHS)]
+        return [article.lead, *article.facts, f"“{article.quote}” said {article.quote_by}.", *chosen]
+
+    def _words(self, article: Article) -> set[str]:
+        return set(WORD.findall(f"{article.title} {article.lead} {article.source}".lower()))
+
+
+def load_catalogue(text: str, now: datetime) -> Catalogue:
+    """Read the articles from the text of their data file; raises msgspec.MsgspecError when it is broken."""
+    found = msgspec.json.decode(text, type=_File)
+    return Catalogue(found.articles, found.themes, now)
