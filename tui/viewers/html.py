@@ -1,0 +1,41 @@
+"""HTML as readable text: headings, lists, tables and links, nothing loaded and nothing run."""
+
+from __future__ import annotations
+
+import re
+
+from tui.viewers.code import style_code
+from tui.viewers.markdown_body import RENDERED_CHARACTERS, MarkdownBody
+from tui.viewers.registry import Sample, View, Viewer
+from tui.viewers.safe_html import TooDeep, title_of, to_markdown
+from tui.viewers.text_body import TextBody
+
+__all__ = ["VIEWER"]
+
+_LOOKS_LIKE_HTML = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+
+
+def _wants(sample: Sample) -> bool:
+    if sample.suffix in {".html", ".htm", ".xhtml"}:
+        return True
+    return not sample.suffix and _LOOKS_LIKE_HTML.match(sample.data[:256]) is not None
+
+
+def _view(sample: Sample) -> View:
+    raw = TextBody(sample.text, style=style_code(sample.text, "html"), numbers=True)
+    if not sample.data.strip():
+        return View("HTML", raw, notice="This file is empty.")
+    title = title_of(sample.text)
+    facts = (title,) if title else ()
+    try:
+        source = to_markdown(sample.text)
+    except TooDeep as error:
+        return View("HTML", raw, None, facts, str(error))
+    if len(source) > RENDERED_CHARACTERS:
+        return View("HTML", raw, None, facts, "Too long to render; shown as it is written.")
+    if not source:
+        return View("HTML", raw, None, facts, "This page has no text; shown as it is written.")
+    return View("HTML", raw, MarkdownBody(source), facts)
+
+
+VIEWER = Viewer("HTML", _wants, _view)

@@ -1,0 +1,146 @@
+"""Reading a file that anybody may have put there: never a link, a pipe or a device, never more than asked."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import WorkspaceError
+from core.text import clean
+
+__all__ = ["FileUnviewable", "Piece", "decode", "looks_binary", "open_regular", "read_piece"]
+
+_BOMS = (("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff"))
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
+_SNIFFED = 8192
+
+
+class FileUnviewable(WorkspaceError):
+    """A file cannot be shown; the message says why in words fit for the place the file would have had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of bytes of a file: `data` from `offset`, in a file that was `size` bytes long when opened."""
+
+    path: Path
+    data: bytes
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """The offset just behind the piece."""
+        return self.offset + len(self.data)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the piece is the whole file."""
+        return self.offset == 0 and self.end >= self.size
+
+    @property
+    def reaches_end(self) -> bool:
+        """Whether nothing follows the piece."""
+        return self.end >= self.size
+
+
+def open_regular(path: Path) -> int:
+    """Open a regular file for reading and give its descriptor; links are not followed and nothing blocks.
+
+    Raises:
+        FileUnviewable: the path is gone, not readable, or not a regular file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise FileUnviewable(_explain(path, error)) from error
+    except ValueError as error:
+        raise FileUnviewable("This name cannot be opened.") from error
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise FileUnviewable(_kind_message(mode))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_piece(path: Path, limit: int, offset: int = 0) -> Piece:
+    """Read at most `limit` bytes from `offset`.
+
+    Raises:
+        FileUnviewable: the path is gone, not readable, not a regular file, or reading failed.
+    """
+    descriptor = open_regular(path)
+    try:
+        size = os.fstat(descriptor).st_size
+        parts: list[bytes] = []
+        got = 0
+        while got < limit:
+            part = os.pread(descriptor, min(limit - got, 1 << 20), offset + got)
+            if not part:
+                break
+            parts.append(part)
+            got += len(part)
+    except OSError as error:
+        raise FileUnviewable(_explain(path, error)) from error
+    finally:
+        os.close(descriptor)
+    # Sizes under /proc are zero and files grow: what was read counts for more than what was promised.
+    return Piece(path, b"".join(parts), offset, max(size, offset + got))
+
+
+def looks_binary(data: bytes) -> bool:
+    """Judge by the first 8 KB whether bytes are something other than text."""
+    head = data[:_SNIFFED]
+    if any(head.startswith(bom) for _, bom in _BOMS):
+        return False
+    if b"\0" in head:
+        return True
+    odd = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
+    if odd > len(head) // 20:
+        return True
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start >= len(head) - 3:
+            return False
+        high = sum(1 for byte in head if byte >= 128)
+        return high > len(head) // 3
+    return False
+
+
+def decode(data: bytes) -> str:
+    """Decode bytes as text fit for the screen: UTF-8 (or by its mark UTF-16), cleaned, tabs as spaces."""
+    encoding = next((name for name, bom in _BOMS if data.startswith(bom)), "utf-8")
+    text = data.decode(encoding, "replace")
+    return clean(text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4)
+
+
+def _explain(path: Path, error: OSError) -> str:
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return "This file is no longer there."
+    except OSError:
+        mode = 0
+    if mode and not stat.S_ISREG(mode):
+        return _kind_message(mode)
+    if isinstance(error, PermissionError):
+        return "You have no permission to read this file."
+    return f"This file cannot be read: {error.strerror or type(error).__name__}."
+
+
+def _kind_message(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "This is a link. Links are not followed, as they may lead out of the workspace."
+    if stat.S_ISDIR(mode):
+        return "This is a folder, not a file."
+    if stat.S_ISFIFO(mode):
+        return "This is a pipe. Reading it would wait for another program, so it is not opened."
+    if stat.S_ISSOCK(mode):
+        return "This is a socket, not a file."
+    return "This is a device, not a file."

@@ -1,0 +1,184 @@
+"""The viewers, in the order they are asked, and the way from a path to a document.
+
+A viewer is one module with one `VIEWER`; adding it to `VIEWERS` is its registration. `load` runs in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from tui.viewers.document import Body, Document
+from tui.viewers.reading import Piece, decode, looks_binary, read_piece
+
+__all__ = [
+    "PAGE",
+    "PREVIEW_LIMIT",
+    "WHOLE_LIMIT",
+    "Declined",
+    "Sample",
+    "View",
+    "Viewer",
+    "load",
+    "load_page",
+    "viewers",
+]
+
+PREVIEW_LIMIT = 256 * 1024
+PAGE = 256 * 1024
+WHOLE_LIMIT = 4 * 1024 * 1024
+
+
+class Sample:
+    """The beginning of a file (or all of it), as viewers look at it."""
+
+    def __init__(self, piece: Piece) -> None:
+        self.piece = piece
+        self.path = piece.path
+        self.name = piece.path.name.lower()
+        self.suffix = piece.path.suffix.lower()
+        self.data = piece.data
+        self.complete = piece.complete
+
+    @cached_property
+    def binary(self) -> bool:
+        """Whether the bytes are something other than text."""
+        return looks_binary(self.data)
+
+    @cached_property
+    def text(self) -> str:
+        """The bytes as cleaned text."""
+        return decode(self.data)
+
+
+class Declined(Exception):
+    """A viewer found on a closer look that a file is none of its own; another one shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a viewer makes of a sample; see `Document` for the fields."""
+
+    kind: str
+    raw: Body
+    rendered: Body | None = None
+    facts: tuple[str, ...] = ()
+    notice: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """One kind of file.
+
+    `wants` looks at name and content, cheaply. `view` may raise `Declined`, and ValueError or RecursionError
+    for a file that is damaged; the next viewer that wants it is asked then, and the reader is told of the
+    damage. `whole` viewers need all of a file and are not asked for a part of one.
+    """
+
+    name: str
+    wants: Callable[[Sample], bool]
+    view: Callable[[Sample], View]
+    whole: bool = False
+
+
+def viewers() -> tuple[Viewer, ...]:
+    """All viewers, the most particular first; the last one wants every file."""
+    from tui.viewers import (
+        binary,
+        code,
+        delimited,
+        html,
+        images,
+        json_lines,
+        json_text,
+        log,
+        markdown,
+        search_results,
+        text,
+    )
+
+    return (
+        images.VIEWER,
+        binary.VIEWER,
+        search_results.VIEWER,
+        json_text.VIEWER,
+        json_lines.VIEWER,
+        html.VIEWER,
+        markdown.VIEWER,
+        delimited.VIEWER,
+        log.VIEWER,
+        code.VIEWER,
+        text.VIEWER,
+    )
+
+
+def load(path: Path, limit: int = PREVIEW_LIMIT) -> Document:
+    """Read at most `limit` bytes of a file and choose its viewer. Runs in a thread.
+
+    A file larger than the limit is read only up to its first page, as no viewer that needs the whole of it
+    can be used; `load_page` reads on.
+
+    Raises:
+        FileUnviewable: the path is gone, not readable, or not a regular file.
+    """
+    piece = read_piece(path, min(limit, PAGE))
+    if PAGE < piece.size <= limit and not piece.complete:
+        piece = read_piece(path, limit)
+    sample = Sample(_whole_lines(piece))
+    spoiled: str | None = None
+    for viewer in viewers():
+        if (viewer.whole and not sample.complete) or not viewer.wants(sample):
+            continue
+        try:
+            view = viewer.view(sample)
+        except Declined:
+            continue
+        except (ValueError, RecursionError):
+            spoiled = spoiled or f"Not valid {viewer.name}; shown as it is."
+            continue
+        break
+    return _document(sample.piece, view, spoiled)
+
+
+def load_page(path: Path, offset: int) -> Document:
+    """Read one page of plain text or bytes from the middle of a large file. Runs in a thread.
+
+    Text begins behind the first line break of the page, unless there is none or `offset` is 0.
+    """
+    piece = read_piece(path, PAGE, offset)
+    if offset and not looks_binary(piece.data):
+        skipped = piece.data.find(b"\n") + 1
+        piece = replace(piece, data=piece.data[skipped:], offset=offset + skipped)
+    sample = Sample(_whole_lines(piece))
+    view = next(viewer for viewer in viewers() if not viewer.whole and viewer.wants(sample)).view(sample)
+    return _document(sample.piece, View(view.kind, view.raw), None)
+
+
+def _document(piece: Piece, view: View, spoiled: str | None) -> Document:
+    return Document(
+        path=piece.path,
+        kind=view.kind,
+        size=piece.size,
+        raw=view.raw,
+        rendered=view.rendered,
+        facts=view.facts,
+        notice=view.notice or spoiled,
+        start=piece.offset,
+        end=piece.end,
+    )
+
+
+def _whole_lines(piece: Piece) -> Piece:
+    """Cut a piece that goes on behind its last line break, so that no line and no character is torn."""
+    if piece.reaches_end or looks_binary(piece.data):
+        return piece
+    end = piece.data.rfind(b"\n") + 1
+    if not end:
+        end = len(piece.data)
+        while end > len(piece.data) - 4 and end > 1 and piece.data[end - 1] & 0xC0 == 0x80:
+            end -= 1
+        if piece.data[end - 1] >= 0xC0:
+            end -= 1
+    return replace(piece, data=piece.data[: end or len(piece.data)])

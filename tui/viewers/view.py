@@ -1,0 +1,258 @@
+"""The widget that shows a body: rows on the line API, laid out in a thread, searched, followed to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.style import Style as VisualStyle
+
+from tui.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
+from tui.viewers.document import ROLES, Body, ListRows, Match, Rows
+from tui.viewers.markdown_body import MarkdownBody
+from tui.viewers.text_body import TextBody
+
+__all__ = ["DocumentView"]
+
+_CACHED_ROWS = 512
+
+
+class DocumentView(ScrollView, can_focus=True):
+    """Shows one body at a time; `show` replaces it and nothing of an older one appears afterwards."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = (
+        {f"document--{role}" for role in ROLES} | set(MARKDOWN_COMPONENTS) | {"document--match", "document--current"}
+    )
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_up", "Up", show=False),
+        Binding("down,j,enter", "scroll_down", "Down", show=False),
+        Binding("pageup,b,ctrl+b", "page_up", "Page up", show=False),
+        Binding("pagedown,space,ctrl+f", "page_down", "Page down", show=False),
+        Binding("home,g", "scroll_home", "Top", show=False),
+        Binding("end,G", "scroll_end", "End", show=False),
+    ]
+
+    ALLOW_SELECT = False
+
+    class Laid(Message):
+        """The body shown is laid out in full."""
+
+        def __init__(self, view: DocumentView) -> None:
+            self.view = view
+            super().__init__()
+
+        @property
+        def control(self) -> DocumentView:
+            """The view."""
+            return self.view
+
+    class NearEnd(Message):
+        """The reader is within a screen of the end."""
+
+        def __init__(self, view: DocumentView) -> None:
+            self.view = view
+            super().__init__()
+
+        @property
+        def control(self) -> DocumentView:
+            """The view."""
+            return self.view
+
+    class LinkClicked(Message):
+        """A link was clicked; `url` is as untrusted as the text it stands in."""
+
+        def __init__(self, url: str) -> None:
+            self.url = url
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self._body: Body = TextBody("")
+        self._rows: Rows = ListRows()
+        self._width = 0
+        self._theme: MarkdownTheme | None = None
+        self._strips: LRUCache[int, Strip] = LRUCache(_CACHED_ROWS)
+        self._needle = ""
+        self._matches: list[Match] = []
+        self._by_row: dict[int, list[int]] = {}
+        self._current = -1
+        self._keep_place = False
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows laid out."""
+        return len(self._rows)
+
+    @property
+    def matches(self) -> tuple[int, int]:
+        """The number of the current match, from 1, and the count of all; zeros when there are none."""
+        return (self._current + 1, len(self._matches))
+
+    def show(self, body: Body, *, keep_place: bool = False) -> None:
+        """Show a body from its top, or, when it is a longer form of the one shown, from where the reader is."""
+        self._body = body
+        self._keep_place = keep_place
+        if not keep_place:
+            self._rows = ListRows()
+            self._strips.clear()
+            self._matches, self._by_row, self._current = [], {}, -1
+            self.virtual_size = Size(0, 0)
+            self.scroll_to(0, 0, animate=False)
+        self._start_layout()
+
+    def text_at(self, y: int) -> str:
+        """The text of row `y`."""
+        row = self._rows.row(y)
+        return row.plain if isinstance(row, Content) else row.text
+
+    def search(self, needle: str) -> int:
+        """Mark every place of `needle` and go to the first at or below the top; gives their number."""
+        self._needle = needle
+        self._find()
+        if self._matches:
+            top = int(self.scroll_offset.y)
+            self._current = next((i for i, match in enumerate(self._matches) if match.row >= top), 0)
+            self._go_to_match()
+        self.refresh()
+        return len(self._matches)
+
+    def step_match(self, step: int) -> None:
+        """Go on to the next match, or back to the one before, around the ends."""
+        if self._matches:
+            self._current = (self._current + step) % len(self._matches)
+            self._strips.clear()
+            self._go_to_match()
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Render one line of the visible part."""
+        index = y + int(self.scroll_offset.y)
+        base = self.rich_style
+        width = self.size.width
+        if index >= len(self._rows):
+            return Strip.blank(width, base)
+        strip = self._strips.get(index)
+        if strip is None:
+            strip = self._strip(index)
+            self._strips[index] = strip
+        return strip.crop_extend(0, width, base)
+
+    def notify_style_update(self) -> None:
+        """Colour everything anew when the theme changed."""
+        super().notify_style_update()
+        self._strips.clear()
+        if self._theme is not None and self._read_theme() != self._theme:
+            self._keep_place = True
+            self._start_layout()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Say when the reader comes near the end."""
+        super().watch_scroll_y(old_value, new_value)
+        height = self.scrollable_content_region.height
+        if new_value > old_value and new_value + 2 * height >= len(self._rows):
+            self.post_message(self.NearEnd(self))
+
+    def _on_resize(self, event: events.Resize) -> None:
+        if self._content_width() != self._width:
+            self._keep_place = True
+            self._start_layout()
+
+    def _on_click(self, event: events.Click) -> None:
+        url = event.style.meta.get("url")
+        if isinstance(url, str) and url:
+            event.stop()
+            self.post_message(self.LinkClicked(url))
+
+    def _content_width(self) -> int:
+        return max(1, self.scrollable_content_region.width)
+
+    def _start_layout(self) -> None:
+        if self.is_mounted and self.size.width:
+            self.run_worker(self._lay_out(), group="layout", exclusive=True, exit_on_error=False)
+
+    async def _lay_out(self) -> None:
+        body, width, theme = self._body, self._content_width(), self._read_theme()
+        changed_width = self._width not in {0, width}
+        self._width, self._theme = width, theme
+        if isinstance(body, MarkdownBody) and not self._keep_place:
+            glance = await asyncio.to_thread(body.glance, width, theme)
+            if glance is not None:
+                self._take(glance)
+        rows = await asyncio.to_thread(body.lay_out, width, theme)
+        place = self.scroll_offset.y / max(1, len(self._rows)) if self._keep_place and changed_width else None
+        self._take(rows)
+        if place is not None:
+            self.scroll_to(0, round(place * len(rows)), animate=False)
+        self._keep_place = False
+        self.post_message(self.Laid(self))
+
+    def _take(self, rows: Rows) -> None:
+        self._rows = rows
+        self._strips.clear()
+        self.virtual_size = Size(self._width, len(rows))
+        if self._needle:
+            current = self._current
+            self._find()
+            self._current = min(current, len(self._matches) - 1)
+        self.refresh()
+
+    def _find(self) -> None:
+        self._strips.clear()
+        self._matches = self._rows.find(self._needle) if self._needle else []
+        self._by_row = {}
+        for index, match in enumerate(self._matches):
+            self._by_row.setdefault(match.row, []).append(index)
+        self._current = -1
+
+    def _go_to_match(self) -> None:
+        row = self._matches[self._current].row
+        height = self.scrollable_content_region.height
+        if not self.scroll_offset.y <= row < self.scroll_offset.y + height:
+            self.scroll_to_region(
+                Region(0, max(0, row - height // 3), 1, height), animate=False, force=True, x_axis=False
+            )
+
+    def _strip(self, index: int) -> Strip:
+        row = self._rows.row(index)
+        if isinstance(row, Content):
+            segments = [
+                Segment(text, style.rich_style)
+                for text, style in row.render(self.visual_style, end="", parse_style=self._role_style)
+            ]
+            strip = Strip(segments)
+        else:
+            strip = row.apply_style(self.rich_style)
+        found = self._by_row.get(index)
+        return self._marked(strip, found) if found else strip
+
+    def _marked(self, strip: Strip, found: list[int]) -> Strip:
+        text = strip.text
+        for number in found:
+            match = self._matches[number]
+            start, end = cell_len(text[: match.start]), cell_len(text[: match.end])
+            if end <= start:
+                continue
+            name = "document--current" if number == self._current else "document--match"
+            style = self.get_component_rich_style(name)
+            before, marked, after = strip.divide([start, end, max(end, strip.cell_length)])
+            bright = Strip([Segment(part.text, (part.style or Style.null()) + style) for part in marked])
+            strip = Strip.join([before, bright, after])
+        return strip
+
+    def _role_style(self, role: str | VisualStyle) -> VisualStyle:
+        return self.get_visual_style(f"document--{role}", partial=True) if isinstance(role, str) else role
+
+    def _read_theme(self) -> MarkdownTheme:
+        return MarkdownTheme.read(lambda name: self.get_component_rich_style(name, partial=True))
