@@ -55,6 +55,7 @@ class TurnOutcome:
     turns: int = 0
     cost_usd: float | None = None
     usage: Usage | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 @dataclass
@@ -64,6 +65,7 @@ class _Turn:
     simple: bool
     done: asyncio.Future[TurnResult]
     links: set[str] = field(default_factory=set)
+    calls: list[ToolCall] = field(default_factory=list)
     interrupted: bool = False
 
 
@@ -85,6 +87,7 @@ class AgentLoop:
         on_result: Callable[[ToolResult], None],
         workspace: Workspace,
         redactor: Redactor,
+        model: str | None,
     ) -> None:
         self._client = AgentClient(options)
         self._hooks = hooks
@@ -97,7 +100,7 @@ class AgentLoop:
         self._redactor = redactor
         self._turn: _Turn | None = None
         self._cost = 0.0
-        self._model_in_use: str | None = None
+        self._session_model = model
         self.failure: AgentUnavailable | None = None
         self.ended = asyncio.Event()
 
@@ -157,7 +160,7 @@ class AgentLoop:
             raise self.failure
         turn = _Turn(query_id, text, simple, asyncio.get_running_loop().create_future())
         self._turn = turn
-        self._translator.begin(query_id)
+        self._translator.begin(query_id, text)
         self._hooks.on_simple_path = simple
         try:
             async with self._model(model):
@@ -201,13 +204,9 @@ class AgentLoop:
         finally:
             if self.is_alive:
                 try:
-                    await self._client.set_model(self._model_in_use)
+                    await self._client.set_model(self._session_model)
                 except Exception as error:
                     log.warning("the model could not be switched back: %s", error)
-
-    def use_model(self, model: str | None) -> None:
-        """Name the model the session was configured with."""
-        self._model_in_use = model
 
     async def _take(self, item: Event | RawToolResult | TurnResult) -> None:
         match item:
@@ -270,12 +269,15 @@ class AgentLoop:
             )
         )
         self._note_link(observation.output[:200_000], call.tool_use_id)
+        tool_call = self._as_tool_call(call, effective)
+        if self._turn is not None:
+            self._turn.calls.append(tool_call)
         if not denied:
-            self._hand_over(call, effective, observation)
+            self._hand_over(tool_call, observation)
 
-    def _hand_over(self, call: OpenCall, effective: dict[str, Any], observation: AnyObservation) -> None:
+    def _as_tool_call(self, call: OpenCall, effective: dict[str, Any]) -> ToolCall:
         query = self._turn.query if self._turn and self._turn.query_id == call.query_id else ""
-        tool_call = ToolCall(
+        return ToolCall(
             tool_use_id=call.tool_use_id,
             name=call.name,
             input=effective,
@@ -283,6 +285,8 @@ class AgentLoop:
             query=query,
             parent_tool_use_id=call.parent_tool_use_id,
         )
+
+    def _hand_over(self, tool_call: ToolCall, observation: AnyObservation) -> None:
         try:
             self._on_result(ToolResult(call=tool_call, observation=observation))
         except Exception:
@@ -316,6 +320,7 @@ class AgentLoop:
             turns=result.turns,
             cost_usd=cost,
             usage=result.usage,
+            tool_calls=tuple(turn.calls),
         )
 
     def _close_open(self, status: Literal["cancelled", "error"]) -> None:

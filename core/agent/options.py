@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.agent.definitions import SubagentDefinition, read_prompt, shipped_subagents
 from core.agent.environment import cli_environment
@@ -60,14 +61,14 @@ async def build_options(
     `config_dir` is where the agent keeps its own state; None leaves it where a login lives. With `resume`
     the conversation `session_id` goes on, else it begins.
     """
-    sdk = await asyncio.to_thread(_import_sdk)
+    sdk = await asyncio.to_thread(import_module, "claude_agent_sdk")
     agents = {
         each.name: sdk.AgentDefinition(
             description=each.description, prompt=each.prompt, tools=list(each.tools), model=each.model
         )
         for each in briefing.subagents
     }
-    return sdk.ClaudeAgentOptions(
+    options: sdk.ClaudeAgentOptions = sdk.ClaudeAgentOptions(
         system_prompt=briefing.system_prompt,
         tools=[*BASE_TOOLS, *settings.extra_tools],
         mcp_servers=servers_file,
@@ -92,12 +93,7 @@ async def build_options(
         session_id=None if resume else session_id,
         resume=session_id if resume else None,
     )
-
-
-def _import_sdk() -> Any:
-    import claude_agent_sdk
-
-    return claude_agent_sdk
+    return options
 
 
 def _given_environment(settings: Settings, config_dir: Path | None) -> dict[str, str]:

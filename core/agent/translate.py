@@ -101,6 +101,7 @@ class Translator:
     ) -> None:
         self._redactor = redactor or Redactor()
         self.query_id = ""
+        self.query = ""
         self.iteration = 0
         self.provider_session_id: str | None = None
         self.model: str | None = None
@@ -112,9 +113,10 @@ class Translator:
         self._streamed: set[str] = set()
         self._pieces = 0
 
-    def begin(self, query_id: str) -> None:
+    def begin(self, query_id: str, query: str) -> None:
         """Give what follows to this query."""
         self.query_id = query_id
+        self.query = query
         self.last_text = ""
 
     def feed(self, message: sdk.Message) -> Iterator[Event | RawToolResult | TurnResult]:
@@ -152,9 +154,14 @@ class Translator:
         """End the message that is still streaming, keeping what came of it."""
         yield from self._close_message()
 
-    def subagent_of(self, tool_use_id: str | None) -> str | None:
-        """Name the sub-agent a call started, while it runs."""
-        return next((t.name for t in self._tasks.values() if t.tool_use_id == tool_use_id), None)
+    def request_of(self, task_id: str) -> str:
+        """What a sub-agent was asked to do, with the query it serves; empty when it is not known."""
+        task = self._tasks.get(task_id)
+        call = self.calls.get(task.tool_use_id) if task else None
+        if call is None:
+            return self.query
+        asked = [str(call.input.get(key) or "") for key in ("description", "prompt")]
+        return "\n".join([self.query, *asked])
 
     def _stream(self, message: sdk.StreamEvent) -> Iterator[Event]:
         if message.parent_tool_use_id is not None:

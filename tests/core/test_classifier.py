@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.agent.classifier import Classifier, decide_by_rules, read_decision
+
+
+@pytest.mark.parametrize(
+    "text", ["What is the capital of France?", "hello", "2 + 2 =", "Explain recursion", "Who wrote Hamlet?"]
+)
+def test_settled_knowledge_is_simple_by_rule(text: str) -> None:
+    decided = decide_by_rules(text)
+    assert decided is not None
+    assert decided[0] == "SIMPLE"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Research the latest AI chip news and write a comprehensive report",
+        "Email the report to the team",
+        "What is the weather in Paris today?",
+        "yes, go on",
+        "Proceed",
+        "Summarise https://news.example/a",
+        "What does @notes.txt say?",
+        "The authentication is complete. Please go on from where you stopped.",
+        "word " * 40,
+        "",
+    ],
+)
+def test_what_needs_tools_or_context_is_complex_by_rule(text: str) -> None:
+    decided = decide_by_rules(text)
+    assert decided is not None
+    assert decided[0] == "COMPLEX"
+
+
+def test_rules_are_silent_about_what_may_have_changed() -> None:
+    assert decide_by_rules("Who is the CEO of Northwind Silicon?") is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "decision"),
+    [
+        ("SIMPLE", "SIMPLE"),
+        (" simple.\n", "SIMPLE"),
+        ("**COMPLEX**", "COMPLEX"),
+        ("NOT SIMPLE", None),
+        ("SIMPLE or COMPLEX", None),
+        ("It is SIMPLE", None),
+        ("", None),
+    ],
+)
+def test_only_one_clear_word_counts(reply: str, decision: str | None) -> None:
+    assert read_decision(reply) == decision
+
+
+async def test_the_model_decides_where_rules_are_silent() -> None:
+    asked: list[str] = []
+
+    async def ask(_system: str, text: str) -> str:
+        asked.append(text)
+        return "SIMPLE"
+
+    decided = await Classifier(ask).classify("Who is the CEO of Northwind Silicon?")
+    assert (decided.decision, decided.source) == ("SIMPLE", "model")
+    assert asked == ["Who is the CEO of Northwind Silicon?"]
+    ruled = await Classifier(ask).classify("What is the capital of France?")
+    assert ruled.source == "rule"
+    assert len(asked) == 1
+
+
+async def test_anything_unclear_late_or_failed_is_complex() -> None:
+    async def never(_system: str, _text: str) -> str:
+        await asyncio.Event().wait()
+        return "SIMPLE"
+
+    async def broken(_system: str, _text: str) -> str:
+        raise ConnectionRefusedError("nobody there")
+
+    async def chatty(_system: str, _text: str) -> str:
+        return "I think it is SIMPLE"
+
+    question = "Who is the CEO of Northwind Silicon?"
+    late = await Classifier(never, deadline=0.01).classify(question)
+    failed = await Classifier(broken).classify(question)
+    unclear = await Classifier(chatty).classify(question)
+    alone = await Classifier(None).classify(question)
+    for decided in (late, failed, unclear, alone):
+        assert (decided.decision, decided.source) == ("COMPLEX", "fallback")
+    assert "nobody there" in failed.raw_response
+    assert unclear.raw_response == "I think it is SIMPLE"

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import json
+import stat
+
+from core.agent.environment import PrivateFolder, cli_environment
+
+
+def test_the_agent_sees_nothing_it_was_not_given() -> None:
+    ours = {"PATH": "/bin", "COMPOSIO_API_KEY": "ak_secret", "LOGFIRE_TOKEN": "t", "ANTHROPIC_API_KEY": "old"}
+    seen = cli_environment(ours, {"ANTHROPIC_API_KEY": "sk-given"})
+    merged = ours | seen
+    assert merged["PATH"] == "/bin"
+    assert merged["COMPOSIO_API_KEY"] == ""
+    assert merged["LOGFIRE_TOKEN"] == ""
+    assert merged["ANTHROPIC_API_KEY"] == "sk-given"
+
+
+def test_cloud_credentials_pass_only_when_that_cloud_is_switched_on() -> None:
+    ours = {"AWS_SECRET_ACCESS_KEY": "x"}
+    assert cli_environment(ours, {})["AWS_SECRET_ACCESS_KEY"] == ""
+    on = cli_environment(ours | {"CLAUDE_CODE_USE_BEDROCK": "1"}, {})
+    assert "AWS_SECRET_ACCESS_KEY" not in on
+
+
+def test_servers_are_written_where_only_this_user_can_read_them() -> None:
+    folder = PrivateFolder()
+    try:
+        servers = {"composio": {"type": "http", "url": "http://127.0.0.1/", "headers": {"x-api-key": "k"}}}
+        path = folder.write_servers(servers)
+        assert json.loads(path.read_text()) == {"mcpServers": servers}
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(folder.path.stat().st_mode) == 0o700
+    finally:
+        folder.remove()
+    assert not folder.path.exists()

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.agent.permissions import PermissionPolicy, Verdict, is_outbound, is_search, subjects_of
+
+MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
+
+
+def policy(tmp_path: Path, *allow: str) -> PermissionPolicy:
+    return PermissionPolicy(workspace=tmp_path, allow=allow)
+
+
+def multi(*slugs: str) -> dict[str, object]:
+    return {"tools": [{"tool_slug": slug, "arguments": {}} for slug in slugs]}
+
+
+@pytest.mark.parametrize("tool", ["crawl_parallel", "save_corpus", "write_local_file", "list_directory"])
+def test_contained_tools_run(tmp_path: Path, tool: str) -> None:
+    judged = policy(tmp_path).judge(f"mcp__local_toolkit__{tool}", {})
+    assert judged.verdict is Verdict.ALLOW
+
+
+def test_a_toolkit_name_on_another_server_asks(tmp_path: Path) -> None:
+    judged = policy(tmp_path).judge("mcp__elsewhere__write_local_file", {})
+    assert judged.verdict is Verdict.ASK
+
+
+def test_searches_run_alone_and_inside_the_wrapper(tmp_path: Path) -> None:
+    rules = policy(tmp_path)
+    assert rules.judge("mcp__composio__COMPOSIO_SEARCH_NEWS", {}).verdict is Verdict.ALLOW
+    judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH"))
+    assert judged.verdict is Verdict.ALLOW
+    assert judged.subjects == ("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH")
+
+
+def test_one_outbound_tool_inside_the_wrapper_asks_for_all(tmp_path: Path) -> None:
+    judged = policy(tmp_path).judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
+    assert judged.verdict is Verdict.ASK
+    assert "outside" in judged.reason
+
+
+@pytest.mark.parametrize("inside", [None, "GMAIL", [], [{"tool_slug": 3}], ["x"], [{"arguments": {}}]])
+def test_a_wrapper_that_cannot_be_read_asks(tmp_path: Path, inside: object) -> None:
+    assert policy(tmp_path).judge(MULTI, {"tools": inside}).verdict is Verdict.ASK
+
+
+def test_a_pattern_on_the_wrapper_lets_nothing_through(tmp_path: Path) -> None:
+    rules = policy(tmp_path, MULTI, "COMPOSIO_MULTI_EXECUTE_TOOL", "mcp__composio__*")
+    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
+    named = policy(tmp_path, "GMAIL_SEND_*")
+    assert named.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ALLOW
+    assert named.judge(MULTI, multi("GMAIL_SEND_EMAIL", "SLACK_SEND_MESSAGE")).verdict is Verdict.ASK
+
+
+def test_reading_is_free_only_inside_the_workspace(tmp_path: Path) -> None:
+    rules = policy(tmp_path)
+    (tmp_path / "link").symlink_to("/etc")
+    assert rules.judge("Read", {"file_path": str(tmp_path / "a.txt")}).verdict is Verdict.ALLOW
+    assert rules.judge("Grep", {"pattern": "x"}).verdict is Verdict.ALLOW
+    for path in ("/etc/passwd", "../other", str(tmp_path / "link" / "passwd"), f"{tmp_path}_evil/x"):
+        assert rules.judge("Read", {"file_path": path}).verdict is Verdict.ASK, path
+    assert rules.judge("Glob", {"pattern": "/etc/*"}).verdict is Verdict.ASK
+    assert rules.judge("Glob", {"pattern": "../*"}).verdict is Verdict.ASK
+
+
+@pytest.mark.parametrize("tool", ["Bash", "Write", "Edit", "WebFetch", "mcp__other__anything"])
+def test_everything_else_asks(tmp_path: Path, tool: str) -> None:
+    assert policy(tmp_path).judge(tool, {"command": "ls"}).verdict is Verdict.ASK
+
+
+def test_a_tool_allowed_for_the_session_runs_and_an_outbound_one_is_never_remembered(tmp_path: Path) -> None:
+    rules = policy(tmp_path)
+    assert rules.remember(["COMPOSIO_REMOTE_WORKBENCH"])
+    assert rules.judge("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", {}).verdict is Verdict.ALLOW
+    assert not rules.remember(["GMAIL_SEND_EMAIL"])
+    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
+
+
+def test_words_decide_what_is_outbound_and_what_is_search() -> None:
+    assert is_outbound("GMAIL_SEND_EMAIL")
+    assert is_outbound("NOTION_CREATE_PAGE")
+    assert not is_outbound("COMPOSIO_SEARCH_SENDERS")
+    assert is_search("SERPAPI_GOOGLE_SEARCH")
+    assert not is_search("GMAIL_SEARCH_PEOPLE")
+    assert not is_search("EXA_CREATE_WEBSET")
+    assert subjects_of("mcp__a__B", {}) == ("B",)

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.agent.results import RawResult, ResultAdapter
+from core.observation import (
+    ERROR_HEADER,
+    AnyObservation,
+    CrawlObservation,
+    FileWriteObservation,
+    ImageContent,
+    NativeObservation,
+    ObservationStatus,
+    SearchObservation,
+    SubagentObservation,
+    TextContent,
+    WorkbenchObservation,
+)
+
+SEARCH = "mcp__composio__COMPOSIO_SEARCH_NEWS"
+WHOLE = json.dumps({"data": {"rows": ["r"] * 9000}})
+
+
+def observe(raw: RawResult, name: str = SEARCH, root: Path | None = None, **given: Any) -> AnyObservation:
+    return ResultAdapter(root).observe(
+        tool_name=name, tool_use_id="toolu_1", tool_input=given, raw=raw, duration_ms=12.5
+    )
+
+
+def test_text_and_images_are_kept_in_order() -> None:
+    blocks = [
+        {"type": "text", "text": "before"},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "QUJD"}},
+        {"type": "text", "text": "after"},
+    ]
+    seen = observe(RawResult(block=blocks))
+    assert seen.content == (TextContent("before"), ImageContent("QUJD", "image/jpeg"), TextContent("after"))
+    assert seen.output == "before\nafter"
+    assert seen.images == (ImageContent("QUJD", "image/jpeg"),)
+    assert seen.status is ObservationStatus.SUCCESS
+
+
+def test_a_plain_string_wrapped_by_its_server_is_unwrapped() -> None:
+    assert observe(RawResult(block='{"result":"{\\"a\\": 1}"}')).output == '{"a": 1}'
+    assert observe(RawResult(block='{"result": "x", "b": 1}')).output == '{"result": "x", "b": 1}'
+
+
+CUT_70K = (
+    "<persisted-output>\nOutput too large (72.4KB). Full output saved to: /somewhere/tool-results/x.json\n\n"
+    "Preview (first 2KB):\n{"
+)
+CUT_700K = (
+    "Error: result (749,752 characters) exceeds maximum allowed tokens. "
+    "Output has been saved to /somewhere/tool-results/x.json.\nUse offset and limit."
+)
+
+
+@pytest.mark.parametrize("cut", [CUT_70K, CUT_700K])
+@pytest.mark.parametrize(
+    "copy",
+    [
+        {"content": [{"type": "text", "text": WHOLE}]},
+        {"content": "cut too", "structuredContent": json.loads(WHOLE)},
+        [{"type": "text", "text": WHOLE}],
+        WHOLE,
+    ],
+)
+def test_a_cut_result_is_recovered_from_the_messages_own_copy(cut: str, copy: Any) -> None:
+    seen = observe(RawResult(block=cut, message_copy=copy))
+    assert json.loads(seen.output) == json.loads(WHOLE)
+    assert seen.truncated
+    assert seen.recovered
+    assert not seen.has_error
+
+
+def test_a_sub_agents_cut_result_is_recovered_from_the_hook() -> None:
+    seen = observe(RawResult(block=CUT_70K, hook_copy=[{"type": "text", "text": WHOLE}]))
+    assert json.loads(seen.output) == json.loads(WHOLE)
+    assert seen.recovered
+
+
+def test_the_saved_file_is_read_only_inside_the_agents_own_folder(tmp_path: Path) -> None:
+    home = tmp_path / "home" / "projects" / "p" / "s" / "tool-results"
+    home.mkdir(parents=True)
+    (home / "x.json").write_text(json.dumps([{"type": "text", "text": WHOLE}]))
+    outside = tmp_path / "tool-results"
+    outside.mkdir()
+    (outside / "x.json").write_text(WHOLE)
+    (home / "link.json").symlink_to(outside / "x.json")
+
+    def cut_to(path: Path) -> RawResult:
+        text = CUT_700K.replace("/somewhere/tool-results/x.json", str(path))
+        return RawResult(block=text, message_copy=text, hook_copy=text)
+
+    inside = observe(cut_to(home / "x.json"), root=tmp_path / "home")
+    assert json.loads(inside.output) == json.loads(WHOLE)
+    assert inside.recovered
+    for path in (outside / "x.json", home / "link.json", home / "gone.json"):
+        seen = observe(cut_to(path), root=tmp_path / "home")
+        assert not seen.recovered, path
+        assert seen.truncated
+        assert "exceeds maximum" in seen.output
+
+
+def test_an_error_keeps_the_output_that_came_before_it() -> None:
+    blocks = [{"type": "text", "text": "half a page"}, {"type": "text", "text": "Error: it broke"}]
+    seen = observe(RawResult(block=blocks, is_error=True))
+    assert seen.has_error
+    assert seen.status is ObservationStatus.ERROR
+    first, *rest = seen.to_llm_content
+    assert isinstance(first, TextContent)
+    assert first.text.startswith(ERROR_HEADER)
+    assert TextContent("half a page") in rest
+
+
+def test_a_failure_without_words_still_says_something() -> None:
+    assert observe(RawResult(block=None, is_error=True)).error
+    hooked = observe(RawResult(block=None, is_error=True, hook_error="connection reset"))
+    assert hooked.error == "connection reset"
+
+
+@pytest.mark.parametrize("odd", [{"x": 1}, 7, [7, None], {"type": "text"}, [{"type": "audio", "data": "x"}]])
+def test_odd_content_is_kept_as_text(odd: Any) -> None:
+    assert observe(RawResult(block=odd)).output
+
+
+def test_results_get_the_type_of_their_tool() -> None:
+    write = observe(
+        RawResult(block="ok"), "mcp__local_toolkit__write_local_file", path="work_products/a.html"
+    )
+    assert isinstance(write, FileWriteObservation)
+    assert write.path == "work_products/a.html"
+    crawled = observe(
+        RawResult(block=json.dumps({"articles": [1, 2], "failed": [3]})), "mcp__local_toolkit__crawl_parallel"
+    )
+    assert isinstance(crawled, CrawlObservation)
+    assert (crawled.pages, crawled.failed) == (2, 1)
+    bench = observe(
+        RawResult(block=json.dumps({"successful": False, "data": {"stdout": "o", "stderr": "e"}})),
+        "mcp__composio__COMPOSIO_REMOTE_WORKBENCH",
+    )
+    assert isinstance(bench, WorkbenchObservation)
+    assert (bench.successful, bench.stdout, bench.stderr) == (False, "o", "e")
+    assert isinstance(observe(RawResult(block="x"), query="chips"), SearchObservation)
+    assert not isinstance(
+        observe(RawResult(block="x"), "mcp__composio__COMPOSIO_SEARCH_TOOLS"), SearchObservation
+    )
+    agent = observe(RawResult(block="x"), "Agent", subagent_type="report-creation-expert")
+    assert isinstance(agent, SubagentObservation)
+    assert agent.agent == "report-creation-expert"
+    assert type(observe(RawResult(block="x"), "Read")) is NativeObservation
