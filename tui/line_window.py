@@ -1,0 +1,401 @@
+"""A window on many entries, drawn line by line: no widget per entry, nothing rendered that is not looked at.
+
+Entries are plain objects. Their heights are estimated until they first come into view and kept in prefix
+sums; their rendered lines live in a bounded cache. What is on screen is held as a list of strips, and only
+rows whose strip has changed are painted again. The position is kept as an entry and an offset inside it,
+so that nothing moves under the reader when heights above change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.heights import Heights
+from tui.line_cache import LineCache, Rendered
+from tui.text_layout import PLAIN, Line
+
+__all__ = ["Entry", "EntryT", "LineWindow", "Row"]
+
+MOST_COPIED_LINES = 20_000
+CURSOR_BAR = "▌"
+
+
+class Entry(Protocol):
+    """What a view needs of an entry: a key for life, and a number that changes whenever it looks different."""
+
+    @property
+    def key(self) -> Hashable:
+        """The entry's identity in its view."""
+
+    @property
+    def revision(self) -> int:
+        """Rises with every change that shows."""
+
+
+EntryT = TypeVar("EntryT", bound=Entry)
+
+
+class Row(NamedTuple):
+    """A row of the screen: what it shows, and which line of which entry that is."""
+
+    strip: Strip
+    index: int
+    line: int
+
+
+class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
+    """Entries, the part of them that is on screen, and nothing of how one moves among them."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "lines--cursor",
+        "lines--cursor-blurred",
+        "lines--muted",
+        "lines--key",
+    }
+    GUTTER: ClassVar[int] = 0
+    """Cells kept free at the left, where the cursor is then a bar; without them it is a lit row."""
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._entries: list[EntryT] = []
+        self._index: dict[Hashable, int] = {}
+        self._heights = Heights()
+        self._measured: set[Hashable] = set()
+        self._cache = LineCache()
+        self._palette: dict[str, Style] = {}
+        self._palette_stale = True
+        self._base = PLAIN
+        self._generation = 0
+        self._seen_size = Size(0, 0)
+        self._rows: list[Row] = []
+        self._top = (0, 0)
+        self._following = True
+        self._painted: list[Strip] = []
+        self._pending = True
+        self._placing = False
+        self._hidden = False
+
+    # What a subclass gives
+
+    def render_entry(self, entry: EntryT, width: int) -> Sequence[Line]:
+        """Render an entry as lines of at most `width` cells."""
+        raise NotImplementedError
+
+    def estimate(self, entry: EntryT, width: int) -> int:
+        """Guess the height of an entry that was not rendered yet."""
+        return 1
+
+    def group(self, entry: EntryT) -> Hashable:
+        """Name the run of neighbours the cursor takes as one."""
+        return entry.key
+
+    def render_empty(self, width: int) -> Sequence[Line]:
+        """Render what an empty view says."""
+        return []
+
+    def restyled(self) -> None:
+        """Take note that the palette changed."""
+
+    def lit_group(self) -> Hashable | None:
+        """Name the group under the cursor."""
+        return None
+
+    def placed(self) -> None:
+        """Take note that what is on screen may have changed."""
+
+    # Entries
+
+    @property
+    def entries(self) -> Sequence[EntryT]:
+        """All entries, in order; to be changed through the methods below only."""
+        return self._entries
+
+    def index_of(self, key: Hashable) -> int | None:
+        """Return the place of an entry, or None when there is none of that key."""
+        return self._index.get(key)
+
+    def append(self, *entries: EntryT) -> None:
+        """Add entries at the end."""
+        self.splice(len(self._entries), 0, entries)
+
+    def splice(self, start: int, removed: int, entries: Iterable[EntryT]) -> None:
+        """Replace `removed` entries from `start` on; the cost is that of what follows them."""
+        added = list(entries)
+        for entry in self._entries[start : start + removed]:
+            del self._index[entry.key]
+            self._measured.discard(entry.key)
+            self._cache.drop(entry.key)
+        self._entries[start : start + removed] = added
+        width = max(1, self._seen_size.width - self.GUTTER)
+        self._heights.splice(start, removed, [self.estimate(entry, width) for entry in added])
+        for place in range(start, len(self._entries)):
+            self._index[self._entries[place].key] = place
+        index, offset = self._top
+        if start + removed <= index:
+            self._top = (index + len(added) - removed, offset)
+        elif start <= index:
+            self._top = (min(start, max(0, len(self._entries) - 1)), 0)
+        self._pending = True
+
+    def touch(self, key: Hashable) -> None:
+        """Tell that an entry changed; its revision has risen already."""
+        index = self._index.get(key)
+        if index is None:
+            return
+        self._measured.discard(key)
+        visible = self._rows and self._rows[0].index <= index <= self._rows[-1].index
+        if not visible:
+            width = max(1, self._seen_size.width - self.GUTTER)
+            self._heights.set(index, self.estimate(self._entries[index], width))
+        self._pending = True
+
+    def settle(self) -> None:
+        """Bring the screen up to date after changes; does nothing while the view is hidden."""
+        if not self._hidden and self.is_attached and self._area():
+            self._fill()
+            self._publish()
+
+    # Style
+
+    @property
+    def palette(self) -> Mapping[str, Style]:
+        """The style of each component class; a background only where the class itself sets one."""
+        self._read_palette()
+        return self._palette
+
+    def notify_style_update(self) -> None:
+        """Read the styles again before the next paint: they are not complete yet."""
+        self._palette_stale = True
+        super().notify_style_update()
+
+    def _read_palette(self) -> None:
+        if not self._palette_stale:
+            return
+        self._palette_stale = False
+        palette = {name: self._component(name) for name in self._get_component_classes()}
+        base = self.rich_style
+        if palette != self._palette or base != self._base:
+            self._palette, self._base = palette, base
+            self._generation += 1
+            self._cache.clear()
+            self._pending = True
+            self.restyled()
+
+    def _component(self, name: str) -> Style:
+        full = self.get_component_rich_style(name)
+        own = self.get_component_rich_style(name, partial=True)
+        color = full.color if own.color is not None else None
+        return own + Style.from_color(color, full.bgcolor if own.bgcolor is not None else None)
+
+    # Placing: which entries are on screen
+
+    def _area(self) -> Size:
+        return self.scrollable_content_region.size
+
+    def _measure(self, index: int) -> int:
+        entry = self._entries[index]
+        if entry.key not in self._measured:
+            self._heights.set(index, len(self._rendered(index).strips))
+            self._measured.add(entry.key)
+        return self._heights[index]
+
+    def _rendered(self, index: int) -> Rendered:
+        entry = self._entries[index]
+        width = max(1, self._seen_size.width - self.GUTTER)
+        stamp = (entry.revision, width, self._generation)
+        found = self._cache.get(entry.key, stamp)
+        if found is None:
+            margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
+            lines = self.render_entry(entry, width)
+            strips = [Strip([*margin, *line]) for line in lines]
+            found = self._cache.put(entry.key, stamp, strips)
+        return found
+
+    def _fill(self) -> None:
+        area = self._area()
+        self._read_palette()
+        if area.width != self._seen_size.width:
+            self._seen_size = area
+            self._measured.clear()
+            self._cache.clear()
+            width = max(1, area.width - self.GUTTER)
+            self._heights = Heights([self.estimate(entry, width) for entry in self._entries])
+        self._seen_size = area
+        self._pending = False
+        if not self._entries:
+            self._top = (0, 0)
+        elif self._following:
+            self._fill_upwards(area.height)
+        else:
+            self._fill_downwards(area.height)
+        self._rows = list(self._visible(area))
+
+    def _fill_upwards(self, height: int) -> None:
+        index = len(self._entries)
+        while index and height > 0:
+            index -= 1
+            height -= self._measure(index)
+        self._top = (index, max(0, -height))
+
+    def _fill_downwards(self, height: int) -> None:
+        index, offset = self._top
+        index = min(index, len(self._entries) - 1)
+        offset = max(0, min(offset, self._measure(index) - 1))
+        filled = self._heights[index] - offset
+        following = index + 1
+        while filled < height and following < len(self._entries):
+            filled += self._measure(following)
+            following += 1
+        missing = height - filled
+        while missing > 0 and (offset or index):
+            if not offset:
+                index -= 1
+                offset = self._measure(index)
+            taken = min(offset, missing)
+            offset -= taken
+            missing -= taken
+        self._top = (index, offset)
+
+    def _visible(self, area: Size) -> Iterator[Row]:
+        index, line = self._top
+        lit = self.lit_group()
+        shown = 0
+        while index < len(self._entries) and shown < area.height:
+            rendered = self._rendered(index)
+            is_lit = lit is not None and self.group(self._entries[index]) == lit
+            for number in range(line, len(rendered.strips)):
+                yield Row(self._paint(rendered, number, area.width, lit=is_lit), index, number)
+                shown += 1
+                if shown == area.height:
+                    return
+            index, line = index + 1, 0
+        if not self._entries:
+            for segments in self.render_empty(area.width)[: area.height]:
+                yield Row(Strip(segments).adjust_cell_length(area.width).apply_style(self._base), -1, 0)
+
+    def _paint(self, rendered: Rendered, line: int, width: int, *, lit: bool) -> Strip:
+        strip = rendered.strips[line]
+        if not lit:
+            return strip.adjust_cell_length(width).apply_style(self._base)
+        style = self._palette["lines--cursor" if self.has_focus else "lines--cursor-blurred"]
+        return rendered.lit(line, width, self._base, style, CURSOR_BAR if self.GUTTER else "")
+
+    def _publish(self) -> None:
+        """Set extent and position, and repaint the rows that differ from what was painted last."""
+        area = self._seen_size
+        index, offset = self._top
+        extent = Size(area.width, self._heights.total if self._entries else 0)
+        self._placing = True
+        try:
+            if extent != self.virtual_size:
+                # Assigning it would lay out the whole screen again, and repaint this pane, for every new line.
+                self.set_reactive(Widget.virtual_size, extent)
+                self._scroll_update(extent)
+            self.scroll_y = self.scroll_target_y = self._heights.before(index) + offset
+        finally:
+            self._placing = False
+        self._repaint()
+        self.placed()
+
+    def _repaint(self) -> None:
+        old, new = self._painted, [row.strip for row in self._rows]
+        self._painted = new
+        height = max(len(old), len(new))
+        start: int | None = None
+        regions: list[Region] = []
+        for y in range(height + 1):
+            changed = y < height and (y >= len(old) or y >= len(new) or old[y] is not new[y])
+            if changed and start is None:
+                start = y
+            elif not changed and start is not None:
+                regions.append(Region(0, start, self.size.width, y - start))
+                start = None
+        if regions:
+            self.refresh(*regions)
+
+    # Painting
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render the part of the view in `crop`, after catching up with a resize or a new theme."""
+        area = self._area()
+        self._read_palette()
+        if area and (self._pending or area != self._seen_size):
+            self._fill()
+            self._publish()
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """Render one row of the screen."""
+        width = self._seen_size.width
+        if y >= len(self._rows):
+            return Strip.blank(width, self._base)
+        strip = self._rows[y].strip
+        line = round(self.scroll_y) + y
+        selection = self.text_selection
+        if selection is not None:
+            strip = self._selected(strip, selection, line)
+        return strip.apply_offsets(0, line)
+
+    def _selected(self, strip: Strip, selection: Selection, line: int) -> Strip:
+        span = selection.get_span(line)
+        if span is None:
+            return strip
+        start = strip.index_to_cell_position(min(span[0], strip.cell_count))
+        end = (
+            strip.cell_length
+            if span[1] == -1
+            else strip.index_to_cell_position(min(span[1], strip.cell_count))
+        )
+        style = self.screen.get_component_rich_style("screen--selection")
+        chosen = Strip(Segment.apply_style(strip.crop(start, end), post_style=style))
+        return Strip.join([strip.crop(0, start), chosen, strip.crop(end)])
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Paint the selection."""
+        self.refresh()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the selected text, without gutter and padding."""
+        first = selection.start.y if selection.start is not None else 0
+        last = selection.end.y if selection.end is not None else self._heights.total - 1
+        last = min(last, self._heights.total - 1, first + MOST_COPIED_LINES)
+        index, line = self._heights.at(first)
+        found: list[str] = []
+        y = first
+        while index < len(self._entries) and y <= last:
+            for strip in self._rendered(index).strips[line:]:
+                span = selection.get_span(y)
+                if span is not None and y <= last:
+                    text = strip.text
+                    end = len(text) if span[1] == -1 else span[1]
+                    found.append(text[max(span[0], self.GUTTER) : end].rstrip())
+                y += 1
+            index, line = index + 1, 0
+        return ("\n".join(found), "\n") if found else None
+
+    def on_resize(self) -> None:
+        """Lay out again for the new size."""
+        self.settle()
+
+    def on_show(self) -> None:
+        """Catch up with what happened while hidden."""
+        self._hidden = False
+        self.settle()
+
+    def on_hide(self) -> None:
+        """Keep records only, until shown again."""
+        self._hidden = True
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Draw the cursor of a focused pane brighter."""
+        super().watch_has_focus(has_focus)
+        self.settle()
