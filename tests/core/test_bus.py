@@ -68,7 +68,7 @@ def test_an_event_published_by_a_subscriber_comes_after_the_one_it_answers() -> 
             bus.publish(ErrorRaised(where="test", message="no"))
 
     bus.subscribe(answer)
-    bus.subscribe(lambda event: seen.append(f"{event.seq} {event.name}"))
+    bus.subscribe(lambda event: seen.append(f"{event.seq} {event.event_name}"))
     bus.publish(query())
     assert seen == ["1 query_received", "2 error_raised"]
 

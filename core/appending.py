@@ -1,0 +1,65 @@
+"""Files that only grow, line by line: the journal, the log, the spans."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+__all__ = ["AppendFile"]
+
+
+class AppendFile:
+    """An open file to which whole lines are appended, each by one write, so that a reader never sees half a line.
+
+    The file is private to its owner. A link, a pipe or a device in its place is refused, and a last line
+    that was torn by a crash is ended, so that the next one stands on its own. Every method may raise
+    `OSError`; after one, the file ends with the last line that was written whole.
+    """
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        self._descriptor = os.open(path, flags, 0o600)
+        try:
+            state = os.fstat(self._descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise OSError(f"{path} is not a regular file")
+            if state.st_mode & 0o077:
+                os.fchmod(self._descriptor, 0o600)
+            self._torn = state.st_size > 0 and os.pread(self._descriptor, 1, state.st_size - 1) != b"\n"
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._descriptor < 0
+
+    def append(self, line: bytes) -> None:
+        """Append a line, given with its line break."""
+        if self.closed:
+            raise OSError("the file is closed")
+        if self._torn:
+            line = b"\n" + line
+        written = os.write(self._descriptor, line)
+        if written != len(line):
+            self._take_back(written)
+            raise OSError(f"only {written} of {len(line)} bytes could be written")
+        self._torn = False
+
+    def sync(self) -> None:
+        """Wait until what was appended is on the disk."""
+        if not self.closed:
+            getattr(os, "fdatasync", os.fsync)(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file; closing it again does nothing."""
+        if not self.closed:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)
+
+    def _take_back(self, written: int) -> None:
+        torn, self._torn = self._torn, True
+        os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+        self._torn = torn

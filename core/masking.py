@@ -1,0 +1,38 @@
+"""What every line and link goes through before it is stored: secrets out, misleading characters escaped."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import msgspec
+
+from core.text import REDACTED, Redactor, escape_unsafe
+
+__all__ = ["mask_link", "seal_json"]
+
+
+def mask_link(url: str) -> str:
+    """Keep the scheme and host of a link that is itself a secret, and mask the rest."""
+    try:
+        parts = urlsplit(url)
+        host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    except ValueError:
+        return REDACTED
+    return f"{parts.scheme}://{host}/{REDACTED}" if parts.scheme and host else REDACTED
+
+
+def seal_json(text: str, redactor: Redactor) -> bytes:
+    """Turn encoded JSON into a line for a file: without secrets and without characters that could mislead a reader."""
+    masked = redactor.redact(text)
+    if masked != text and not _is_json(masked):
+        # A mask that ate a piece of the syntax: mask value by value instead, which cannot.
+        masked = msgspec.json.encode(redactor.redact_value(msgspec.json.decode(text))).decode()
+    return escape_unsafe(masked).encode("utf-8", "replace") + b"\n"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,388 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.bus import Bus
+from core.errors import JournalError
+from core.events import (
+    AuthRequired,
+    Event,
+    MessageFinished,
+    QueryReceived,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    UnknownEvent,
+)
+from core.journal import DeltaJoiner, Journal, iter_journal, read_journal
+from core.observation import McpObservation, TextContent
+from core.text import Redactor
+from tests.core.limits import file_size_limit
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.jsonl"
+
+
+@pytest.fixture
+def journal(path: Path) -> Iterator[Journal]:
+    journal = Journal(path, Redactor(["hunter2hunter2"]))
+    yield journal
+    journal.close()
+
+
+def query(seq: int, text: str = "hello") -> QueryReceived:
+    return QueryReceived(seq=seq, query_id="q1", text=text)
+
+
+def delta(seq: int, text: str, message_id: str = "m1") -> TextDelta:
+    return TextDelta(seq=seq, query_id="q1", message_id=message_id, text=text)
+
+
+def test_events_are_on_disk_at_once_and_read_back_equal(path: Path, journal: Journal) -> None:
+    events: list[Event] = [
+        query(1, "what is new? … 新"),
+        ToolCallStarted(
+            seq=2, query_id="q1", tool_use_id="t1", name="Read", input={"a": [1, None, {"b": 2.5}]}
+        ),
+        ToolCallFinished(
+            seq=3,
+            tool_use_id="t1",
+            status="success",
+            observation=McpObservation(
+                tool_name="x", tool_use_id="t1", server="s", content=(TextContent("line\n\tline"),)
+            ),
+        ),
+    ]
+    for event in events:
+        journal.append(event)
+    reading = read_journal(path)
+    assert reading.events == events
+    assert (reading.skipped, reading.last_seq) == (0, 3)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_lines_hold_no_secret_and_no_character_that_misleads(path: Path, journal: Journal) -> None:
+    hostile = "a\x1b]52;c;x\x07b\u202ec\x9dd\u200b\U000e0041"
+    journal.append(query(1, f"key hunter2hunter2 and {hostile}"))
+    journal.append(
+        ToolCallStarted(
+            seq=2,
+            query_id="q1",
+            tool_use_id="t",
+            name="n",
+            input={"api_key": "0123456789abc", "q": "sk-ant-abcdefghij"},
+        )
+    )
+    raw = path.read_bytes()
+    for secret in (b"hunter2", b"0123456789abc", b"sk-ant-abcdefghij"):
+        assert secret not in raw
+    assert all(byte >= 0x20 or byte == 0x0A for byte in raw)
+    for character in "\u202e\x9d\u200b\U000e0041":
+        assert character.encode() not in raw
+    event = read_journal(path).events[0]
+    assert isinstance(event, QueryReceived)
+    assert event.text.endswith(hostile)
+
+
+def test_an_auth_link_is_masked_but_its_host_is_kept(path: Path, journal: Journal) -> None:
+    url = "https://accounts.login.example/o/oauth?state=abcdef"
+    journal.append(AuthRequired(seq=1, toolkit="gmail", url=url))
+    journal.append(query(2, f"opened {url}"))
+    assert b"state=abcdef" not in path.read_bytes()
+    event = read_journal(path).events[0]
+    assert isinstance(event, AuthRequired)
+    assert event.url == "https://accounts.login.example/[redacted]"
+
+
+def test_what_is_no_plain_json_is_written_as_far_as_it_can_be(path: Path, journal: Journal) -> None:
+    deep: dict[str, object] = {}
+    for _ in range(3000):
+        deep = {"a": deep}
+    journal.append(query(1, "lone \ud800 surrogate"))
+    journal.append(
+        ToolCallStarted(seq=2, query_id="q", tool_use_id="t", name="n", input={"x": object(), "y": deep})
+    )
+    journal.append(query(3))
+    reading = read_journal(path)
+    assert [event.seq for event in reading.events] == [1, 2, 3]
+    assert reading.skipped == 0
+    assert isinstance(reading.events[0], QueryReceived)
+    assert reading.events[0].text == "lone \ufffd surrogate"
+
+
+def test_a_torn_tail_is_ended_on_opening_and_only_that_line_is_lost(path: Path) -> None:
+    first = Journal(path, Redactor())
+    first.append(query(1))
+    first.append(query(2))
+    first.close()
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 20)
+    second = Journal(path, Redactor())
+    second.append(query(3))
+    second.close()
+    reading = read_journal(path)
+    assert [event.seq for event in reading.events] == [1, 3]
+    assert reading.skipped == 1
+
+
+def test_reading_skips_garbage_and_keeps_events_of_later_versions(path: Path) -> None:
+    path.write_bytes(
+        b'{"event":"query_received","seq":1,"query_id":"q","text":"a","added_later":5}\n'
+        b"\xff\xfe not json\n\0\0\0\0\n"
+        b'{"event":"query_received","seq":"no"}\n' + b"[" * 100_000 + b"\n"
+        b'{"event":"moon_landed","seq":5,"crew":3}\n'
+        b'{"event":"query_rec'
+    )
+    reading = read_journal(path)
+    assert [event.seq for event in reading.events] == [1, 5]
+    assert isinstance(reading.events[1], UnknownEvent)
+    assert reading.events[1].fields == {"crew": 3}
+    assert reading.skipped == 4
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "fifo"])
+def test_what_is_no_journal_is_an_error_and_never_blocks(path: Path, kind: str) -> None:
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    with pytest.raises(JournalError, match=r"journal\.jsonl"):
+        read_journal(path)
+    if kind != "missing":
+        with pytest.raises(JournalError, match="cannot be opened"):
+            Journal(path, Redactor())
+
+
+def test_a_link_in_the_way_is_not_followed(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_text("precious")
+    path.symlink_to(target)
+    with pytest.raises(JournalError):
+        Journal(path, Redactor())
+    assert target.read_text() == "precious"
+
+
+def test_a_full_disk_is_reported_once_and_writing_resumes_without_loss(path: Path) -> None:
+    failures: list[JournalError] = []
+    recoveries: list[int] = []
+    journal = Journal(path, Redactor(), on_failure=failures.append, on_recovery=recoveries.append)
+    journal.append(query(1))
+    size = path.stat().st_size
+    with file_size_limit(size + 30):
+        for seq in range(2, 6):
+            journal.append(query(seq))
+        assert path.stat().st_size == size
+        assert journal.failing
+    assert len(failures) == 1
+    assert isinstance(failures[0].__cause__, OSError)
+    journal.append(query(6))
+    journal.close()
+    assert recoveries == [0]
+    reading = read_journal(path)
+    assert [event.seq for event in reading.events] == [1, 2, 3, 4, 5, 6]
+    assert reading.skipped == 0
+
+
+def test_what_waited_is_written_on_closing(path: Path) -> None:
+    journal = Journal(path, Redactor())
+    with file_size_limit(0):
+        journal.append(query(1))
+    journal.close()
+    journal.close()
+    assert [event.seq for event in read_journal(path).events] == [1]
+
+
+def test_the_oldest_waiting_lines_are_given_up_and_counted(path: Path) -> None:
+    recoveries: list[int] = []
+    journal = Journal(path, Redactor(), on_recovery=recoveries.append)
+    with file_size_limit(0):
+        for seq in range(1, 41):
+            journal.append(query(seq, "x" * (1 << 20)))
+    journal.close()
+    kept = [event.seq for event in read_journal(path).events]
+    assert kept == list(range(41 - len(kept), 41))
+    assert recoveries == [40 - len(kept)]
+    assert 10 <= len(kept) <= 16
+
+
+def test_a_callback_may_publish_without_a_loop(path: Path) -> None:
+    bus = Bus()
+
+    def complain(error: JournalError) -> None:
+        bus.publish(query(0, str(error)))
+
+    journal = Journal(path, Redactor(), on_failure=complain)
+    bus.subscribe(journal.append)
+    with file_size_limit(0):
+        bus.publish(query(0))
+        bus.publish(query(0))
+    journal.close()
+    assert [event.seq for event in read_journal(path).events] == [1, 2, 3]
+
+
+def test_many_results_can_be_forced_to_disk_while_more_come(path: Path) -> None:
+    journal = Journal(path, Redactor())
+    for seq in range(1, 101):
+        journal.append(ToolCallFinished(seq=seq, tool_use_id=f"t{seq}", status="success"))
+    journal.sync()
+    journal.close()
+    assert read_journal(path).last_seq == 100
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from core.events import QueryReceived
+from core.journal import Journal
+from core.text import Redactor
+journal = Journal(Path(sys.argv[1]), Redactor())
+seq = 0
+while True:
+    seq += 1
+    journal.append(QueryReceived(seq=seq, query_id="q", text="x" * 500))
+    sys.stdout.write(f"{seq}\\n")
+    sys.stdout.flush()
+"""
+
+
+def test_kill_minus_nine_loses_no_acknowledged_event(path: Path) -> None:
+    for count in (3, 40, 200):
+        writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        with writer.stdout:
+            acknowledged = [int(writer.stdout.readline()) for _ in range(count)][-1]
+            writer.send_signal(signal.SIGKILL)
+            writer.wait()
+        reading = read_journal(path)
+        assert reading.skipped == 0
+        assert reading.last_seq >= acknowledged
+        assert [event.seq for event in reading.events] == list(range(1, reading.last_seq + 1))
+        path.unlink()
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=8), cut=st.integers(0, 60))
+def test_whatever_the_text_and_wherever_it_is_cut_the_rest_survives(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], cut: int
+) -> None:
+    path = tmp_path_factory.mktemp("j") / "journal.jsonl"
+    journal = Journal(path, Redactor())
+    for seq, text in enumerate(texts, 1):
+        journal.append(query(seq, text))
+    journal.close()
+    assert [e.text for e in read_journal(path).events if isinstance(e, QueryReceived)] == texts
+    with path.open("r+b") as file:
+        file.truncate(max(0, path.stat().st_size - cut))
+    whole = path.read_bytes().count(b"\n")
+    again = Journal(path, Redactor())
+    again.append(query(99))
+    again.close()
+    seqs = [event.seq for event in iter_journal(path) if event is not None]
+    assert seqs[:whole] == list(range(1, whole + 1))
+    assert seqs[-1] == 99
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_deltas_are_joined_until_another_event_comes() -> None:
+    seen: list[Event] = []
+    joiner = DeltaJoiner(seen.append)
+    joiner(delta(1, "a"))
+    joiner(delta(2, "b"))
+    assert seen == []
+    joiner(query(3))
+    joiner(delta(4, "c"))
+    joiner.flush()
+    joiner.flush()
+    assert seen == [delta(1, "ab"), query(3), delta(4, "c")]
+
+
+def test_streams_that_alternate_are_joined_each_for_itself_in_order_of_their_first() -> None:
+    seen: list[Event] = []
+    joiner = DeltaJoiner(seen.append)
+    for seq, (message, text) in enumerate([("m1", "a"), ("m2", "x"), ("m1", "b"), ("m2", "y")], 1):
+        joiner(delta(seq, text, message))
+    joiner(ThinkingDelta(seq=5, query_id="q1", message_id="m1", text="hm"))
+    joiner(MessageFinished(seq=6, query_id="q1", message_id="m1", text="ab"))
+    assert [(event.seq, getattr(event, "text", "")) for event in seen] == [
+        (1, "ab"),
+        (2, "xy"),
+        (5, "hm"),
+        (6, "ab"),
+    ]
+
+
+def test_without_a_loop_the_clock_ends_a_window() -> None:
+    clock = Clock()
+    seen: list[Event] = []
+    joiner = DeltaJoiner(seen.append, clock=clock)
+    for seq, now in enumerate([0.0, 0.1, 0.24, 0.25, 0.3], 1):
+        clock.now = now
+        joiner(delta(seq, str(seq)))
+    joiner.flush()
+    assert seen == [delta(1, "123"), delta(4, "45")]
+
+
+async def test_in_a_loop_a_timer_passes_on_the_tail_of_a_stream() -> None:
+    arrived = asyncio.Event()
+    seen: list[Event] = []
+
+    def take(event: Event) -> None:
+        seen.append(event)
+        arrived.set()
+
+    joiner = DeltaJoiner(take, window=0.01)
+    joiner(delta(1, "a"))
+    joiner(delta(2, "b"))
+    assert not seen
+    await asyncio.wait_for(arrived.wait(), 5)
+    assert seen == [delta(1, "ab")]
+
+
+def test_a_sink_that_fails_does_not_keep_events_from_the_next() -> None:
+    def broken(event: Event) -> None:
+        raise OSError
+
+    seen: list[Event] = []
+    joiner = DeltaJoiner(broken, seen.append)
+    joiner(delta(1, "a"))
+    joiner(query(2))
+    assert [event.seq for event in seen] == [1, 2]
+
+
+def test_the_way_from_bus_to_file(path: Path, journal: Journal) -> None:
+    bus = Bus()
+    joiner = DeltaJoiner(journal.append)
+    bus.subscribe(joiner)
+    bus.publish(query(0))
+    for text in ("Hel", "lo"):
+        bus.publish(delta(0, text))
+    bus.publish(MessageFinished(query_id="q1", message_id="m1", text="Hello"))
+    lines = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
+    assert [(line["event"], line["seq"]) for line in lines] == [
+        ("query_received", 1),
+        ("text_delta", 2),
+        ("message_finished", 4),
+    ]
+    assert lines[1]["text"] == "Hello"
