@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from core.addresses import parse_endpoint
 from core.errors import UniversalAgentError
 from core.text import clean, clean_line
 
@@ -40,17 +41,18 @@ class _CleanFormatter(logging.Formatter):
 
 
 def _address(text: str) -> str:
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
-    return f"{host.lower()}:{int(port)}"
+    try:
+        parse_endpoint(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
 
 
 def _route(text: str) -> tuple[str, str]:
     suffix, equals, address = text.partition("=")
-    if not equals or not suffix:
+    if not equals or not suffix.strip("."):
         raise argparse.ArgumentTypeError(f"{text!r} is not SUFFIX=HOST:PORT")
-    return suffix.lower(), _address(address)
+    return suffix, _address(address)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -108,8 +110,9 @@ def _log_to_stderr() -> None:
     handler.setFormatter(_CleanFormatter(f"{PROGRAM}: %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.captureWarnings(True)
-    # trafilatura reports every page it finds nothing in as a warning; the tool's answer already says so.
-    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
+    # They report what the tools' answers already say: a page with nothing in it, a retry.
+    for name in ("trafilatura", "stamina"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from core.errors import ConnectionFailed, FetchRefused, UniversalAgentError
+from core.errors import FetchRefused, UniversalAgentError
 from core.text import clean_line
 from core.toolkit.articles import Article, article_path, canonical_url, count_words, encode_article, visible
 from core.toolkit.context import ToolContext
-from core.toolkit.extract import NotReadable, extract_page
+from core.toolkit.extract import extract_page
+from core.toolkit.failures import code_of, reason_of
 
 __all__ = ["MAX_IN_FLIGHT", "MAX_URLS", "Crawled", "Failed", "Progress", "crawl_parallel"]
 
@@ -21,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 MAX_URLS = 50
 MAX_IN_FLIGHT = 10
-# Above what one page may take with all its retries, so that only a fetch that hangs ends here.
-SECONDS_A_PAGE = 90.0
+# Far above what one page may take with its retries and the wait for its turn: only what hangs ends here.
+SECONDS_A_PAGE = 240.0
 
 
 class Crawled(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +111,7 @@ async def _crawl_one(context: ToolContext, url: str) -> Crawled | Failed:
     except TimeoutError:
         return Failed(url=_shown(url), error=f"no answer within {SECONDS_A_PAGE:.0f} seconds", code="timeout")
     except UniversalAgentError as error:
-        return Failed(url=_shown(url), error=clean_line(str(error), 300), code=_code_of(error))
+        return Failed(url=_shown(url), error=reason_of(error, url), code=code_of(error, url))
     except Exception as error:
         # Whatever one page manages to break, the other pages of the call are not lost with it.
         logger.exception("crawling failed: %s", _shown(url))
@@ -136,18 +137,6 @@ async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
     return Crawled(
         title=article.title, url=article.url, path=written.path, words=article.words, date=article.date
     )
-
-
-def _code_of(error: UniversalAgentError) -> str:
-    match error:
-        case NotReadable():
-            return "not_readable"
-        case FetchRefused():
-            return "refused"
-        case ConnectionFailed():
-            return "unreachable"
-        case _:
-            return "not_saved"
 
 
 def _line(text: str | None) -> str | None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.toolkit.extract import MAX_ARTICLE_HTML, NotReadable, extract_html, extract_page
+from core.toolkit.extract import MAX_ARTICLE_HTML, NotReadable, extract_html
 from tests.core.toolkit_site import SENTENCE, article_html
 
 URL = "https://chips.example/story/1"
@@ -22,24 +22,31 @@ def test_an_article_comes_with_metadata_and_markdown():
     assert "All rights reserved" not in found.text
 
 
-def test_a_page_without_an_article_is_kept_whole_without_its_chrome():
+def test_a_page_without_an_article_keeps_its_words():
     html = (
         "<html><head><title>  Opening &amp;\nhours </title><style>p{color:red}</style></head><body>"
-        "<nav>Menu</nav><div><span>Open</span> <a href='/map'>daily</a></div><script>var x = 1</script></body></html>"
+        "<div><span>Open</span> <a href='/map'>daily</a></div><script>var x = 1</script></body></html>"
     )
     found = extract_html(html, URL)
     assert found.title == "Opening & hours"
     assert "Open" in found.text
+    assert "daily" in found.text
+    assert "color" not in found.text
+    assert "var x" not in found.text
+
+
+def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome():
+    paragraph = f"<p>{SENTENCE} <a href='/map'>Map</a></p>"
+    html = (
+        "<html><head><title>Long &amp; wide</title><style>p{color:red}</style></head><body><nav>Menu</nav>"
+        f"{paragraph * (MAX_ARTICLE_HTML // len(paragraph) + 1)}<script>var x = 1</script></body></html>"
+    )
+    found = extract_html(html, URL)
+    assert found.title == "Long & wide"
+    assert len(found.text) > MAX_ARTICLE_HTML // 2
+    assert "[Map](https://chips.example/map)" in found.text
     for chrome in ("Menu", "color", "var x"):
         assert chrome not in found.text
-
-
-def test_a_page_too_large_for_extraction_is_converted_whole():
-    html = f"<title>Long</title><p>{SENTENCE}</p>" * (MAX_ARTICLE_HTML // len(SENTENCE) + 1)
-    assert len(html) > MAX_ARTICLE_HTML
-    found = extract_html(html, URL)
-    assert found.title == "Long"
-    assert len(found.text) > MAX_ARTICLE_HTML // 2
 
 
 @pytest.mark.parametrize(

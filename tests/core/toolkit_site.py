@@ -49,7 +49,7 @@ class Site:
     hits: Counter[str] = field(default_factory=Counter)
     open_now: int = 0
     most_open: int = 0
-    waiting: asyncio.Event | None = None
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 def _answer(path: str) -> tuple[int, str, bytes, str]:
@@ -75,6 +75,8 @@ async def running_site() -> AsyncIterator[Site]:
             site.hits[path] += 1
             site.open_now += path != "/robots.txt"
             site.most_open = max(site.most_open, site.open_now)
+            if path == "/hang":
+                await site.closing.wait()
             status, kind, body, extra = _answer(path)
             writer.write(
                 f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
@@ -94,5 +96,6 @@ async def running_site() -> AsyncIterator[Site]:
     try:
         yield site
     finally:
+        site.closing.set()
         server.close()
         await server.wait_closed()
