@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 import msgspec
 
+from core.files import Written
 from core.names import artifact_name
 from core.observation import TextContent, ToolCall, ToolResult
+from core.text import escape_unsafe
 from core.workspace import Workspace
 from observers.decode import MAX_TEXT, decode_bytes
 from observers.ledger import Ledger
@@ -28,6 +31,7 @@ __all__ = [
     "save_json_once",
     "texts_of",
     "unique_id",
+    "write_json",
 ]
 
 
@@ -139,10 +143,12 @@ def save_json_once(
     kind: str,
     moment: datetime,
     by_content: bool = True,
+    exact: Sequence[str] = (),
 ) -> tuple[Saved | None, str]:
     """Save what `build` makes as JSON under a name of its own, unless the session has it already.
 
-    Returns what was saved, or None, and the path of the artifact in either case.
+    `exact` lists texts that stay as they are although they look as if they held a secret. Returns what was
+    saved, or None, and the path of the artifact in either case.
     """
     name = artifact_name(stem, ".json", moment, unique)
     existing = context.ledger.claim(folder, unique, name, by_content=by_content)
@@ -150,8 +156,27 @@ def save_json_once(
         return None, existing
     path = f"{folder}/{name}"
     try:
-        written = context.workspace.write_json(path, build())
+        written = write_json(context.workspace, path, build(), exact)
     except BaseException:
         context.ledger.release(folder, unique)
         raise
     return Saved(path, kind, written.size, written.sha256), path
+
+
+def write_json(
+    workspace: Workspace, path: str, value: Mapping[str, Any], exact: Sequence[str] = ()
+) -> Written:
+    """Write JSON as the workspace does, except that the texts of `exact` are not masked."""
+    if not exact:
+        return workspace.write_json(path, value)
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    marks = {
+        f'"exact_{number}_{_digest(text)[:12]}"': json.dumps(part, ensure_ascii=False)
+        for number, part in enumerate(exact)
+    }
+    for mark, part in marks.items():
+        text = text.replace(part, mark)
+    text = workspace.redactor.redact(text)
+    for mark, part in marks.items():
+        text = text.replace(mark, part)
+    return workspace.write(path, escape_unsafe(text).encode() + b"\n")

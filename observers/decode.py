@@ -78,7 +78,9 @@ def decode_texts(texts: Sequence[str]) -> Decoded:
 def decode_text(text: str, wrappings: int = 0) -> Decoded:
     """Decode one text: JSON, JSON inside JSON, a Python literal, documents within prose, or a cut-off document."""
     if len(text) > MAX_TEXT:
-        return Decoded(problem=f"the result is too large to read: {len(text):,} characters, limit {MAX_TEXT:,}")
+        return Decoded(
+            problem=f"the result is too large to read: {len(text):,} characters, limit {MAX_TEXT:,}"
+        )
     body = text.strip("\ufeff \t\r\n\x00")
     if not body:
         return Decoded()
@@ -117,7 +119,11 @@ def _unwrap(value: Any, wrappings: int) -> Decoded:
             inner = decode_text(text, wrappings + 1)
             return inner if inner.values or inner.problem else Decoded(values=(value,), prose=text)
         case [{"type": "text", "text": str()}, *_]:
-            texts = [block["text"] for block in value if isinstance(block, dict) and isinstance(block.get("text"), str)]
+            texts = [
+                block["text"]
+                for block in value
+                if isinstance(block, dict) and isinstance(block.get("text"), str)
+            ]
             return decode_texts_at(texts, wrappings + 1)
         case {"content": [{"type": "text", "text": str()}, *_] as blocks}:
             return _unwrap(value.get("structuredContent") or blocks, wrappings + 1)
@@ -223,7 +229,9 @@ def _embedded(body: str) -> tuple[list[Any], str, int | None]:
 
 
 def _is_document(value: Any) -> bool:
-    return bool(value) and (isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], dict | list)))
+    return bool(value) and (
+        isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], dict | list))
+    )
 
 
 def _reads_as_document(body: str, start: int, error: json.JSONDecodeError) -> bool:

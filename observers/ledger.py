@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from core.errors import WorkspaceError
 from core.workspace import Workspace
-from observers.search.urls import is_web_url, normal_form
+from observers.search.urls import is_public_address, is_web_url, normal_form
 
 __all__ = ["URL_LIST", "Ledger"]
 
@@ -78,9 +78,11 @@ class Ledger:
 
     def list_urls(self, urls: Sequence[str]) -> None:
         """Append new URLs to the session's list, one a line."""
+        redactor = self._workspace.redactor
         with self._appending:
             for url in urls:
-                self._workspace.append_line(URL_LIST, url)
+                line = url if is_public_address(url, redactor) else redactor.redact(url)
+                self._workspace.root.append_line(URL_LIST, line.encode())
 
     def exclusively(self, action: Callable[[], None]) -> None:
         """Run `action` while no other thread rewrites an artifact."""

@@ -32,22 +32,22 @@ def repair(text: str, *, end: int | None = None) -> str | None:
     open_: list[tuple[str, int]] = []
     cut_string: int | None = None
     for match in (_PYTHON if python else _JSON).finditer(text, 0, end):
-        token = match.group()
-        if token in _CLOSER:
+        part = match.group()
+        if part in _CLOSER:
             if len(open_) == MAX_OPEN:
                 return None
-            open_.append((_CLOSER[token], match.end()))
-        elif token in ("}", "]", ")"):
-            if not open_ or open_[-1][0] != token:
+            open_.append((_CLOSER[part], match.end()))
+        elif part in ("}", "]", ")"):
+            if not open_ or open_[-1][0] != part:
                 break
             open_.pop()
             if not open_:
                 return text[: match.end()]
             open_[-1] = (open_[-1][0], match.end())
-        elif token == ",":
+        elif part == ",":
             if open_:
                 open_[-1] = (open_[-1][0], match.start())
-        elif len(token) == 1:
+        elif len(part) == 1:
             cut_string = match.start()
             break
     if not open_:

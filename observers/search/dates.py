@@ -50,7 +50,9 @@ _FINE = {
 }
 _LONGEST = 20_000
 
-_RELATIVE = re.compile(r"^(?:(?:posted|updated|published|about|around|over|almost|nearly)\s+)*(\d{1,5}|an?|one)\s*([a-z]+)\.?\s+ago$")
+_RELATIVE = re.compile(
+    r"^(?:(?:posted|updated|published|about|around|over|almost|nearly)\s+)*(\d{1,5}|an?|one)\s*([a-z]+)\.?\s+ago$"
+)
 _SHORT = re.compile(r"^(\d{1,4})\s?(m|min|mins|h|hr|hrs|d|w|wk|mo|y|yr|yrs)$")
 _ISO = re.compile(
     r"^(\d{4})-(\d{1,2})-(\d{1,2})"
@@ -64,10 +66,16 @@ _NUMERIC = re.compile(
     re.IGNORECASE,
 )
 _TIME = r"(?:,?\s+(?:at\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*(UTC|GMT|Z|[+-]\d{2}:?\d{2})?)?"
-_MONTH_FIRST = re.compile(r"^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})" + _TIME + "$", re.IGNORECASE)
-_DAY_FIRST = re.compile(r"^(\d{1,2})(?:st|nd|rd|th)?[\s-]+([A-Za-z]{3,9})\.?,?[\s-]+(\d{4})" + _TIME + "$", re.IGNORECASE)
+_MONTH_FIRST = re.compile(
+    r"^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})" + _TIME + "$", re.IGNORECASE
+)
+_DAY_FIRST = re.compile(
+    r"^(\d{1,2})(?:st|nd|rd|th)?[\s-]+([A-Za-z]{3,9})\.?,?[\s-]+(\d{4})" + _TIME + "$", re.IGNORECASE
+)
 _MONTH_YEAR = re.compile(r"^([A-Za-z]{3,9})\.?,?\s+(\d{4})$")
-_WEEKDAY = re.compile(r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+", re.IGNORECASE)
+_WEEKDAY = re.compile(
+    r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+", re.IGNORECASE
+)
 
 
 def iso_date(value: Any, now: datetime) -> str | None:
@@ -104,9 +112,9 @@ def _from_text(text: str, now: datetime) -> str | None:
         return None
     if text.isascii() and text.isdigit():
         return _from_digits(text, now)
-    if text.endswith(("ago", "AGO", "Ago")) or len(text) < 6 or text.isalpha():
-        if (found := _relative(text.casefold(), now)) is not None:
-            return found
+    likely_relative = text.endswith(("ago", "AGO", "Ago")) or len(text) < 6 or text.isalpha()
+    if likely_relative and (found := _relative(text.casefold(), now)) is not None:
+        return found
     if match := _ISO.match(text):
         return _iso(match, now)
     return _written(_WEEKDAY.sub("", text), now) or _rfc(text, now) or _relative(text.casefold(), now)

@@ -6,7 +6,7 @@ import re
 from enum import Enum
 from functools import lru_cache
 
-__all__ = ["Policy", "is_multi_execute", "kind_of_name", "policy_of", "short_name", "words_of"]
+__all__ = ["Policy", "is_multi_execute", "kind_of_name", "policy_of", "short_name", "word_set", "words_of"]
 
 
 class Policy(Enum):
@@ -17,22 +17,27 @@ class Policy(Enum):
     NEVER = "never"
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
 _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
-_PROVIDERS = frozenset(
+_PROVIDERS = word_set(
     "serp serpapi serper tavily exa brave bing google duckduckgo ddg searxng searx perplexity kagi linkup "
-    "websearch newsapi gnews serply zenserp searchapi dataforseo".split()
+    "websearch newsapi gnews serply zenserp searchapi dataforseo"
 )
-_SEARCH = frozenset("search searches serp query find lookup results".split())
+_SEARCH = word_set("search searches serp query find lookup results")
 _NATIVE_SEARCH = frozenset({"WebSearch"})
-_ELSEWHERE = frozenset(
+_ELSEWHERE = word_set(
     "gmail mail mails email emails outlook imap inbox message messages thread threads slack discord telegram teams "
     "file files folder folders filesystem directory drive dropbox sharepoint gdrive docs sheets slides "
     "code repo repos repository repositories github gitlab bitbucket commit commits issue issues pull branch "
     "calendar event contacts contact notion jira linear asana trello todo task tasks crm hubspot salesforce "
     "database sql postgres mysql sqlite memory remember workbench bash sandbox shell terminal python "
-    "connection connections schema schemas tool tools toolkit toolkits".split()
+    "connection connections schema schemas tool tools toolkit toolkits"
 )
-_READS_PAGES = frozenset("fetch reader read extract scrape crawl contents download upload".split())
+_READS_PAGES = word_set("fetch reader read extract scrape crawl contents download upload")
 _KINDS = {
     "news": "news",
     "headlines": "news",

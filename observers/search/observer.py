@@ -13,6 +13,7 @@ from observers.decode import Decoded, decode_texts
 from observers.search.names import Policy, is_multi_execute, policy_of, short_name
 from observers.search.recognise import Page, Scope, recognise
 from observers.search.rows import Rows, normalise, plain_text
+from observers.search.urls import is_public_address
 
 __all__ = ["FOLDER", "SearchResults"]
 
@@ -52,7 +53,12 @@ class SearchResults:
         return Outcome(note="no search results in it")
 
     def _keep_raw(
-        self, result: ToolResult, texts: list[str], decoded: Decoded, moment: datetime, context: ObserverContext
+        self,
+        result: ToolResult,
+        texts: list[str],
+        decoded: Decoded,
+        moment: datetime,
+        context: ObserverContext,
     ) -> Outcome:
         """Keep a result of a search that cannot be read as it is, with the reason."""
         reason = decoded.problem or "the result is cut off before its first complete row"
@@ -65,7 +71,8 @@ class SearchResults:
         existing = context.ledger.claim(_UNPARSED, unique, name)
         if existing is not None:
             return Outcome(duplicates=1, note=f"{reason}; kept before as {existing}")
-        kept = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n\n{text[:_MAX_UNPARSED]}"
+        heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
+        kept = f"{heading}\n{text[:_MAX_UNPARSED]}"
         try:
             written = context.workspace.write(f"{_UNPARSED}/{name}", kept)
         except BaseException:
@@ -75,10 +82,17 @@ class SearchResults:
         return Outcome(artifacts=(saved,), note=f"{reason}; kept as it is")
 
 
-def _save(page: Page, decoded: Decoded, result: ToolResult, moment: datetime, context: ObserverContext) -> Outcome:
+def _save(
+    page: Page, decoded: Decoded, result: ToolResult, moment: datetime, context: ObserverContext
+) -> Outcome:
     scope = page.scope
     unique = unique_id(
-        result.call.tool_use_id, page.kind, page.items, scope.answer, scope.error, scope.query if page.empty else None
+        result.call.tool_use_id,
+        page.kind,
+        page.items,
+        scope.answer,
+        scope.error,
+        scope.query if page.empty else None,
     )
     found = Rows() if page.empty else normalise(page.items, page.kind, moment)
     rows = found.rows
@@ -101,9 +115,18 @@ def _save(page: Page, decoded: Decoded, result: ToolResult, moment: datetime, co
             "rejected": found.rejected,
         }
 
+    redactor = context.workspace.redactor
+    masked = [url for url in dict.fromkeys(urls) if redactor.redact(url) != url]
     try:
         saved, path = save_json_once(
-            context, build, folder=FOLDER, stem=stem, unique=unique, kind="search_results", moment=moment
+            context,
+            build,
+            folder=FOLDER,
+            stem=stem,
+            unique=unique,
+            kind="search_results",
+            moment=moment,
+            exact=[url for url in masked if is_public_address(url, redactor)],
         )
     except BaseException:
         context.ledger.forget(new)
@@ -120,7 +143,9 @@ def _save(page: Page, decoded: Decoded, result: ToolResult, moment: datetime, co
     )
 
 
-def _artifact(page: Page, found: Rows, decoded: Decoded, result: ToolResult, moment: datetime) -> dict[str, Any]:
+def _artifact(
+    page: Page, found: Rows, decoded: Decoded, result: ToolResult, moment: datetime
+) -> dict[str, Any]:
     scope = page.scope
     artifact: dict[str, Any] = {
         "type": page.kind,

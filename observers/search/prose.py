@@ -36,7 +36,9 @@ _LABELS = {
     "id": "result_id",
 }
 _LABEL = re.compile(
-    r"^[ \t]*(?:[-*•]\s+|\d{1,3}[.)]\s+)?\**(" + "|".join(sorted(_LABELS, key=len, reverse=True)) + r")\**\s*:\**[ \t]*(.*)$",
+    r"^[ \t]*(?:[-*•]\s+|\d{1,3}[.)]\s+)?\**("
+    + "|".join(sorted(_LABELS, key=len, reverse=True))
+    + r")\**\s*:\**[ \t]*(.*)$",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"^[ \t]*(\d{1,3})[.)]\s+(?!\[)\**(.+?)\**\s*$")
@@ -64,7 +66,7 @@ def _labelled(text: str) -> list[dict[str, Any]]:
     for line in text.splitlines():
         if match := _LABEL.match(line):
             key, value = _LABELS[match[1].lower()], match[2].strip()
-            if key in item and key in ("title", "url") or (key == "title" and "url" in item):
+            if (key in item and key in ("title", "url")) or (key == "title" and "url" in item):
                 items.append(item)
                 item = {}
             if key in item:
@@ -102,4 +104,8 @@ def _linked(text: str) -> list[dict[str, Any]]:
             items.append({key: value for key, value in match.groupdict().items() if value})
     if items:
         return items
-    return [{"url": match[1]} for line in text.splitlines() if (match := _BARE_URL.match(line)) and is_web_url(match[1])]
+    return [
+        {"url": match[1]}
+        for line in text.splitlines()
+        if (match := _BARE_URL.match(line)) and is_web_url(match[1])
+    ]

@@ -9,7 +9,7 @@ from typing import Any
 from core.observation import ToolCall
 from observers.decode import MAX_DEPTH, Decoded, decode_text
 from observers.salvage import CUT_OFF
-from observers.search.names import Policy, is_multi_execute, kind_of_name, policy_of, short_name
+from observers.search.names import Policy, is_multi_execute, kind_of_name, policy_of, short_name, word_set
 from observers.search.prose import rows_in_prose
 from observers.search.rows import Field, field_of, url_of
 
@@ -56,18 +56,22 @@ _KINDS = {  # keys whose list is a vertical of its own, spelled without `_` and 
     "properties": "hotels",
     "relatedtopics": "web",
 }
-_PAGE_MARKS = frozenset(  # keys that only a result page has: with one of them an empty list is an empty page
+_PAGE_MARKS = word_set(  # keys that only a result page has: with one of them an empty list is an empty page
     "organicresults organic newsresults webresults webpages searchmetadata searchinformation searchparameters "
-    "searchresults searchresult".split()
+    "searchresults searchresult"
 )
-_SURE = frozenset("organicresults organic newsresults webresults webpages searchresults searchresult citations".split())
-_SKIPPED = frozenset(
-    "relatedsearches pagination serpapipagination menulinks submenulinks sitelinks inlinelinks buttons deepresults filters "
-    "menuitems thumbnail thumbnails favicon profile metaurl knowledgegraph suggestions spellingsuggestions searchparameters "
-    "searchmetadata searchinformation peoplealsosearchfor relatedqueries highlight stories session remotefileinfo icon "
-    "refinesearchfilters categories facets topics tools toolkitconnectionstatuses".split()
+_SURE = word_set(
+    "organicresults organic newsresults webresults webpages searchresults searchresult citations"
 )
-_WRAPPERS = frozenset("result results response data datapreview output content text body value payload message".split())
+_SKIPPED = word_set(
+    "relatedsearches pagination serpapipagination menulinks submenulinks sitelinks inlinelinks buttons deepresults "
+    "filters menuitems thumbnail thumbnails favicon profile metaurl knowledgegraph suggestions spellingsuggestions "
+    "searchparameters searchmetadata searchinformation peoplealsosearchfor relatedqueries highlight stories session remotefileinfo icon "
+    "refinesearchfilters categories facets topics tools toolkitconnectionstatuses"
+)
+_WRAPPERS = word_set(
+    "result results response data datapreview output content text body value payload message"
+)
 _ERROR_KEYS = ("error", "error_message", "errorMessage", "message")
 _MAX_VALUES = 2_000_000
 
@@ -159,8 +163,14 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                 if kind is not None:
                     yield Page(scope, kind, value)
                 else:
-                    waiting += [(item, key, (*path, "[]"), scope) for item in reversed(value) if isinstance(item, dict | list)]
-                    if _is_list_of_objects(value) and not any(CUT_OFF in item for item in value if isinstance(item, dict)):
+                    waiting += [
+                        (item, key, (*path, "[]"), scope)
+                        for item in reversed(value)
+                        if isinstance(item, dict | list)
+                    ]
+                    if _is_list_of_objects(value) and not any(
+                        CUT_OFF in item for item in value if isinstance(item, dict)
+                    ):
                         scope.other_lists = scope.other_lists or not any(_runs_a_tool(item) for item in value)
             case _:
                 pass
@@ -180,17 +190,22 @@ def _inner_calls(call: ToolCall) -> list[Scope]:
         slug = tool.get("tool_slug") if isinstance(tool, dict) else None
         arguments = tool.get("arguments") if isinstance(tool, dict) else None
         name = slug if isinstance(slug, str) and slug else short_name(call.name)
-        scopes.append(Scope(name, policy_of(name), query=_asked(arguments if isinstance(arguments, dict) else {})))
+        scopes.append(
+            Scope(name, policy_of(name), query=_asked(arguments if isinstance(arguments, dict) else {}))
+        )
     return scopes
 
 
 def _runs_a_tool(item: Any) -> bool:
     return isinstance(item, dict) and (
-        isinstance(item.get("tool_slug"), str) or (isinstance(item.get("response"), dict | str) and url_of(item) is None)
+        isinstance(item.get("tool_slug"), str)
+        or (isinstance(item.get("response"), dict | str) and url_of(item) is None)
     )
 
 
-def _executed(value: Mapping[str, Any], scope: Scope, inner: Sequence[Scope], scopes: list[Scope]) -> Scope | None:
+def _executed(
+    value: Mapping[str, Any], scope: Scope, inner: Sequence[Scope], scopes: list[Scope]
+) -> Scope | None:
     """The scope of one executed tool within a result of several, or None when `value` is not that."""
     slug, index = value.get("tool_slug"), value.get("index")
     if not isinstance(slug, str) or not slug:
@@ -217,7 +232,9 @@ def _executed(value: Mapping[str, Any], scope: Scope, inner: Sequence[Scope], sc
 def _responses(value: Mapping[str, Any]) -> list[Any]:
     if "response" in value:
         return [value["response"]]
-    return [value[key] for key in ("result", "output", "data") if isinstance(value.get(key), dict | list | str)]
+    return [
+        value[key] for key in ("result", "output", "data") if isinstance(value.get(key), dict | list | str)
+    ]
 
 
 def _learn(value: Mapping[str, Any], scope: Scope) -> None:
@@ -237,7 +254,17 @@ def _learn(value: Mapping[str, Any], scope: Scope) -> None:
 
 
 def _asked(arguments: Mapping[str, Any]) -> str | None:
-    for name in ("query", "q", "search_query", "searchQuery", "original", "originalQuery", "query_displayed", "search", "keywords"):
+    for name in (
+        "query",
+        "q",
+        "search_query",
+        "searchQuery",
+        "original",
+        "originalQuery",
+        "query_displayed",
+        "search",
+        "keywords",
+    ):
         asked = arguments.get(name)
         if isinstance(asked, str) and asked:
             return asked
@@ -260,7 +287,11 @@ def _answer_of(value: Mapping[str, Any]) -> str | None:
 
 def _answer_in(prose: str) -> str | None:
     """What a search says besides its links, without the lines that announce them."""
-    lines = [line for line in prose.splitlines() if not line.rstrip().endswith(":") and not line.startswith(("REMINDER", "Web search results"))]
+    lines = [
+        line
+        for line in prose.splitlines()
+        if not line.rstrip().endswith(":") and not line.startswith(("REMINDER", "Web search results"))
+    ]
     return "\n".join(lines).strip() or None
 
 
@@ -290,8 +321,16 @@ def _kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scop
     rows = sum(1 for item in sample if _is_row(item, images=images, named=kind is not None))
     search = scope.policy is Policy.SEARCH
     if key == "citations" and all(isinstance(item, str) for item in sample):
-        return "web_answer" if scope.answer and search and any(item.startswith("http") for item in sample) else None
-    if key in _SURE and (rows or search) and not (rows == 0 and any(isinstance(item, list) for item in sample)):
+        return (
+            "web_answer"
+            if scope.answer and search and any(item.startswith("http") for item in sample)
+            else None
+        )
+    if (
+        key in _SURE
+        and (rows or search)
+        and not (rows == 0 and any(isinstance(item, list) for item in sample))
+    ):
         return _refined(kind, value, scope)
     if rows == 0 or rows * 2 < len(sample):
         return None
@@ -305,7 +344,9 @@ def _kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scop
 def _refined(kind: str | None, value: list[Any], scope: Scope) -> str:
     if kind in (None, "web"):
         named = kind_of_name(scope.tool)
-        if "scholar" in scope.engine or any(isinstance(item, dict) and "publication_info" in item for item in value[:4]):
+        if "scholar" in scope.engine or any(
+            isinstance(item, dict) and "publication_info" in item for item in value[:4]
+        ):
             return "scholar"
         if kind is None:
             first = value[0] if isinstance(value[0], dict) else {}
@@ -328,7 +369,9 @@ def _is_full_row(item: Any) -> bool:
     if not isinstance(item, dict) or url_of(item) is None:
         return False
     columns = _columns(item)
-    return Field.TITLE in columns and bool(columns & {Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE})
+    return Field.TITLE in columns and bool(
+        columns & {Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE}
+    )
 
 
 def _columns(item: Mapping[str, Any]) -> set[str]:

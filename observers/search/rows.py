@@ -111,10 +111,10 @@ _CACHE: dict[str, tuple[str, int] | None] = {}
 _CACHE_LIMIT = 4096
 
 _ELEMENTS = (
-    "a abbr address article aside b bdi bdo big blockquote br button caption center cite code col dd del details dfn div dl dt "
-    "em figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hr i iframe img input ins kbd label li link main mark "
-    "math meta nav nobr ol p picture pre q s samp script section small source span strike strong style sub summary sup svg "
-    "table tbody td tfoot th thead time tr tt u ul var video wbr"
+    "a abbr address article aside b bdi bdo big blockquote br button caption center cite code col dd del details dfn div "
+    "dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hr i iframe img input ins kbd label li link main "
+    "mark math meta nav nobr ol p picture pre q s samp script section small source span strike strong style sub summary "
+    "sup svg table tbody td tfoot th thead time tr tt u ul var video wbr"
 ).replace(" ", "|")
 _TAG = re.compile(rf"<!--.*?-->|</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>", re.IGNORECASE | re.DOTALL)
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2002-\u200a\u202f\u205f\u3000]+")
@@ -160,9 +160,8 @@ def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
 def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
     """Make rows of the items of one list, in order; an item that cannot be one is counted and passed over."""
     result = Rows()
-    for number, item in enumerate(items, start=1):
-        if isinstance(item, str) and is_web_url(item):
-            item = {"url": item}
+    for number, given in enumerate(items, start=1):
+        item = {"url": given} if isinstance(given, str) and is_web_url(given) else given
         if not isinstance(item, dict):
             result.rejected += 1
             continue
@@ -283,7 +282,14 @@ def _name(value: Any) -> str | None:
         case str():
             return " ".join(plain_text(value).split()) or None
         case dict():
-            return next((name for key in _NAME_KEYS if isinstance(value.get(key), str) and (name := _name(value[key]))), None)
+            return next(
+                (
+                    name
+                    for key in _NAME_KEYS
+                    if isinstance(value.get(key), str) and (name := _name(value[key]))
+                ),
+                None,
+            )
         case list():
             names = [name for part in value[:8] if isinstance(part, str | dict) and (name := _name(part))]
             return ", ".join(names) or None
@@ -339,7 +345,9 @@ def plain_value(value: Any, depth: int = 0) -> Any:
             if depth >= MAX_EXTRA_DEPTH:
                 return "…"
             return {
-                plain_value(str(key)): plain_value(item, depth + 1) for key, item in value.items() if key != CUT_OFF
+                plain_value(str(key)): plain_value(item, depth + 1)
+                for key, item in value.items()
+                if key != CUT_OFF
             }
         case list() | tuple():
             return "…" if depth >= MAX_EXTRA_DEPTH else [plain_value(item, depth + 1) for item in value]

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-__all__ = ["is_web_url", "normal_form"]
+from core.text import Redactor
+
+__all__ = ["is_public_address", "is_web_url", "normal_form"]
 
 _WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_TRACKING = re.compile(r"(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)=", re.IGNORECASE)
+_TRACKING = re.compile(
+    r"(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)=", re.IGNORECASE
+)
+_SIGNED = re.compile(r"([?&;])(?:sig|signature|key|token|x-amz-[a-z-]+)=", re.IGNORECASE)
 _MAX_URL = 8192
 
 
@@ -21,6 +26,15 @@ def is_web_url(value: object) -> bool:
         and _WEB.match(value) is not None
         and _UNSAFE.search(value) is None
     )
+
+
+def is_public_address(url: str, redactor: Redactor) -> bool:
+    """Whether what looks like a secret in a result's URL is only the signature of a page anybody may open.
+
+    A known secret, or something with the form of a key, is one wherever it stands.
+    """
+    bare = _SIGNED.sub(r"\1part=", url)
+    return redactor.redact(bare) == bare
 
 
 def normal_form(url: str) -> str:

@@ -1,0 +1,84 @@
+"""Results that wait for an observer: the first in memory, the rest in a file without a name."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+import msgspec
+
+from core.observation import ToolResult
+
+__all__ = ["Held", "Spill"]
+
+_log = logging.getLogger(__name__)
+_WORTH_SPILLING = 4_096
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(ToolResult)
+
+
+@dataclass(slots=True)
+class Held:
+    """A result shared by the observers that want it, wherever it is at the moment."""
+
+    result: ToolResult | None
+    spill: Spill | None = None
+    offset: int = 0
+    length: int = 0
+
+    def load(self) -> ToolResult:
+        """The result, read back when it was spilled; for worker threads."""
+        result = self.result
+        if result is not None:
+            return result
+        assert self.spill is not None
+        return self.spill.read(self.offset, self.length)
+
+
+class Spill:
+    """Moves results out of memory, in a thread of its own; the file vanishes with the process."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile(prefix="ua-results-")  # noqa: SIM115 - lives as long as the object
+        self._end = 0
+        self._queue: SimpleQueue[Held | None] = SimpleQueue()
+        threading.Thread(target=self._work, name="observer-spill", daemon=True).start()
+
+    def put(self, held: Held) -> None:
+        """Have a result moved to the file soon; costs next to nothing here."""
+        self._queue.put(held)
+
+    def read(self, offset: int, length: int) -> ToolResult:
+        """Read a result back."""
+        return _DECODER.decode(os.pread(self._file.fileno(), length, offset))
+
+    def close(self) -> None:
+        """Stop moving results; what was moved can still be read until nothing holds it."""
+        self._queue.put(None)
+
+    def _work(self) -> None:
+        while (held := self._queue.get()) is not None:
+            result = held.result
+            if result is None:
+                continue
+            # A result that cannot be encoded (a lone surrogate) or a full disk leaves it where it is.
+            with suppress(OSError, ValueError, TypeError, RecursionError):
+                data = _ENCODER.encode(result)
+                if len(data) < _WORTH_SPILLING:
+                    continue
+                self._write(data)
+                held.spill, held.offset, held.length = self, self._end, len(data)
+                self._end += len(data)
+                held.result = None
+            del result
+
+    def _write(self, data: bytes) -> None:
+        rest, place = memoryview(data), self._end
+        while rest:
+            count = os.pwrite(self._file.fileno(), rest, place)
+            rest, place = rest[count:], place + count

@@ -1,0 +1,99 @@
+"""Runs the observers again, over one saved result or over a whole past session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from core.errors import ObserverError
+from core.events import Event, QueryReceived, ToolCallFinished, ToolCallStarted
+from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
+from observers.base import Observer, ObserverContext
+from observers.decode import MAX_TEXT, decode_bytes
+from observers.perform import ObserverMetrics, Run, perform
+
+__all__ = ["observe_result", "results_of", "saved_result"]
+
+
+def saved_result(
+    tool: str,
+    arguments: Mapping[str, Any],
+    data: bytes,
+    *,
+    tool_use_id: str = "observe",
+    ended_at: datetime | None = None,
+) -> ToolResult:
+    """Make a result of a file's bytes: the text a tool gave, or a JSON list of its content blocks."""
+    if len(data) > 4 * MAX_TEXT:
+        raise ObserverError(
+            f"the result is too large: {len(data):,} bytes; give one of at most {4 * MAX_TEXT:,}"
+        )
+    content = (TextContent(decode_bytes(data)),)
+    call = ToolCall(tool_use_id=tool_use_id, name=tool, input=dict(arguments))
+    if not tool.startswith("mcp__"):
+        return ToolResult(
+            call=call,
+            observation=NativeObservation(
+                tool_name=tool, tool_use_id=tool_use_id, content=content, ended_at=ended_at
+            ),
+        )
+    server = tool.split("__")[1]
+    return ToolResult(
+        call=call,
+        observation=McpObservation(
+            tool_name=tool, tool_use_id=tool_use_id, content=content, server=server, ended_at=ended_at
+        ),
+    )
+
+
+def results_of(events: Iterable[Event]) -> Iterator[ToolResult]:
+    """The finished tool calls of a session, each with the input it was made with."""
+    calls: dict[str, ToolCallStarted] = {}
+    queries: dict[str, str] = {}
+    for event in events:
+        match event:
+            case QueryReceived():
+                queries[event.query_id] = event.text
+            case ToolCallStarted():
+                calls[event.tool_use_id] = event
+            case ToolCallFinished(observation=observation) if observation is not None:
+                started = calls.pop(event.tool_use_id, None)
+                if started is not None and event.status in ("success", "error"):
+                    yield ToolResult(call=_call_of(started, queries), observation=observation)
+            case _:
+                pass
+
+
+def _call_of(started: ToolCallStarted, queries: Mapping[str, str]) -> ToolCall:
+    return ToolCall(
+        tool_use_id=started.tool_use_id,
+        name=started.name,
+        input=started.input,
+        query_id=started.query_id,
+        query=queries.get(started.query_id, ""),
+        parent_tool_use_id=started.parent_tool_use_id,
+    )
+
+
+def observe_result(
+    result: ToolResult,
+    observers: Sequence[Observer],
+    context: ObserverContext,
+    publish: Callable[[Event], object],
+    metrics: Mapping[str, ObserverMetrics] | None = None,
+) -> list[Run]:
+    """Run every observer that wants `result`, one after the other, here and now."""
+    runs: list[Run] = []
+    for observer in observers:
+        if not observer.wants(result.call):
+            continue
+        run = Run(observer.name, result.call.name, result.call.tool_use_id)
+        publish(run.started())
+        perform(run, observer, result, context)
+        if metrics is not None:
+            metrics[observer.name].count(run)
+        for event in run.finished():
+            publish(event)
+        runs.append(run)
+    return runs

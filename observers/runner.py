@@ -1,0 +1,226 @@
+"""Runs the observers beside the agent: nothing waits for them, and nothing they do is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from types import MappingProxyType
+from typing import Any
+
+from core.events import Event
+from core.observation import ToolResult
+from core.text import clean_line
+from observers.backlog import Held, Spill
+from observers.base import Observer, ObserverContext
+from observers.perform import ObserverMetrics, Run, perform
+
+__all__ = ["ObserverRunner", "Spawn"]
+
+Spawn = Callable[[Coroutine[Any, Any, None]], object]
+"""Starts a coroutine as a task that its caller keeps: `asyncio.create_task`, or a Textual worker."""
+
+_log = logging.getLogger(__name__)
+_LOST = "the session ended before it was done"
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    run: Run
+    observer: Observer
+    held: Held
+
+
+class _Thread:
+    """A daemon thread that does one job at a time, so that a job that hangs cannot keep the process alive."""
+
+    def __init__(
+        self, name: str, done: Callable[[_Job, asyncio.Future[None]], None], context: ObserverContext
+    ) -> None:
+        self._jobs: SimpleQueue[tuple[_Job, asyncio.Future[None]] | None] = SimpleQueue()
+        self._done = done
+        self._context = context
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def give(self, job: _Job) -> asyncio.Future[None]:
+        """Start a job; the future is done when the job is."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._jobs.put((job, future))
+        return future
+
+    def stop(self) -> None:
+        """Let the thread end after the job it is at."""
+        self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (item := self._jobs.get()) is not None:
+            job, future = item
+            try:
+                result = job.held.load()
+            except Exception as error:
+                job.run.error = clean_line(f"the result could not be read back: {error}")
+            else:
+                perform(job.run, job.observer, result, self._context)
+                del result
+            try:
+                future.get_loop().call_soon_threadsafe(self._done, job, future)
+            except RuntimeError:
+                _log.warning("the event loop ended before observer %s was done", job.run.label)
+            del item, job, future
+
+
+class ObserverRunner:
+    """Hands every finished tool call to the observers that want it.
+
+    Belongs to the event loop that calls `start`; `publish` is called on it. Of the waiting results the first
+    `limit` stay in memory, the rest move to a file until their turn comes.
+    """
+
+    def __init__(
+        self,
+        observers: Sequence[Observer],
+        context: ObserverContext,
+        publish: Callable[[Event], object],
+        *,
+        workers: int = 4,
+        limit: int = 64,
+    ) -> None:
+        self._observers = tuple(observers)
+        self._context = context
+        self._publish = publish
+        self._workers = workers
+        self._limit = limit
+        self._waiting: deque[_Job] = deque()
+        self._running: dict[str, _Job] = {}
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._tasks: list[object] = []
+        self._over: asyncio.Future[None] | None = None
+        self._at_work = 0
+        self._closing = False
+        self._spill: Spill | None = None
+        self._metrics = {observer.name: ObserverMetrics() for observer in self._observers}
+
+    @property
+    def metrics(self) -> Mapping[str, ObserverMetrics]:
+        """What each observer has done so far, by name."""
+        return MappingProxyType(self._metrics)
+
+    @property
+    def backlog(self) -> int:
+        """Runs that wait or are under way."""
+        return len(self._waiting) + len(self._running)
+
+    def start(self, spawn: Spawn) -> None:
+        """Start the workers, each as a task made by `spawn`."""
+        self._tasks += [spawn(self._work(number)) for number in range(self._workers)]
+
+    def submit(self, result: ToolResult) -> None:
+        """Queue a result for every observer that wants it; never blocks, drops or raises."""
+        held = Held(result)
+        queued = False
+        for observer in self._observers:
+            run = Run(observer.name, result.call.name, result.call.tool_use_id)
+            try:
+                wanted = observer.wants(result.call)
+            except Exception as error:
+                _log.exception("observer %s could not judge a tool call", observer.name)
+                self._give_up(run, clean_line(f"{type(error).__name__}: {error}", 500))
+                continue
+            if not wanted:
+                continue
+            if self._closing:
+                self._give_up(run, _LOST)
+                continue
+            self._waiting.append(_Job(run, observer, held))
+            queued = True
+        if queued:
+            if len(self._waiting) > self._limit:
+                self._spill_later(held)
+            self._idle.clear()
+            self._wake.set()
+
+    async def drain(self, deadline: float = 5.0) -> list[str]:
+        """Wait up to `deadline` seconds for everything queued, then stop; names each run that was lost.
+
+        Can be cancelled, which loses what is not done yet: call `abandon` then for the names.
+        """
+        if self.backlog and self._at_work == 0:
+            # The tasks that were to do the work were cancelled: it is done here instead.
+            self._tasks += [asyncio.create_task(self._work(number)) for number in range(self._workers)]
+        if self.backlog:
+            try:
+                async with asyncio.timeout(deadline):
+                    await self._idle.wait()
+            except TimeoutError:
+                pass
+        return self.abandon()
+
+    def abandon(self) -> list[str]:
+        """Stop at once; every run that is not done is reported as failed, and named."""
+        self._closing = True
+        jobs = [*self._running.values(), *self._waiting]
+        started = set(self._running)
+        self._running.clear()
+        self._waiting.clear()
+        for job in jobs:
+            self._give_up(job.run, _LOST, announced=job.run.run_id in started)
+        self._wake.set()
+        if self._over is not None and not self._over.done():
+            self._over.set_result(None)
+        if self._spill is not None:
+            self._spill.close()
+        return [job.run.label for job in jobs]
+
+    async def _work(self, number: int) -> None:
+        thread = _Thread(f"observer-{number}", self._done, self._context)
+        if self._over is None:
+            self._over = asyncio.get_running_loop().create_future()
+        self._at_work += 1
+        try:
+            while not self._closing:
+                if not self._waiting:
+                    self._wake.clear()
+                    await self._wake.wait()
+                    continue
+                job = self._waiting.popleft()
+                self._running[job.run.run_id] = job
+                self._publish(job.run.started())
+                await asyncio.wait((thread.give(job), self._over), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._at_work -= 1
+            thread.stop()
+
+    def _done(self, job: _Job, future: asyncio.Future[None]) -> None:
+        """Tell what came of a job; runs on the event loop, also when the worker's task is gone."""
+        if not future.done():
+            future.set_result(None)
+        if self._running.pop(job.run.run_id, None) is None:
+            return
+        self._metrics[job.run.observer].count(job.run)
+        for event in job.run.finished():
+            self._publish(event)
+        if not self._running and not self._waiting:
+            self._idle.set()
+
+    def _give_up(self, run: Run, reason: str, *, announced: bool = False) -> None:
+        # The thread may still be at work on `run`, so that the report is made from a copy.
+        lost = Run(run.observer, run.tool_name, run.tool_use_id, run.run_id, error=reason)
+        self._metrics[lost.observer].count(lost)
+        if not announced:
+            self._publish(lost.started())
+        for event in lost.finished():
+            self._publish(event)
+
+    def _spill_later(self, held: Held) -> None:
+        if self._spill is None:
+            try:
+                self._spill = Spill()
+            except OSError as error:
+                _log.warning("waiting results stay in memory: %s", error)
+                return
+        self._spill.put(held)
