@@ -14,7 +14,7 @@ import msgspec
 __all__ = ["Article", "Catalogue", "load_catalogue"]
 
 DOMAIN = ".example"
-BACKGROUND_PARAGRAPHS = 4
+BACKGROUND_PARAGRAPHS = 5
 WORD = re.compile(r"[a-z0-9]{4,}")
 COMMON_WORDS = frozenset({"news", "latest", "week", "this", "that", "with", "about", "what", "from", "today"})
 

@@ -118,7 +118,10 @@ async def _body(request: Request) -> dict[str, Any] | None:
         body = json.loads(await request.body())
     except ValueError:
         return None
-    return body if isinstance(body, dict) and isinstance(body.get("messages"), list) else None
+    messages = body.get("messages") if isinstance(body, dict) else None
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return None
+    return dict(body)
 
 
 def _place(session: str, body: Mapping[str, Any]) -> str:

@@ -1,0 +1,129 @@
+"""The demo's child process: serves on loopback until its standard input ends."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Protocol
+
+HOST = "127.0.0.1"
+STDIN = 0
+GRACE_SECONDS = 1
+
+
+class Stoppable(Protocol):
+    """A server that ends when its flag is set."""
+
+    should_exit: bool
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until standard input ends; gives the exit code."""
+    parser = argparse.ArgumentParser(prog="python -I -m core.demo", description="Serve the demo on loopback.")
+    parser.add_argument("--pace", type=_pace, default=1.0, help="1 is followable, 0 is as fast as it can be")
+    parser.add_argument("--port", type=_port, default=0, help="the port on 127.0.0.1; 0 takes a free one")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+    from core.errors import DemoError
+
+    try:
+        listener = _listen(options.port)
+    except OSError as error:
+        sys.stderr.write(f"The demo cannot listen on {HOST}:{options.port}: {error.strerror}.\n")
+        return 1
+    try:
+        asyncio.run(_serve(listener, options.pace))
+    except DemoError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(128)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+async def _serve(listener: socket.socket, pace: float) -> None:
+    import uvicorn
+
+    from core.demo.server import make_server
+
+    demo = make_server(pace)
+
+    class Server(uvicorn.Server):
+        """Speaks up once it really listens."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                _announce(listener.getsockname()[1], demo.api_key)
+                _stop_when_input_ends(self)
+
+    config = uvicorn.Config(
+        demo.app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=GRACE_SECONDS
+    )
+    await Server(config).serve(sockets=[listener])
+
+
+def _announce(port: int, api_key: str) -> None:
+    """Tell whoever started this process where everything is, in one line."""
+    origin = f"http://{HOST}:{port}"
+    line = {
+        "model_url": origin,
+        "composio_url": origin,
+        "composio_api_key": api_key,
+        "article_route": f".example={HOST}:{port}",
+    }
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def _stop_when_input_ends(server: Stoppable) -> None:
+    """Watch standard input in a thread: that works for pipes, terminals and files alike."""
+
+    def watch() -> None:
+        try:
+            while os.read(STDIN, 4096):
+                pass
+        except OSError:
+            pass
+        server.should_exit = True
+
+    threading.Thread(target=watch, name="stdin", daemon=True).start()
+
+
+def _pace(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError("the pace is a number from 0 to 100")
+    return value
+
+
+def _port(text: str) -> int:
+    value = int(text)
+    if not 0 <= value <= 65535:
+        raise argparse.ArgumentTypeError("the port is a number from 0 to 65535")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

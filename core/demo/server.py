@@ -1,0 +1,71 @@
+"""The demo's one web server: the model, Composio and the invented press, told apart by host and path."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Host, Route, Router
+
+from core.demo.articles import DOMAIN, load_catalogue
+from core.demo.composio import ComposioServer
+from core.demo.model import ModelServer, api_error
+from core.demo.pace import Pace
+from core.demo.pages import ArticlePages
+from core.demo.playbook import load_library
+from core.demo.script import Script
+from core.demo.services import Services
+
+__all__ = ["DemoServer", "make_server"]
+
+ARTICLES = "articles.json"
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+@dataclass(frozen=True)
+class DemoServer:
+    """The application, and the key its Composio half wants to see."""
+
+    app: Starlette
+    api_key: str
+
+
+def make_server(pace: float) -> DemoServer:
+    """Build the demo's server from the data files; raises DemoError when one of them is broken."""
+    library = load_library()
+    speed = Pace(pace)
+    catalogue = load_catalogue(library.texts[ARTICLES], datetime.now(UTC))
+    api_key = f"ak_demo{secrets.token_hex(12)}"
+    composio = ComposioServer(Services(library, catalogue, speed), api_key)
+    model = ModelServer(Script(library), speed)
+    pages = ArticlePages(catalogue, speed)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with composio.running():
+            yield
+
+    app = Starlette(
+        routes=[
+            Host(
+                "127.0.0.1",
+                Router(
+                    [*model.routes(), *composio.routes(), Route("/{path:path}", _unknown, methods=METHODS)]
+                ),
+            ),
+            Host("{host}" + DOMAIN, Router(pages.routes())),
+            Route("/{path:path}", _unknown, methods=METHODS),
+        ],
+        lifespan=lifespan,
+    )
+    return DemoServer(app, api_key)
+
+
+async def _unknown(request: Request) -> Response:
+    return api_error(404, "not_found_error", "Not found")

@@ -1,0 +1,408 @@
+"""What the stand-in's remote tools do: searches over the invented press, recordings, mail, connections, clips."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from core.demo.articles import Article, Catalogue
+from core.demo.pace import Pace
+from core.demo.playbook import Library
+from core.demo.video import make_clip
+
+__all__ = ["Account", "RemoteSession", "Services", "ToolAnswer"]
+
+LINK = "https://connect.composio.dev/link/"
+CONNECTABLE = {"gmail": "Gmail", "slack": "Slack"}
+NO_AUTH = {"composio_search": "Composio Search"}
+NEWS_ROWS = 25
+WEB_ROWS = 10
+EXCERPT = 4_000
+SEARCH_SECONDS = 0.9
+CLIP_SECONDS = 3
+CLIP_FOLDER = "downloads"
+CLIP_SUFFIX = ".mp4"
+CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:\.\d+)?|(\d+(?:\.\d+)?)")
+
+
+@dataclass
+class Account:
+    """A connected account; it becomes ACTIVE once somebody has opened its link."""
+
+    id: str
+    toolkit: str
+    user_id: str
+    link_token: str
+    created_at: datetime
+    status: str = "INITIATED"
+
+    @property
+    def redirect_url(self) -> str:
+        """The page at which a person would agree."""
+        return LINK + self.link_token
+
+
+@dataclass
+class RemoteSession:
+    """A tool-router session; `word` is the workflow id the real service asks the model to repeat."""
+
+    id: str
+    user_id: str
+    settings: Mapping[str, Any]
+    word: str = field(
+        default_factory=lambda: secrets.choice(("oak", "birch", "cedar", "elm", "rowan", "willow"))
+    )
+
+
+@dataclass(frozen=True)
+class ToolAnswer:
+    """What a remote tool gives back: an object or plain text."""
+
+    content: dict[str, Any] | str
+    failed: bool = False
+
+    @property
+    def text(self) -> str:
+        """The answer as the text of an MCP result."""
+        if isinstance(self.content, str):
+            return self.content
+        return json.dumps(self.content, ensure_ascii=False, separators=(",", ":"))
+
+
+Executor = Callable[[RemoteSession, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class ToolFailed(Exception):
+    """A remote tool refused its arguments or has no connection; the message is for the model."""
+
+
+class Services:
+    """All remote tools over one catalogue; accounts belong to users and outlive sessions, as the real ones do."""
+
+    def __init__(self, library: Library, catalogue: Catalogue, pace: Pace) -> None:
+        self._library = library
+        self._catalogue = catalogue
+        self._pace = pace
+        self.accounts: dict[str, Account] = {}
+        self._executors: dict[str, Executor] = {
+            "COMPOSIO_SEARCH_NEWS": self._search_news,
+            "COMPOSIO_SEARCH_WEB": self._search_web,
+            "GMAIL_SEND_EMAIL": self._send_mail,
+        }
+
+    @property
+    def slugs(self) -> list[str]:
+        """The tools that MULTI_EXECUTE can run."""
+        return list(self._executors)
+
+    def account(self, user_id: str, toolkit: str) -> Account | None:
+        """The newest account of a user in a toolkit."""
+        mine = [a for a in self.accounts.values() if a.user_id == user_id and a.toolkit == toolkit]
+        return mine[-1] if mine else None
+
+    def initiate(self, user_id: str, toolkit: str) -> Account:
+        """Start a connection, or give the one that is pending or active."""
+        account = self.account(user_id, toolkit)
+        if account is None:
+            account = Account(
+                id=f"ca_{secrets.token_urlsafe(9)}",
+                toolkit=toolkit,
+                user_id=user_id,
+                link_token=f"lk_{secrets.token_urlsafe(9)}",
+                created_at=datetime.now(UTC),
+            )
+            self.accounts[account.id] = account
+        return account
+
+    def open_link(self, token: str) -> Account | None:
+        """Do what a person does at the end of a link: agree."""
+        account = next((a for a in self.accounts.values() if a.link_token == token), None)
+        if account is not None:
+            account.status = "ACTIVE"
+        return account
+
+    async def execute(self, session: RemoteSession, slug: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run one tool by its slug; raises ToolFailed."""
+        executor = self._executors.get(slug)
+        if executor is None:
+            raise ToolFailed(f"Tool {slug} not found")
+        return await executor(session, arguments)
+
+    async def call(self, session: RemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        """Run one of the tools the MCP server lists."""
+        match name:
+            case "COMPOSIO_MULTI_EXECUTE_TOOL":
+                return ToolAnswer(await self._multi_execute(session, arguments))
+            case "COMPOSIO_SEARCH_TOOLS":
+                return ToolAnswer(self._envelope(session, self._search_tools(session, arguments)))
+            case "COMPOSIO_MANAGE_CONNECTIONS":
+                return ToolAnswer(self._envelope(session, self._manage_connections(session, arguments)))
+            case "COMPOSIO_WAIT_FOR_CONNECTIONS":
+                return ToolAnswer(self._envelope(session, self._wait_for_connections(session, arguments)))
+            case "COMPOSIO_REMOTE_WORKBENCH" | "COMPOSIO_REMOTE_BASH_TOOL":
+                return ToolAnswer(await self._recorded(session, name, arguments))
+            case "trim_video":
+                return await self._trim_video(arguments)
+            case _:
+                return ToolAnswer(f"Unknown tool: {name}", failed=True)
+
+    def _envelope(
+        self, session: RemoteSession, data: dict[str, Any], error: str | None = None
+    ) -> dict[str, Any]:
+        """The outer shape of every answer."""
+        instructions = (
+            f'REQUIRED: Pass session_id "{session.word}" in ALL subsequent meta tool calls for this workflow.'
+        )
+        data = {**data, "session": {"id": session.word, "instructions": instructions}}
+        return {
+            "successful": error is None,
+            "data": data,
+            "error": error,
+            "log_id": f"log_{secrets.token_urlsafe(9)}",
+        }
+
+    async def _multi_execute(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+        results: list[dict[str, Any]] = []
+        failed = 0
+        requests = arguments.get("tools")
+        for index, item in enumerate(requests if isinstance(requests, list) else []):
+            slug = str(item.get("tool_slug", "")) if isinstance(item, dict) else ""
+            given = item.get("arguments") if isinstance(item, dict) else None
+            try:
+                data = await self.execute(session, slug, given if isinstance(given, dict) else {})
+            except ToolFailed as error:
+                failed += 1
+                results.append({"error": str(error), "tool_slug": slug, "index": index})
+            else:
+                results.append(
+                    {"response": {"successful": True, "data": data}, "tool_slug": slug, "index": index}
+                )
+        counts = {"total_count": len(results), "success_count": len(results) - failed, "error_count": failed}
+        problem = f"{failed} out of {len(results)} tools failed" if failed else None
+        return self._envelope(session, {"results": results, **counts}, problem)
+
+    async def _search_news(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+        await self._pace.wait(SEARCH_SECONDS)
+        found = self._catalogue.search("news", _query(arguments), _limit(arguments, NEWS_ROWS))
+        data: dict[str, Any] = {
+            "has_results": bool(found),
+            "news_results": [self._news_row(a) for a in found],
+        }
+        if arguments.get("include_excerpts"):
+            data["page_excerpts"] = [self._excerpt(a) for a in found]
+        return data
+
+    async def _search_web(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+        query = _query(arguments)
+        recorded = self._match("COMPOSIO_SEARCH_WEB", query)
+        if recorded is not None:
+            await self._pace.wait(SEARCH_SECONDS)
+            return dict(recorded)
+        await self._pace.wait(SEARCH_SECONDS)
+        found = self._catalogue.search("web", query, _limit(arguments, WEB_ROWS))
+        leads = " ".join(article.lead for article in found[:2])
+        return {"answer": leads, "citations": [self._citation(article) for article in found]}
+
+    async def _send_mail(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+        account = self.account(session.user_id, "gmail")
+        if account is None or account.status != "ACTIVE":
+            raise ToolFailed("No active connection found for toolkit(s) 'gmail' in this session")
+        if not arguments.get("recipient_email"):
+            raise ToolFailed("Following fields are missing: {'recipient_email'}")
+        await self._pace.wait(SEARCH_SECONDS)
+        message_id = secrets.token_hex(8)
+        return {"id": message_id, "labelIds": ["SENT"], "threadId": message_id}
+
+    async def _recorded(self, session: RemoteSession, slug: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        found = self._match(slug, json.dumps(arguments, ensure_ascii=False))
+        if found is None:
+            note = "The demo's sandbox runs nothing: it only plays what was recorded for its scripts.\n"
+            found = {"results": "", "stdout": "", "stderr": note, "error": "nothing recorded for this code"}
+        await self._pace.wait(SEARCH_SECONDS * 2)
+        error = str(found.get("error") or "") or None
+        return self._envelope(session, {**found, "sandbox_id_suffix": "k7qd"}, error)
+
+    def _match(self, slug: str, text: str) -> Mapping[str, Any] | None:
+        for recording in self._library.recordings(slug):
+            if re.search(recording.match, text, re.IGNORECASE):
+                return recording.result
+        return None
+
+    def _manage_connections(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+        results: dict[str, Any] = {}
+        for toolkit in _toolkits(arguments):
+            if toolkit not in CONNECTABLE:
+                results[toolkit] = {
+                    "toolkit": toolkit,
+                    "status": "failed",
+                    "error": f"Unknown toolkit {toolkit}",
+                }
+                continue
+            account = self.initiate(session.user_id, toolkit)
+            results[toolkit] = _active(account) if account.status == "ACTIVE" else _initiated(account)
+        active = sum(result["status"] == "active" for result in results.values())
+        initiated = sum(result["status"] == "initiated" for result in results.values())
+        return {
+            "message": f"{active} active, {initiated} initiated and pending completion",
+            "results": results,
+            "summary": {
+                "total_toolkits": len(results),
+                "active_connections": active,
+                "initiated_connections": initiated,
+                "failed_connections": len(results) - active - initiated,
+            },
+        }
+
+    def _wait_for_connections(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Nobody can open a stand-in's link in a browser, so whoever waits for a person is told: they agreed."""
+        results: dict[str, Any] = {}
+        for toolkit in _toolkits(arguments):
+            account = self.account(session.user_id, toolkit)
+            if account is not None:
+                self.open_link(account.link_token)
+            results[toolkit] = (
+                _active(account) if account is not None else {"toolkit": toolkit, "status": "not_initiated"}
+            )
+        return {"message": "All connections are settled", "results": results}
+
+    def _search_tools(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+        queries = arguments.get("queries")
+        results: list[dict[str, Any]] = []
+        for index, query in enumerate(queries if isinstance(queries, list) else [], 1):
+            use_case = str(query.get("use_case", "")) if isinstance(query, dict) else ""
+            mail = re.search(r"mail|send", use_case, re.IGNORECASE)
+            slugs = ["GMAIL_SEND_EMAIL"] if mail else ["COMPOSIO_SEARCH_NEWS", "COMPOSIO_SEARCH_WEB"]
+            results.append(
+                {
+                    "index": index,
+                    "use_case": use_case,
+                    "execution_guidance": "Look at the schemas to know how to use them.",
+                    "primary_tool_slugs": slugs[:1],
+                    "related_tool_slugs": slugs[1:],
+                    "toolkits": ["gmail" if mail else "composio_search"],
+                }
+            )
+        toolkits = sorted({toolkit for result in results for toolkit in result["toolkits"]})
+        return {
+            "results": results,
+            "toolkit_connection_statuses": [self.connection_status(session, t) for t in toolkits],
+        }
+
+    def connection_status(self, session: RemoteSession, toolkit: str) -> dict[str, Any]:
+        """What a search for tools says about a toolkit's connection."""
+        account = self.account(session.user_id, toolkit)
+        active = toolkit in NO_AUTH or (account is not None and account.status == "ACTIVE")
+        return {
+            "toolkit": toolkit,
+            "has_active_connection": active,
+            "description": CONNECTABLE.get(toolkit) or NO_AUTH.get(toolkit) or toolkit,
+            "connection_details": {},
+            "status_message": "Connection is active and ready to use" if active else "No active connection",
+        }
+
+    async def _trim_video(self, arguments: dict[str, Any]) -> ToolAnswer:
+        """Write a clip where the caller asks, if that is a new .mp4 in a session's folder for downloads."""
+        path = Path(str(arguments.get("output_path", "")))
+        allowed = path.is_absolute() and path.suffix == CLIP_SUFFIX and path.parent.name == CLIP_FOLDER
+        if not allowed or not path.parent.is_dir():
+            return ToolAnswer(
+                f"output_path must be a new {CLIP_SUFFIX} file in the {CLIP_FOLDER} folder", failed=True
+            )
+        start, end = _seconds(arguments.get("start_time")), _seconds(arguments.get("end_time"))
+        length = round(end - start) if start is not None and end is not None and end > start else CLIP_SECONDS
+        await self._pace.wait(SEARCH_SECONDS * 2)
+        try:
+            descriptor = os.open(
+                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600
+            )
+        except OSError as error:
+            return ToolAnswer(f"The clip could not be written: {error.strerror}", failed=True)
+        data = make_clip(min(length, 10))
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        return ToolAnswer(f"Video trimmed successfully to {path}")
+
+    def _news_row(self, article: Article) -> dict[str, Any]:
+        return {
+            "date": article.age,
+            "link": article.url,
+            "published_at": article.published(self._catalogue.now).strftime("%Y-%m-%d %H:%M:%S UTC"),
+            "snippet": article.lead,
+            "source": article.source,
+            "title": article.title,
+        }
+
+    def _citation(self, article: Article) -> dict[str, Any]:
+        return {
+            "author": article.author,
+            "id": article.url,
+            "publishedDate": article.published(self._catalogue.now).strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+            "snippet": article.lead,
+            "source": article.source,
+            "title": article.title,
+            "url": article.url,
+        }
+
+    def _excerpt(self, article: Article) -> dict[str, Any]:
+        return {
+            "page": article.url,
+            "excerpt": "\n\n".join(self._catalogue.body(article))[:EXCERPT],
+            "related_titles": [other.title for other in self._catalogue.related(article)],
+        }
+
+
+def _query(arguments: Mapping[str, Any]) -> str:
+    return str(arguments.get("query") or arguments.get("q") or "")
+
+
+def _limit(arguments: Mapping[str, Any], otherwise: int) -> int:
+    asked = arguments.get("limit") or arguments.get("num_results")
+    return min(asked, otherwise) if isinstance(asked, int) and asked > 0 else otherwise
+
+
+def _toolkits(arguments: Mapping[str, Any]) -> list[str]:
+    """The toolkits asked for, given as names or as objects with a name."""
+    asked = arguments.get("toolkits")
+    items = asked if isinstance(asked, list) else [asked] if asked else []
+    return [str(item.get("name") if isinstance(item, dict) else item).lower() for item in items]
+
+
+def _seconds(value: Any) -> float | None:
+    found = CLOCK.fullmatch(str(value).strip()) if value is not None else None
+    if found is None:
+        return None
+    hours, minutes, seconds, plain = found.groups()
+    return float(plain) if plain else int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
+
+
+def _initiated(account: Account) -> dict[str, Any]:
+    name = CONNECTABLE[account.toolkit]
+    return {
+        "toolkit": account.toolkit,
+        "status": "initiated",
+        "redirect_url": account.redirect_url,
+        "instruction": (
+            f"Action required: share this link with the user to connect {name}: {account.redirect_url}\n\n"
+            f"- DO NOT execute any {account.toolkit} tools until an Active connection is confirmed.\n"
+            f"- Render as clickable link: [Connect {account.toolkit}]({account.redirect_url}).\n"
+            "- The above link expires in 10 minutes.\n"
+        ),
+        "was_reinitiated": False,
+    }
+
+
+def _active(account: Account) -> dict[str, Any]:
+    return {
+        "toolkit": account.toolkit,
+        "status": "active",
+        "has_active_connection": True,
+        "connected_account_id": account.id,
+        "current_user_info": {"email": "you@mail.example"},
+    }
