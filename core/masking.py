@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.text import REDACTED, Redactor, escape_unsafe
+from core.text import REDACTED, Redactor, escape_unsafe, middle_truncate
 
-__all__ = ["mask_link", "seal_json"]
+__all__ = ["mask_link", "preview", "seal_json"]
 
 
 def mask_link(url: str) -> str:
@@ -19,6 +19,17 @@ def mask_link(url: str) -> str:
     except ValueError:
         return REDACTED
     return f"{parts.scheme}://{host}/{REDACTED}" if parts.scheme and host else REDACTED
+
+
+def preview(text: str, limit: int, redactor: Redactor) -> str:
+    """Cut a text to `limit` characters, without secrets, and without a secret cut in half at either side of the gap."""
+    window = 2 * limit
+    if len(text) <= 2 * window:
+        return middle_truncate(redactor.redact(text), limit)
+    head, tail = redactor.redact(text[:window]), redactor.redact(text[-window:])
+    kept = limit // 2 - 30
+    left_out = len(text) - 2 * kept
+    return f"{head[:kept]}\n[… {left_out} characters left out …]\n{tail[-kept:]}"
 
 
 def seal_json(text: str, redactor: Redactor) -> bytes:

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from core import events as ev
+from core.errors import WorkspaceError
+from core.logs import LogFile, RootHandler, SessionLog, install_root_handler
+from core.observation import McpObservation, TextContent
+from core.text import Redactor
+from tests.core.limits import file_size_limit
+
+AT = datetime(2026, 11, 21, 5, 10, 11, 123456, tzinfo=UTC)
+HEAD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}  \S+")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.log"
+
+
+@pytest.fixture
+def log(path: Path) -> Iterator[LogFile]:
+    log = LogFile(path, Redactor(["hunter2hunter2"]))
+    yield log
+    log.close()
+
+
+def heads(path: Path) -> list[str]:
+    return [line for line in path.read_text().splitlines() if HEAD.match(line)]
+
+
+def test_an_entry_has_time_kind_and_text_and_cannot_pass_for_two(path: Path, log: LogFile) -> None:
+    log.write(AT, "query", "first\n2026-11-21 05:10:11.123  error      forged\n\n")
+    lines = path.read_text().splitlines()
+    local = AT.astimezone()
+    assert lines[0] == f"{local:%Y-%m-%d %H:%M:%S}.123  query      first"
+    assert lines[1].startswith(" " * 36 + "2026-11-21")
+    assert len(heads(path)) == 1
+
+
+def test_entries_hold_no_secret_and_nothing_that_steers_a_terminal(path: Path, log: LogFile) -> None:
+    log.write(AT, "an\x1bswer", "key hunter2hunter2 \x1b]52;c;x\x07 \x9b2J \u202e a\rb \ud800")
+    raw = path.read_bytes()
+    assert b"hunter2" not in raw
+    assert all(byte >= 0x20 or byte == 0x0A for byte in raw)
+    assert not set(raw.decode()) & set("\x9b\u202e")
+
+
+def test_a_disk_that_refuses_is_reported_once_and_logging_resumes(path: Path) -> None:
+    failures: list[WorkspaceError] = []
+    log = LogFile(path, Redactor(), on_failure=failures.append)
+    log.write(AT, "a", "before")
+    with file_size_limit(path.stat().st_size + 10):
+        log.write(AT, "b", "lost")
+        log.write(AT, "b", "lost")
+    log.write(AT, "c", "after")
+    log.close()
+    log.write(AT, "d", "too late")
+    assert len(failures) == 1
+    assert [line.split()[2] for line in path.read_text().splitlines()] == ["a", "c"]
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="cannot be opened"):
+        LogFile(tmp_path / "missing" / "run.log", Redactor())
+
+
+def test_messages_are_written_whole_and_thinking_before_its_answer(path: Path, log: LogFile) -> None:
+    session = SessionLog(log)
+    session(ev.ThinkingDelta(at=AT, query_id="q", message_id="m", text="let me "))
+    session(ev.ThinkingDelta(at=AT, query_id="q", message_id="m", text="see"))
+    session(ev.TextDelta(at=AT, query_id="q", message_id="m", text="Hel"))
+    assert path.read_text() == ""
+    session(ev.MessageFinished(at=AT, query_id="q", message_id="m", text="Hello"))
+    session(ev.TextDelta(at=AT, query_id="q", message_id="m2", text="Half an ans"))
+    session(ev.QueryFinished(at=AT, query_id="q", status="interrupted"))
+    found = [line[25:] for line in heads(path)]
+    assert found[:3] == ["thinking   let me see", "answer     Hello", "answer     Half an ans [unfinished]"]
+    assert found[3].startswith("query      interrupted")
+
+
+def sample(kind: type[ev.Event]) -> ev.Event:
+    values: dict[str, Any] = {}
+    for each in msgspec.structs.fields(kind):
+        if each.required:
+            hint = each.type
+            values[each.name] = (
+                "text"
+                if hint is str
+                else 1
+                if hint in (int, float)
+                else getattr(hint, "__args__", ["text"])[0]
+            )
+    return kind(at=AT, **values)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ev.EVENT_TYPES if not kind.__name__.endswith("Delta")])
+def test_every_kind_of_event_has_an_entry(path: Path, log: LogFile, kind: type[ev.Event]) -> None:
+    SessionLog(log)(sample(kind))
+    if kind is not ev.MessageFinished:
+        assert len(heads(path)) == 1
+    assert kind.__name__.lower() not in path.read_text().replace("_", "")
+
+
+def test_results_are_cut_and_no_secret_is_cut_in_half(path: Path) -> None:
+    secret = "s3cr3t" * 20
+    log = LogFile(path, Redactor([secret]))
+    text = "a" * 930 + secret + "b" * 50_000 + secret + "c" * 930
+    observation = McpObservation(tool_name="n", tool_use_id="t", server="s", content=(TextContent(text),))
+    SessionLog(log)(ev.ToolCallFinished(at=AT, tool_use_id="t", status="success", observation=observation))
+    written = path.read_text()
+    assert len(written) < 2_500
+    assert "characters left out" in written
+    assert "s3cr3t" not in written
+
+
+def test_an_auth_link_appears_nowhere(path: Path, log: LogFile) -> None:
+    session = SessionLog(log)
+    url = "https://login.example/x?state=abcdef"
+    session(ev.AuthRequired(at=AT, toolkit="gmail", url=url))
+    session(ev.QueryReceived(at=AT, query_id="q", text=f"I opened {url}"))
+    assert "state=abcdef" not in path.read_text()
+    assert "https://login.example/[redacted]" in path.read_text()
+
+
+@pytest.fixture
+def handler() -> Iterator[RootHandler]:
+    handler = install_root_handler("INFO")
+    yield handler
+    handler.uninstall()
+
+
+def test_records_wait_for_the_log_and_then_go_there(
+    handler: RootHandler, path: Path, log: LogFile, capfd: pytest.CaptureFixture[str]
+) -> None:
+    logging.getLogger("some.library").warning("early %s hunter2hunter2", "bird")
+    logging.getLogger("some.library").debug("too quiet")
+    handler.attach(log)
+    try:
+        raise ValueError("what went wrong")
+    except ValueError:
+        logging.getLogger("later").exception("failed")
+    handler.detach()
+    logging.getLogger("between").error("sessions")
+    written = path.read_text()
+    assert "warning    some.library: early bird [redacted]" in written
+    assert "ValueError: what went wrong" in written
+    assert "too quiet" not in written
+    assert "between" not in written
+    handler.attach(log)
+    assert "between: sessions" in path.read_text()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_malformed_records_warnings_and_lost_errors_never_reach_the_terminal(
+    handler: RootHandler, path: Path, log: LogFile, capfd: pytest.CaptureFixture[str]
+) -> None:
+    handler.attach(log)
+    handler.handle(logging.LogRecord("bad", logging.ERROR, __file__, 1, "%d items", ("three",), None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        logging.captureWarnings(True)
+        warnings.warn("old fashioned", DeprecationWarning, stacklevel=1)
+
+    def fall() -> None:
+        raise RuntimeError("lost in a thread")
+
+    thread = threading.Thread(target=fall)
+    thread.start()
+    thread.join()
+
+    class Fragile:
+        def __del__(self) -> None:
+            raise RuntimeError("lost in a finaliser")
+
+    fragile: Fragile | None = Fragile()
+    assert fragile is not None
+    fragile = None
+    written = path.read_text()
+    for text in ("old fashioned", "lost in a thread", "lost in a finaliser", "could not be formatted"):
+        assert text in written
+    assert capfd.readouterr() == ("", "")
+
+
+def test_uninstalling_gives_everything_back() -> None:
+    root = logging.getLogger()
+    before = (list(root.handlers), root.level, warnings.showwarning, sys.unraisablehook, threading.excepthook)
+    handler = install_root_handler("DEBUG")
+    assert handler in root.handlers
+    handler.uninstall()
+    handler.uninstall()
+    assert (
+        list(root.handlers),
+        root.level,
+        warnings.showwarning,
+        sys.unraisablehook,
+        threading.excepthook,
+    ) == before
+
+
+def test_a_library_that_sets_up_logging_on_import_finds_it_done() -> None:
+    script = (
+        "from core.logs import install_root_handler\n"
+        "install_root_handler()\n"
+        "import logging\n"
+        "logging.basicConfig(level=logging.DEBUG)\n"
+        "logging.getLogger('x').error('painted over the screen')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
