@@ -6,7 +6,6 @@ import argparse
 import asyncio
 import logging
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from core.addresses import parse_endpoint
 from core.errors import UniversalAgentError
-from core.text import clean, clean_line
+from core.text import Redactor, clean, clean_line, names_secret
 
 if TYPE_CHECKING:
     from core.net import Fetcher
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 PROGRAM = "core.toolkit"
-SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)(_|$)", re.IGNORECASE)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -34,10 +32,14 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _CleanFormatter(logging.Formatter):
-    """Cleans the whole record: what is logged names pages and paths of others."""
+    """Cleans and redacts the whole record: what is logged names pages and paths of others."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__(f"{PROGRAM}: %(levelname)s %(name)s: %(message)s")
+        self._redactor = redactor
 
     def format(self, record: logging.LogRecord) -> str:
-        return clean(super().format(record))
+        return clean(self._redactor.redact(super().format(record)))
 
 
 def _address(text: str) -> str:
@@ -82,14 +84,11 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-async def _serve(options: argparse.Namespace) -> None:
-    from core.text import Redactor
+async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
     from core.toolkit.context import ToolContext
     from core.toolkit.server import build_server
     from core.workspace import Workspace
 
-    # The child inherits the agent's environment, keys included: none of them may end in a file.
-    redactor = Redactor(value for name, value in os.environ.items() if SECRET_NAME.search(name))
     workspace = Workspace.open(options.workspace, redactor)
 
     def open_fetcher() -> Fetcher:
@@ -105,9 +104,9 @@ async def _serve(options: argparse.Namespace) -> None:
         workspace.close()
 
 
-def _log_to_stderr() -> None:
+def _log_to_stderr(redactor: Redactor) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_CleanFormatter(f"{PROGRAM}: %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(_CleanFormatter(redactor))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.captureWarnings(True)
     # They report what the tools' answers already say: a page with nothing in it, a retry.
@@ -118,11 +117,13 @@ def _log_to_stderr() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until standard input closes; 0 then, 2 for wrong usage, 1 when the workspace cannot be used."""
     options = _parse(arguments)
-    _log_to_stderr()
+    # The child inherits the agent's environment, keys included: none of them may end in a file or a log.
+    redactor = Redactor(value for name, value in os.environ.items() if names_secret(name))
+    _log_to_stderr(redactor)
     # Reading standard input blocks a thread that a KeyboardInterrupt would wait for.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        asyncio.run(_serve(options))
+        asyncio.run(_serve(options, redactor))
     except UniversalAgentError as error:
         sys.stderr.write(f"{PROGRAM}: {clean_line(str(error), 500)}\n")
         return 1

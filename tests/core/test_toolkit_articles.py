@@ -20,7 +20,7 @@ from core.toolkit.articles import (
 )
 
 
-def test_an_article_survives_its_file():
+def test_an_article_survives_its_file() -> None:
     article = Article(
         title='Quotes " and: colons\\, # signs',
         url="https://a.example/x?q=1&b=%20",
@@ -46,7 +46,7 @@ def test_an_article_survives_its_file():
         "\x1b]0;title\x07",
     ],
 )
-def test_no_title_breaks_out_of_the_front_matter(title):
+def test_no_title_breaks_out_of_the_front_matter(title: str) -> None:
     source = encode_article(Article(title=title, url="https://a.example/", words=1, text="Body"))
     lines = source.splitlines()
     assert lines[0] == "---"
@@ -61,14 +61,14 @@ def test_no_title_breaks_out_of_the_front_matter(title):
 
 
 @given(st.builds(Article, title=st.text(), url=st.text(), author=st.none() | st.text(), text=st.text()))
-def test_any_article_can_be_read_again(article):
+def test_any_article_can_be_read_again(article: Article) -> None:
     found = decode_article(encode_article(article))
     assert found is not None
     assert found.text == visible(article.text).strip()
 
 
 @given(st.text())
-def test_any_text_can_be_tried_as_an_article(source):
+def test_any_text_can_be_tried_as_an_article(source: str) -> None:
     assert decode_article(source) is None or source.startswith("---\n")
 
 
@@ -84,11 +84,11 @@ def test_any_text_can_be_tried_as_an_article(source):
         "---\ntitle: " + "[" * 5000 + "\n---\nbody",
     ],
 )
-def test_other_files_are_no_articles(source):
+def test_other_files_are_no_articles(source: str) -> None:
     assert decode_article(source) is None
 
 
-def test_spellings_of_one_page_are_one():
+def test_spellings_of_one_page_are_one() -> None:
     same = {
         "https://Chips.Example/a?b=c",
         "https://chips.example:443/a?b=c#part",
@@ -103,7 +103,7 @@ def test_spellings_of_one_page_are_one():
         assert article_path(odd)
 
 
-def test_names_are_safe_short_and_never_shared():
+def test_names_are_safe_short_and_never_shared() -> None:
     stem = "https://very-long-host-name.example/path/that/goes/on/and/on/for/ever/"
     urls = [f"{stem}{number}" for number in range(20)]
     urls += [
@@ -126,7 +126,7 @@ def test_names_are_safe_short_and_never_shared():
         assert len(file) <= 110
 
 
-def test_words_are_counted_as_a_reader_sees_them():
+def test_words_are_counted_as_a_reader_sees_them() -> None:
     assert count_words("Two words") == 2
     assert count_words("[a link](https://a.example/with/many/parts?and=query) end") == 3
     assert count_words("don't  - 3.5 % **bold** | cell |") == 4
@@ -134,10 +134,10 @@ def test_words_are_counted_as_a_reader_sees_them():
     assert count_words("--- | ###") == 0
 
 
-def test_typesetting_characters_vanish_and_controls_do_not_survive():
+def test_typesetting_characters_vanish_and_controls_do_not_survive() -> None:
     assert visible("pre\u00admium\ufeff \u200bchip\u202e") == "premium chip"
     assert visible("one\u2028two\x1b[2J") == "one\ntwo\ufffd[2J"
 
 
-def test_articles_encode_as_json():
+def test_articles_encode_as_json() -> None:
     assert msgspec.json.decode(msgspec.json.encode(Article(title="t", url="u")))["title"] == "t"

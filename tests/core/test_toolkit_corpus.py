@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.errors import PathRefused, WorkspaceError
+from core.net import Fetcher
 from core.toolkit.articles import Article, article_path, encode_article
 from core.toolkit.context import ToolContext
 from core.toolkit.corpus import save_corpus
@@ -14,15 +18,18 @@ from core.workspace import Workspace
 NOW = datetime(2026, 3, 12, 8, 30, tzinfo=UTC)
 
 
-def _no_fetcher():
+def _no_fetcher() -> Fetcher:
     raise AssertionError("saving a corpus fetches nothing")
 
 
-def _crawled(workspace: Workspace, number: int, **fields) -> str:
+def _crawled(workspace: Workspace, number: int) -> str:
     url = f"https://chips.example/story/{number}"
     article = Article(
-        **{"title": f"Story {number}", "url": url, "site": "Chip Daily", "date": "2026-03-11", "words": 3}
-        | fields,
+        title=f"Story {number}",
+        url=url,
+        site="Chip Daily",
+        date="2026-03-11",
+        words=3,
         text=f"Text of {number}",
     )
     path = article_path(url)
@@ -31,17 +38,17 @@ def _crawled(workspace: Workspace, number: int, **fields) -> str:
 
 
 @pytest.fixture
-def context(tmp_path):
+def context(tmp_path: Path) -> Iterator[ToolContext]:
     workspace = Workspace.open(tmp_path / "ws")
     yield ToolContext(workspace, _no_fetcher, now=lambda: NOW)
     workspace.close()
 
 
-def _corpus(context: ToolContext):
+def _corpus(context: ToolContext) -> Any:
     return json.loads((context.workspace.path / "expanded_corpus.json").read_text())
 
 
-async def test_everything_crawled_is_saved(context):
+async def test_everything_crawled_is_saved(context: ToolContext) -> None:
     paths = {_crawled(context.workspace, number) for number in range(3)}
     context.workspace.write("search_results/news.json", "{}")
     context.workspace.write("search_results/crawl_broken.md", "not an article")
@@ -62,7 +69,7 @@ async def test_everything_crawled_is_saved(context):
     assert answer["missing"] == []
 
 
-async def test_urls_and_paths_choose_articles(context):
+async def test_urls_and_paths_choose_articles(context: ToolContext) -> None:
     kept = _crawled(context.workspace, 1)
     _crawled(context.workspace, 2)
     _crawled(context.workspace, 3)
@@ -93,7 +100,7 @@ async def test_urls_and_paths_choose_articles(context):
 @pytest.mark.parametrize(
     "path", ["../x", "/etc/passwd", "~/x", "a/../../x", "a\0b", "", ".env", "../ws_evil/x"]
 )
-async def test_refused_paths_refuse_the_whole_call(context, path):
+async def test_refused_paths_refuse_the_whole_call(context: ToolContext, path: str) -> None:
     _crawled(context.workspace, 1)
     with pytest.raises(PathRefused):
         await save_corpus(context, ["https://chips.example/story/1", path])
@@ -102,7 +109,9 @@ async def test_refused_paths_refuse_the_whole_call(context, path):
 
 
 @pytest.mark.parametrize("articles", [None, [], ["https://chips.example/never"]])
-async def test_nothing_to_save_is_an_error_and_leaves_the_old_corpus(context, articles):
+async def test_nothing_to_save_is_an_error_and_leaves_the_old_corpus(
+    context: ToolContext, articles: list[str] | None
+) -> None:
     with pytest.raises(WorkspaceError, match="nothing to save"):
         await save_corpus(context, articles)
     assert not context.workspace.exists("expanded_corpus.json")
@@ -112,7 +121,7 @@ async def test_nothing_to_save_is_an_error_and_leaves_the_old_corpus(context, ar
     assert context.workspace.read("expanded_corpus.json") == b"old"
 
 
-async def test_a_url_whose_secret_was_masked_is_still_found(context):
+async def test_a_url_whose_secret_was_masked_is_still_found(context: ToolContext) -> None:
     url = "https://chips.example/a?api_key=0123456789abcdef"
     context.workspace.write(
         article_path(url), encode_article(Article(title="Secret", url=url, words=1, text="Body"))

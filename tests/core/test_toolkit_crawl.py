@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,19 +13,19 @@ from core.toolkit import crawl
 from core.toolkit.articles import decode_article
 from core.toolkit.context import ToolContext
 from core.workspace import Workspace
-from tests.core.toolkit_site import running_site
+from tests.core.toolkit_site import Site, running_site
 
 HOST = "https://chips.example"
 
 
 @pytest.fixture
-async def site():
+async def site() -> AsyncIterator[Site]:
     async with running_site() as running:
         yield running
 
 
 @pytest.fixture
-async def context(tmp_path, site):
+async def context(tmp_path: Path, site: Site) -> AsyncIterator[ToolContext]:
     workspace = Workspace.open(tmp_path / "ws")
     made = ToolContext(workspace, lambda: Fetcher(routes={".example": site.address}, timeout=5.0))
     yield made
@@ -30,16 +33,18 @@ async def context(tmp_path, site):
     workspace.close()
 
 
-async def _crawl(context, urls, progress=None):
+async def _crawl(
+    context: ToolContext, urls: list[str], progress: Callable[[crawl.Progress], None] | None = None
+) -> Any:
     return json.loads(await crawl.crawl_parallel(context, urls, progress))
 
 
-def _saved(context) -> list[str]:
+def _saved(context: ToolContext) -> list[str]:
     root = context.workspace.path
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
-async def test_an_article_becomes_a_file_with_front_matter(context):
+async def test_an_article_becomes_a_file_with_front_matter(context: ToolContext) -> None:
     answer = await _crawl(context, [f"{HOST}/story/3"])
     (article,) = answer["articles"]
     assert set(answer) == {"articles", "failed", "saved"}
@@ -59,7 +64,7 @@ async def test_an_article_becomes_a_file_with_front_matter(context):
     assert "[the details](" in found.text
 
 
-async def test_each_failure_is_named_and_loses_no_sibling(context, site):
+async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, site: Site) -> None:
     expected = {
         f"{HOST}/gone": "http_404",
         f"{HOST}/refused": "http_403",
@@ -98,7 +103,9 @@ async def test_each_failure_is_named_and_loses_no_sibling(context, site):
     assert site.hits["/private/memo"] == 0
 
 
-async def test_a_page_that_hangs_and_one_that_is_not_there_are_told_apart(tmp_path, site, unused_tcp_port):
+async def test_a_page_that_hangs_and_one_that_is_not_there_are_told_apart(
+    tmp_path: Path, site: Site, unused_tcp_port: int
+) -> None:
     workspace = Workspace.open(tmp_path / "ws2")
     routes = {".example": site.address, ".down.example": f"127.0.0.1:{unused_tcp_port}"}
     routes = dict(reversed(routes.items()))
@@ -113,14 +120,14 @@ async def test_a_page_that_hangs_and_one_that_is_not_there_are_told_apart(tmp_pa
     assert answer["saved"] == 1
 
 
-async def test_texts_of_other_types_are_kept_as_they_are(context):
+async def test_texts_of_other_types_are_kept_as_they_are(context: ToolContext) -> None:
     answer = await _crawl(context, [f"{HOST}/notes.txt", f"{HOST}/data"])
     notes, data = (context.workspace.read(article["path"]).decode() for article in answer["articles"])
     assert "Plain notes, 中文 included." in notes
     assert '```json\n{"watts": 300}\n```' in data
 
 
-async def test_one_page_in_many_spellings_is_fetched_once(context, site):
+async def test_one_page_in_many_spellings_is_fetched_once(context: ToolContext, site: Site) -> None:
     urls = [
         f"{HOST}/story/1",
         f" {HOST}/story/1 ",
@@ -136,7 +143,9 @@ async def test_one_page_in_many_spellings_is_fetched_once(context, site):
     assert len(_saved(context)) == 2
 
 
-async def test_many_pages_keep_their_order_and_stay_within_the_limit(context, site):
+async def test_many_pages_keep_their_order_and_stay_within_the_limit(
+    context: ToolContext, site: Site
+) -> None:
     urls = [f"https://host{number}.example/story/{number}" for number in range(40)]
     seen: list[crawl.Progress] = []
     answer = await _crawl(context, urls, seen.append)
@@ -148,7 +157,9 @@ async def test_many_pages_keep_their_order_and_stay_within_the_limit(context, si
     assert {step.outcome.url for step in seen} == set(urls)
 
 
-async def test_too_many_urls_and_none_are_errors_that_name_the_limit(context, site):
+async def test_too_many_urls_and_none_are_errors_that_name_the_limit(
+    context: ToolContext, site: Site
+) -> None:
     with pytest.raises(FetchRefused, match="at most 50"):
         await _crawl(context, [f"{HOST}/story/{number}" for number in range(51)])
     for nothing in ([], ["", "  "]):
@@ -157,7 +168,7 @@ async def test_too_many_urls_and_none_are_errors_that_name_the_limit(context, si
     assert not site.hits
 
 
-async def test_a_file_that_cannot_be_written_is_a_failure_of_its_own(context):
+async def test_a_file_that_cannot_be_written_is_a_failure_of_its_own(context: ToolContext) -> None:
     first = await _crawl(context, [f"{HOST}/story/1"])
     path = context.workspace.path / first["articles"][0]["path"]
     path.unlink()

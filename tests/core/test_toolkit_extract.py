@@ -8,7 +8,7 @@ from tests.core.toolkit_site import SENTENCE, article_html
 URL = "https://chips.example/story/1"
 
 
-def test_an_article_comes_with_metadata_and_markdown():
+def test_an_article_comes_with_metadata_and_markdown() -> None:
     found = extract_html(article_html(1), URL)
     assert (found.title, found.author, found.site, found.date) == (
         "Chip story 1",
@@ -22,7 +22,7 @@ def test_an_article_comes_with_metadata_and_markdown():
     assert "All rights reserved" not in found.text
 
 
-def test_a_page_without_an_article_keeps_its_words():
+def test_a_page_without_an_article_keeps_its_words() -> None:
     html = (
         "<html><head><title>  Opening &amp;\nhours </title><style>p{color:red}</style></head><body>"
         "<div><span>Open</span> <a href='/map'>daily</a></div><script>var x = 1</script></body></html>"
@@ -35,7 +35,7 @@ def test_a_page_without_an_article_keeps_its_words():
     assert "var x" not in found.text
 
 
-def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome():
+def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome() -> None:
     paragraph = f"<p>{SENTENCE} <a href='/map'>Map</a></p>"
     html = (
         "<html><head><title>Long &amp; wide</title><style>p{color:red}</style></head><body><nav>Menu</nav>"
@@ -62,7 +62,7 @@ def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome()
         "<?xml version='1.0' encoding='utf-8'?><p>declared</p>",
     ],
 )
-def test_broken_markup_never_raises_anything_else(html):
+def test_broken_markup_never_raises_anything_else(html: str) -> None:
     try:
         found = extract_html(html, URL)
     except NotReadable:

@@ -3,22 +3,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.errors import PathRefused, WorkspaceError
+from core.net import Fetcher
 from core.toolkit import files
 from core.toolkit.context import ToolContext
 from core.workspace import Workspace
 
 
-def _no_fetcher():
+def _no_fetcher() -> Fetcher:
     raise AssertionError("the file tools fetch nothing")
 
 
 @pytest.fixture
-def context(tmp_path):
+def context(tmp_path: Path) -> Iterator[ToolContext]:
     workspace = Workspace.open(tmp_path / "ws")
     yield ToolContext(workspace, _no_fetcher)
     workspace.close()
@@ -28,7 +30,7 @@ def _everything(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
-async def test_write_reports_path_size_and_digest(context):
+async def test_write_reports_path_size_and_digest(context: ToolContext) -> None:
     content = "<h1>Report</h1>\n" * 3
     answer = json.loads(await files.write_local_file(context, "work_products/report.html", content))
     data = (context.workspace.path / "work_products/report.html").read_bytes()
@@ -40,7 +42,7 @@ async def test_write_reports_path_size_and_digest(context):
     }
 
 
-async def test_write_replaces_an_earlier_file(context):
+async def test_write_replaces_an_earlier_file(context: ToolContext) -> None:
     await files.write_local_file(context, "notes.git.txt", "old")
     await files.write_local_file(context, "notes.git.txt", "new")
     assert await files.read_local_file(context, "notes.git.txt") == "new"
@@ -72,7 +74,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("path", REFUSED)
-async def test_write_refuses_paths_and_the_next_write_works(context, tmp_path, path):
+async def test_write_refuses_paths_and_the_next_write_works(
+    context: ToolContext, tmp_path: Path, path: str
+) -> None:
     before = _everything(tmp_path)
     with pytest.raises(PathRefused):
         await files.write_local_file(context, path, "x")
@@ -80,7 +84,7 @@ async def test_write_refuses_paths_and_the_next_write_works(context, tmp_path, p
     await files.write_local_file(context, "ok.txt", "fine")
 
 
-async def test_absolute_paths_inside_the_workspace_become_relative(context):
+async def test_absolute_paths_inside_the_workspace_become_relative(context: ToolContext) -> None:
     root = context.workspace.path
     answer = json.loads(await files.write_local_file(context, f"{root}/downloads/a.txt", "a"))
     assert answer["path"] == "downloads/a.txt"
@@ -90,14 +94,16 @@ async def test_absolute_paths_inside_the_workspace_become_relative(context):
 
 
 @pytest.mark.parametrize("tail", ["_evil/x", "/../x", "//x", "/a/../../x"])
-async def test_absolute_paths_that_only_look_inside_are_refused(context, tmp_path, tail):
+async def test_absolute_paths_that_only_look_inside_are_refused(
+    context: ToolContext, tmp_path: Path, tail: str
+) -> None:
     before = _everything(tmp_path)
     with pytest.raises(PathRefused):
         await files.write_local_file(context, f"{context.workspace.path}{tail}", "x")
     assert _everything(tmp_path) == before
 
 
-async def test_links_are_not_followed_to_read_or_write(context, tmp_path):
+async def test_links_are_not_followed_to_read_or_write(context: ToolContext, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("do not touch")
     (context.workspace.path / "f").symlink_to(secret)
@@ -112,7 +118,7 @@ async def test_links_are_not_followed_to_read_or_write(context, tmp_path):
     assert secret.read_text() == "do not touch"
 
 
-async def test_masked_secrets_are_admitted(tmp_path):
+async def test_masked_secrets_are_admitted(tmp_path: Path) -> None:
     workspace = Workspace.open(tmp_path / "ws")
     workspace.redactor.add("canary-0123456789")
     context = ToolContext(workspace, _no_fetcher)
@@ -124,7 +130,7 @@ async def test_masked_secrets_are_admitted(tmp_path):
     workspace.close()
 
 
-async def test_read_in_parts_gives_back_the_whole_text(context):
+async def test_read_in_parts_gives_back_the_whole_text(context: ToolContext) -> None:
     text = "".join(chr(0x4E00 + number % 500) for number in range(2_500)) + "end\n"
     await files.write_local_file(context, "long.txt", text)
     parts: list[str] = []
@@ -143,7 +149,7 @@ async def test_read_in_parts_gives_back_the_whole_text(context):
     assert "".join(parts) == text
 
 
-async def test_read_says_what_cannot_be_read(context):
+async def test_read_says_what_cannot_be_read(context: ToolContext) -> None:
     root = context.workspace.path
     (root / "image.png").write_bytes(b"\x89PNG\0\0")
     (root / "empty.txt").touch()
@@ -159,7 +165,7 @@ async def test_read_says_what_cannot_be_read(context):
     assert await files.read_local_file(context, "empty.txt") == "[The file is empty.]"
 
 
-async def test_list_shows_kinds_sizes_and_names(context):
+async def test_list_shows_kinds_sizes_and_names(context: ToolContext) -> None:
     root = context.workspace.path
     (root / "sub").mkdir()
     (root / "report.html").write_text("x" * 1234)
@@ -174,6 +180,6 @@ async def test_list_shows_kinds_sizes_and_names(context):
     assert (await files.list_directory(context, "sub/")) == "sub/: 0 entries"
 
 
-async def test_list_names_a_missing_folder(context):
+async def test_list_names_a_missing_folder(context: ToolContext) -> None:
     with pytest.raises(WorkspaceError, match="nowhere"):
         await files.list_directory(context, "nowhere")

@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from tests.core.toolkit_site import running_site
 
@@ -15,7 +18,7 @@ HOSTILE = "import pathlib; pathlib.Path(__file__).with_name('imported').touch()\
 
 
 @pytest.fixture
-def planted(tmp_path):
+def planted(tmp_path: Path) -> Path:
     """A working directory in which someone left a package named core."""
     folder = tmp_path / "cwd"
     (folder / "core" / "toolkit").mkdir(parents=True)
@@ -25,7 +28,7 @@ def planted(tmp_path):
 
 
 @asynccontextmanager
-async def toolkit(workspace, cwd, *options):
+async def toolkit(workspace: Path, cwd: Path, *options: str) -> AsyncIterator[Client]:
     environment = {
         "PATH": os.environ.get("PATH", ""),
         "PYDANTIC_DISABLE_PLUGINS": "__all__",
@@ -41,16 +44,21 @@ async def toolkit(workspace, cwd, *options):
         yield client
 
 
-def _text(result) -> str:
+def _imported(planted: Path) -> list[Path]:
+    return list(planted.rglob("imported"))
+
+
+def _text(result: CallToolResult) -> str:
     assert result.structured_content is None
-    return "".join(block.text for block in result.content)
+    return "".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
-async def test_tools_are_described_and_annotated(tmp_path, planted):
+async def test_tools_are_described_and_annotated(tmp_path: Path, planted: Path) -> None:
     async with toolkit(tmp_path / "ws", planted) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        name = client.server_info.name
-    assert name == "local_toolkit"
+        server = client.server_info
+    assert server is not None
+    assert server.name == "local_toolkit"
     assert set(tools) == {
         "crawl_parallel",
         "save_corpus",
@@ -58,21 +66,24 @@ async def test_tools_are_described_and_annotated(tmp_path, planted):
         "read_local_file",
         "list_directory",
     }
-    read_only = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
+    hints = {name: tool.annotations or ToolAnnotations() for name, tool in tools.items()}
+    read_only = {name for name, hint in hints.items() if hint.read_only_hint}
     assert read_only == {"read_local_file", "list_directory"}
-    assert tools["write_local_file"].annotations.destructive_hint
-    assert tools["crawl_parallel"].annotations.open_world_hint
+    assert hints["write_local_file"].destructive_hint
+    assert hints["crawl_parallel"].open_world_hint
     assert all(tool.output_schema is None and tool.description for tool in tools.values())
-    assert tools["read_local_file"].meta["anthropic/maxResultSizeChars"] >= 200_000
-    assert not (planted / "core" / "imported").exists()
+    meta = tools["read_local_file"].meta
+    assert meta is not None
+    assert meta["anthropic/maxResultSizeChars"] >= 200_000
+    assert not _imported(planted)
 
 
-def test_the_planted_package_would_be_imported_without_isolation(planted):
+def test_the_planted_package_would_be_imported_without_isolation(planted: Path) -> None:
     subprocess.run([sys.executable, "-c", "import core"], cwd=planted, check=True, timeout=60)
-    assert (planted / "core" / "imported").exists()
+    assert _imported(planted)
 
 
-async def test_files_stay_in_the_workspace(tmp_path, planted):
+async def test_files_stay_in_the_workspace(tmp_path: Path, planted: Path) -> None:
     workspace = tmp_path / "ws"
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -111,7 +122,7 @@ async def test_files_stay_in_the_workspace(tmp_path, planted):
     assert not any(b"pwned" in path.read_bytes() for path in workspace.rglob("*") if path.is_file())
 
 
-async def test_pages_are_crawled_through_a_route_and_saved(tmp_path, planted):
+async def test_pages_are_crawled_through_a_route_and_saved(tmp_path: Path, planted: Path) -> None:
     workspace = tmp_path / "ws"
     async with (
         running_site() as site,
@@ -135,10 +146,10 @@ async def test_pages_are_crawled_through_a_route_and_saved(tmp_path, planted):
     assert all((workspace / article["path"]).is_file() for article in crawl["articles"])
     assert corpus["count"] == 4
     assert len(json.loads((workspace / "expanded_corpus.json").read_text())["articles"]) == 4
-    assert not (planted / "core" / "imported").exists()
+    assert not _imported(planted)
 
 
-def _run(*arguments: str, **options):
+def _run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-I", "-m", "core.toolkit", *arguments],
         stdin=subprocess.DEVNULL,
@@ -146,7 +157,7 @@ def _run(*arguments: str, **options):
         text=True,
         timeout=60,
         check=False,
-        **options,
+        cwd=cwd,
     )
 
 
@@ -163,7 +174,7 @@ def _run(*arguments: str, **options):
         ["--workspace", "ws", "--route", ".example=127.0.0.1"],
     ],
 )
-def test_wrong_usage_is_one_line_and_makes_nothing(tmp_path, arguments):
+def test_wrong_usage_is_one_line_and_makes_nothing(tmp_path: Path, arguments: list[str]) -> None:
     done = _run(*arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -172,7 +183,7 @@ def test_wrong_usage_is_one_line_and_makes_nothing(tmp_path, arguments):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_workspace_that_cannot_be_made_is_one_line(tmp_path):
+def test_a_workspace_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     done = _run("--workspace", str(tmp_path / "file" / "ws"))
     assert done.returncode == 1
@@ -181,12 +192,12 @@ def test_a_workspace_that_cannot_be_made_is_one_line(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_it_ends_quietly_when_its_input_ends(tmp_path):
+def test_it_ends_quietly_when_its_input_ends(tmp_path: Path) -> None:
     done = _run("--workspace", str(tmp_path / "ws"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path):
+def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from core.toolkit.context import ToolContext; from core.toolkit.server import "
         "build_server; from core.workspace import Workspace; from pathlib import Path\n"
