@@ -61,8 +61,6 @@ def safe_name(text: str, limit: int = 60) -> str:
     found = _SUFFIX.search(name)
     suffix = found[0] if found and found.start() > 0 else ""
     stem = name[: len(name) - len(suffix)][: limit - _HASH - 1 - len(suffix)].strip("._-")
-    if _RESERVED.fullmatch(stem):
-        stem = f"{stem}_"
     return f"{stem}_{digest}{suffix}" if stem else f"{digest}{suffix}"
 
 

@@ -103,7 +103,7 @@ _QUOTED_VALUE = (
 # `name: value` as in a header or a settings file; `name=value` as in a URL or an environment.
 _HEADER_VALUE = (
     r"""\s*[:=]\s*\\*["']([^"'\\\r\n\s,:}\]][^"'\\\r\n]*+)"""
-    r"""|\s*[:=]\s*(?:(?:bearer|basic|token|digest)\s+)?+([^\s"'\\,;:&<>(){}\[\]][^\s"'\\,;&<>]*+)"""
+    r"""|\s*[:=]\s*(?:(?:bearer|basic|token|digest)\s+)?+([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
 )
 _ASSIGNED_VALUE = r"""=([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
 _SUFFIX = r"(?:[_-]?(?:access[_-]?)?key|[_-]?token|[_-]?value)?"
@@ -295,10 +295,13 @@ def _holds_secret(value: object) -> bool:
 
 def _spellings(value: str) -> set[str]:
     found = {value, quote(value, safe=""), value.replace("/", "\\/")} if _encodable(value) else {value}
-    once = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
-    once |= {escape_unsafe(form) for form in once}
-    twice = {json.dumps(form, ensure_ascii=False)[1:-1] for form in once}
-    return found | once | twice
+    once = _escapings(value)
+    return found.union(once, *(_escapings(form) for form in once))
+
+
+def _escapings(text: str) -> set[str]:
+    forms = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    return forms | {escape_unsafe(form) for form in forms}
 
 
 def _encodable(value: str) -> bool:

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.files import split_path
+from core.names import artifact_name, is_protected, safe_name, short_id
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+any_text = st.text(st.characters(exclude_categories=()), max_size=120)
+quick = settings(max_examples=200, deadline=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("report", "report"),
+        ("AI Chip News", "ai_chip_news"),
+        ("GMAIL_SEND_EMAIL", "gmail_send_email"),
+        ("notes-2026.md", "notes-2026.md"),
+    ],
+)
+def test_plain_names_stay_readable(text: str, expected: str) -> None:
+    assert safe_name(text) == expected
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["", "..", ".", "~", "../../x", "a/b", "CON", "nul.txt", "con_", "CLAUDE.md", ".git", ".env.local"],
+        ["漢字", "\u202e\u200b", "🙂", "a\nb", "x" * 400, "https://..", "http://CON", "\ud800", " ", "-rf"],
+    ],
+)
+def test_hostile_names_become_files_a_root_accepts(texts: list[str]) -> None:
+    for text in texts:
+        name = safe_name(text)
+        assert split_path(name) == (name,)
+        assert re.fullmatch(r"[a-z0-9_][a-z0-9_.-]*", name)
+
+
+@quick
+@given(any_text, st.integers(min_value=16, max_value=100))
+def test_every_text_has_a_safe_name(text: str, limit: int) -> None:
+    name = safe_name(text, limit)
+    assert split_path(name) == (name,)
+    assert re.fullmatch(r"[a-z0-9_][a-z0-9_.-]*", name)
+    assert len(name) <= limit
+    assert ".." not in name
+    assert not is_protected(name)
+    assert name.split(".")[0] not in {"con", "nul", "aux", "prn", "com1", "lpt9"}
+
+
+@quick
+@given(any_text)
+def test_a_safe_name_is_its_own_safe_name(text: str) -> None:
+    name = safe_name(text)
+    assert safe_name(name) == name
+
+
+@quick
+@given(any_text, any_text)
+def test_texts_that_lose_something_get_names_of_their_own(one: str, other: str) -> None:
+    def plain(text: str) -> str:
+        return re.sub(r"(?<=\S) (?=\S)", "_", text.lower())
+
+    if plain(one) != plain(other) and not re.search(r"_[0-9a-f]{8}", one + other):
+        assert safe_name(one) != safe_name(other)
+
+
+def test_addresses_equal_in_their_first_sixty_characters_differ() -> None:
+    addresses = [f"https://news.example/{'section/' * 10}{number}" for number in range(20)]
+    assert len({safe_name(address) for address in addresses}) == 20
+
+
+def test_a_suffix_survives_the_hash() -> None:
+    assert re.fullmatch(r"resume_final_[0-9a-f]{8}\.pdf", safe_name("Résumé final.pdf"))
+    assert safe_name("x" * 300 + ".html").endswith(".html")
+
+
+@pytest.mark.parametrize("stem", ["../../../tmp/pwn", "a/b", "x" * 400, "", "search.results"])
+def test_artifact_names_hold_no_path(stem: str) -> None:
+    name = artifact_name(stem, ".json", NOW, short_id())
+    assert re.fullmatch(r"[a-z0-9_-]+_050607_[a-z2-7]{8}\.json", name)
+    assert len(name) <= 110
+
+
+def test_an_artifact_suffix_cannot_lead_elsewhere() -> None:
+    name = artifact_name("media", "/../.ENV/..x", NOW, "../a/b")
+    assert split_path(name) == (name,)
+
+
+def test_short_ids_differ() -> None:
+    made = {short_id() for _ in range(1000)}
+    assert len(made) == 1000
+    assert all(re.fullmatch(r"[a-z2-7]{8}", one) for one in made)
