@@ -1,0 +1,139 @@
+"""A session at the seam: it publishes real events on the real bus, and keeps what it was told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from core.bus import Bus
+from core.events import (
+    AuthFinished,
+    ErrorRaised,
+    Event,
+    PermissionAnswered,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+)
+from core.settings import Settings
+from tui.app import UaTuiApp
+from tui.ports import Spawn
+
+
+@dataclass
+class FakeWorkspace:
+    path: Path
+
+
+@dataclass
+class FakeSession:
+    """Plays `script` for each query when it is not empty; otherwise a query runs until it is told to end."""
+
+    workspace: FakeWorkspace
+    script: Sequence[Event] = ()
+    demo: bool = False
+    fail_start: str | None = None
+    hold_start: bool = False
+    close_forever: bool = False
+    bus: Bus = field(default_factory=Bus)
+    state: str = "starting"
+    waiting: list[str] = field(default_factory=list)
+    submitted: list[str] = field(default_factory=list)
+    answers: list[tuple[str, bool, str]] = field(default_factory=list)
+    outcomes: list[str] = field(default_factory=list)
+    interrupts: int = 0
+    restarts: int = 0
+    closed: list[str] = field(default_factory=list)
+    may_start: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        return tuple(self.waiting)
+
+    async def start(self) -> None:
+        if self.hold_start:
+            await self.may_start.wait()
+        self.bus.publish(
+            SessionStarted(
+                session_id="session_20261121_140200",
+                workspace=str(self.workspace.path),
+                cwd="/work",
+                version="0.1.0",
+                model="claude-sonnet-4-5-20250929",
+                demo=self.demo,
+            )
+        )
+        if self.fail_start is not None:
+            self.fail(self.fail_start)
+        else:
+            self.state = "idle"
+
+    def submit(self, text: str) -> None:
+        self.submitted.append(text)
+        if self.state == "running":
+            self.waiting.append(text)
+            return
+        self.state = "running"
+        self.bus.publish(QueryReceived(query_id=f"q{len(self.submitted)}", text=text))
+        for event in self.script:
+            self.bus.publish(event)
+
+    def finish(self, status: Literal["success", "error", "interrupted"] = "success", **more: object) -> None:
+        self.state = "idle"
+        event = QueryFinished(query_id=f"q{len(self.submitted)}", status=status, **more)  # type: ignore[arg-type]
+        self.bus.publish(event)
+
+    def fail(self, message: str, causes: Sequence[str] = ()) -> None:
+        self.state = "failed"
+        self.bus.publish(ErrorRaised(where="agent", message=message, causes=list(causes)))
+
+    def unqueue(self) -> str | None:
+        return self.waiting.pop() if self.waiting else None
+
+    async def interrupt(self) -> None:
+        self.interrupts += 1
+        self.finish("interrupted")
+
+    def answer_permission(
+        self, request_id: str, *, allow: bool, scope: str = "once", reason: str = ""
+    ) -> None:
+        self.answers.append((request_id, allow, scope))
+        decision: Literal["allow", "deny"] = "allow" if allow else "deny"
+        self.bus.publish(
+            PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)
+        )
+
+    def finish_auth(self, outcome: Literal["completed", "cancelled"]) -> None:
+        self.outcomes.append(outcome)
+        self.bus.publish(AuthFinished(toolkit="gmail", outcome=outcome))
+
+    async def restart(self) -> None:
+        self.restarts += 1
+        self.state = "idle"
+
+    async def close(self, reason: str) -> None:
+        self.closed.append(reason)
+        if self.close_forever:
+            await asyncio.Event().wait()
+        self.state = "closed"
+        self.bus.publish(SessionFinished(reason=reason))
+
+
+def make_session(tmp_path: Path, **options: object) -> FakeSession:
+    folder = tmp_path / "session_20261121_140200"
+    folder.mkdir(exist_ok=True)
+    return FakeSession(FakeWorkspace(folder), **options)  # type: ignore[arg-type]  # the fields of FakeSession
+
+
+def make_app(
+    tmp_path: Path, session: FakeSession, *, first_query: str | None = None, **settings: object
+) -> UaTuiApp:
+    async def build(spawn: Spawn) -> FakeSession:
+        return session
+
+    chosen = Settings(workspace_base=tmp_path, **settings)  # type: ignore[arg-type]  # fields of Settings
+    return UaTuiApp(chosen, build, first_query, state_dir=tmp_path / "state")

@@ -1,0 +1,409 @@
+"""The application: it lends the session workers, shows its events, and passes on what the person says."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+import time
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.widgets import TextArea
+from textual.worker import Worker, WorkerState
+
+from core.errors import CredentialsError, causes_of
+from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
+from core.settings import Settings
+from tui.asks import Asks
+from tui.filters import ControlFilter
+from tui.frame import BREAKPOINTS, PANES, Frame
+from tui.panes.notice import NoticeBar
+from tui.panes.prompt import Prompt
+from tui.panes.status import StatusLine
+from tui.ports import Build, SessionPort
+from tui.pump import EventPump
+from tui.themes import DEFAULT_THEME, THEMES
+
+__all__ = ["DEMO", "UaTuiApp"]
+
+DEMO = "demo"
+"""What `run` returns when the person asked for the demo instead."""
+
+STYLES = Path(__file__).parent.parent / "styles"
+CLOSE_SECONDS = 10.0
+AGAIN_SECONDS = 2.0
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+log = logging.getLogger(__name__)
+
+
+class UaTuiApp(App[str]):
+    """The full screen around one session.
+
+    Args:
+        settings: what the person configured.
+        build: makes the session; called behind the first frame, may import what is heavy.
+        first_query: sent by itself as soon as the session is ready.
+        state_dir: where the prompt's history is kept; the user's state folder by default.
+    """
+
+    TITLE = "ua-tui"
+    CSS_PATH: ClassVar[list[str | Path]] = sorted(STYLES.glob("*.tcss"))  # type: ignore[assignment]  # a list of paths
+    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    AUTO_FOCUS = "#prompt"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+        Binding("ctrl+c", "copy_or_quit", "Copy", show=False, priority=True),
+        Binding("ctrl+r", "restart", "Restart the agent", show=False),
+        Binding("escape", "escape", "Stop", show=False),
+        Binding("f1,question_mark", "help", "Keys", show=False),
+        Binding("z", "maximise", "Maximise the pane", show=False),
+        Binding("tab", "step(1)", show=False),
+        Binding("shift+tab", "step(-1)", show=False),
+        *(
+            Binding(f"{number},alt+{number},f{number + 1}", f"show('{name}')", title, show=False)
+            for number, name, title in PANES
+        ),
+    ]
+
+    def __init__(
+        self,
+        settings: Settings,
+        build: Build,
+        first_query: str | None = None,
+        *,
+        state_dir: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+        self._build = build
+        self._state_dir = state_dir
+        self._session: SessionPort | None = None
+        self._unsent: list[str] = [first_query] if first_query else []
+        self._early_state = "starting"
+        self._leaving = False
+        self._copy_pressed_at = 0.0
+        self._failure: ErrorRaised | None = None
+        self._pump = EventPump(self.call_later, self._deliver)
+        self._pump.hold()
+        self._asks = Asks(self, self._answer_permission, self._finish_auth)
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = settings.theme if settings.theme in self.available_themes else DEFAULT_THEME
+
+    # -- the screen -------------------------------------------------------------------------------
+
+    def compose(self) -> ComposeResult:
+        """Put down what the first frame shows."""
+        yield Frame()
+        yield NoticeBar()
+        yield StatusLine(
+            demo=self.settings.demo,
+            model=self.settings.model,
+            mode=self.settings.effective_permission_mode,
+        )
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Let nothing through to the terminal that could steer it."""
+        return [*super().get_line_filters(), ControlFilter()]
+
+    @property
+    def frame(self) -> Frame:
+        """The panes and the prompt."""
+        return self.screen_stack[0].query_one(Frame)
+
+    @property
+    def status(self) -> StatusLine:
+        """The status line."""
+        return self.screen_stack[0].query_one(StatusLine)
+
+    @property
+    def notice(self) -> NoticeBar:
+        """The bar for what went wrong."""
+        return self.screen_stack[0].query_one(NoticeBar)
+
+    def on_mount(self) -> None:
+        """Show the first frame before anything else is done."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            with suppress(ValueError, RuntimeError):
+                loop.add_signal_handler(number, self._on_signal, number)
+        self.call_after_refresh(self._after_first_frame)
+
+    async def _after_first_frame(self) -> None:
+        await self.frame.fill()
+        self._pump.release()
+        gc.freeze()
+        self.spawn(self._open(), "session", "agent")
+        self.spawn(self._open_history(), "history", "screen")
+
+    # -- work in the background -------------------------------------------------------------------
+
+    def spawn(self, work: Coroutine[Any, Any, Any], name: str, group: str) -> Worker[Any]:
+        """Run a coroutine as a worker; its failure is shown and never ends the application."""
+        return self.run_worker(work, name=name, group=group, exit_on_error=False)
+
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        """Show what a worker failed of."""
+        if event.state is not WorkerState.ERROR:
+            return
+        error = event.worker.error
+        assert error is not None
+        name = event.worker.name
+        log.error("%s failed", name, exc_info=error)
+        if isinstance(error, CredentialsError):
+            self._explain_setup(str(error))
+        elif name in ("session", "restart"):
+            self._early_state = "failed"
+            self._show_failure(ErrorRaised(where=name, message=_told(error), causes=causes_of(error)))
+        else:
+            self.notice.show(f"{name}: {_told(error)}")
+
+    async def _open(self) -> None:
+        if self._session is None:
+            self._early_state = "starting"
+            self.status.follow(self._state)
+            session = await self._build(self.spawn)
+            session.bus.subscribe(self._pump.receive)
+            self._session = session
+            await session.start()
+        else:
+            await self._session.restart()
+        self._send_unsent()
+
+    async def _open_history(self) -> None:
+        history = await asyncio.to_thread(self._load_history)
+        self.frame.prompt.use_history(history)
+
+    def _load_history(self) -> Any:
+        import os
+
+        from core.settings import secrets
+        from core.text import Redactor
+        from tui.history import open_history
+
+        state = self._state_dir
+        if state is None:
+            from platformdirs import user_state_path
+
+            state = user_state_path("ua-tui")
+        redactor = Redactor(secrets(self.settings, os.environ))
+        return open_history(state, self.settings.workspace_base.resolve(), redactor.redact)
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        for pane in (*self.frame.panes, self.status):
+            try:
+                pane.apply(events)
+            except Exception:
+                log.exception("%s could not show %d events", type(pane).__name__, len(events))
+                self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why")
+        for event in events:
+            match event:
+                case QueryReceived():
+                    self.notice.clear()
+                case QueryFinished(status="error", error=error):
+                    self.notice.show(error or "the query failed")
+                case ErrorRaised():
+                    self._failure = event
+                    self.notice.show(event.message)
+                case _:
+                    pass
+        self._asks.take(events)
+        self._refresh_queue()
+        if self._state() == "failed" and self._failure is not None:
+            failure, self._failure = self._failure, None
+            self._show_failure(failure)
+
+    def _state(self) -> str:
+        return self._early_state if self._session is None else str(self._session.state)
+
+    # -- what the person says ---------------------------------------------------------------------
+
+    def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        """Hand a query on, or keep it until the session can take it."""
+        self._unsent.append(event.text)
+        self._send_unsent()
+
+    def on_prompt_take_back(self) -> None:
+        """Put the newest queued query back into the prompt."""
+        text = self._unsent.pop() if self._unsent else self._session and self._session.unqueue()
+        if text:
+            self.frame.prompt.put(text)
+        self._refresh_queue()
+
+    def _send_unsent(self) -> None:
+        session = self._session
+        while session is not None and self._unsent and str(session.state) in ("idle", "running", "stopping"):
+            session.submit(self._unsent.pop(0))
+        self._refresh_queue()
+        self.status.state = self._state()
+
+    def _refresh_queue(self) -> None:
+        session = self._session
+        # An idle session takes up what it was given in the same breath: that is not waiting.
+        queued = len(session.queued) if session is not None and self._state() != "idle" else 0
+        self.frame.prompt.show_queued(queued + len(self._unsent))
+
+    def _answer_permission(self, event: PermissionAsked, allow: bool, scope: str) -> None:
+        if self._session is not None:
+            self._session.answer_permission(event.request_id, allow=allow, scope=scope)
+
+    def _finish_auth(self, outcome: Any) -> None:
+        if self._session is not None:
+            self._session.finish_auth(outcome)
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    def action_show(self, name: str) -> None:
+        """Show and focus a pane."""
+        self.frame.show(name)
+
+    def action_step(self, by: int) -> None:
+        """Focus the next or the previous pane."""
+        self.frame.step(by)
+
+    def action_maximise(self) -> None:
+        """Give the focused pane the whole screen, or share it again."""
+        self.frame.toggle_maximised()
+
+    def action_escape(self) -> None:
+        """Stop the agent; when it rests, share the screen again, or change between prompt and panes."""
+        if self._session is not None and self._state() == "running":
+            self.spawn(self._session.interrupt(), "interrupt", "agent")
+            self.status.apply([])
+        elif self.frame.maximised:
+            self.frame.toggle_maximised()
+        else:
+            self.frame.show("conversation" if self.frame.prompt.has_focus else "prompt")
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        from tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen())
+
+    def action_restart(self) -> None:
+        """Start the agent again after it failed."""
+        if self._state() != "failed":
+            self.notify("The agent is running: nothing to restart.", markup=False)
+            return
+        self.notice.clear()
+        self._failure = None
+        self.spawn(self._open(), "restart" if self._session else "session", "agent")
+
+    def action_copy_or_quit(self) -> None:
+        """Copy the selection; without one, say how to quit, and quit when pressed twice."""
+        focused = self.focused
+        text = focused.selected_text if isinstance(focused, TextArea) else ""
+        text = text or self.screen.get_selected_text() or ""
+        if text:
+            self.copy_to_clipboard(text)
+            self.notify("Sent to the terminal's clipboard (OSC 52)", markup=False)
+            return
+        now = time.monotonic()
+        if now - self._copy_pressed_at < AGAIN_SECONDS:
+            self.call_later(self.action_quit)
+            return
+        self._copy_pressed_at = now
+        self.notify("Nothing is selected. Press Ctrl+C again to quit.", markup=False, timeout=AGAIN_SECONDS)
+
+    async def action_quit(self) -> None:
+        """Quit; ask first while work runs; leave at once when pressed again."""
+        from tui.screens.quit import QuitScreen
+
+        if self._leaving:
+            self.exit(return_code=1)
+        elif isinstance(self.screen, QuitScreen) or self._state() not in ("running", "stopping"):
+            self._leave("quit")
+        else:
+            queued = len(self._session.queued) if self._session is not None else 0
+            self.push_screen(QuitScreen(queued), lambda yes: self._leave("quit") if yes else None)
+
+    # -- failing and leaving ----------------------------------------------------------------------
+
+    def _show_failure(self, failure: ErrorRaised) -> None:
+        from tui.screens.error import ErrorScreen
+
+        self.notice.show(failure.message, "Ctrl+R restarts")
+        self.status.state = self._state()
+        if not isinstance(self.screen, ErrorScreen):
+            self.push_screen(ErrorScreen(failure.message, failure.causes), self._after_failure)
+
+    def _after_failure(self, choice: str | None) -> None:
+        if choice == "restart":
+            self.action_restart()
+        elif choice == "quit":
+            self._leave("quit")
+
+    def _explain_setup(self, message: str) -> None:
+        from tui.screens.setup import SetupScreen
+
+        self._early_state = "failed"
+        self.status.state = self._state()
+        self.push_screen(
+            SetupScreen(message), lambda choice: self._leave("quit", result=DEMO if choice == DEMO else None)
+        )
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        self._leave("signal", code=128 + number)
+
+    def _leave(self, reason: str, *, code: int = 0, result: str | None = None) -> None:
+        if self._leaving:
+            return
+        self._leaving = True
+        self.status.hint = "closing…  ^Q leaves at once"
+        self.spawn(self._close(reason, code, result), "close", "close")
+
+    async def _close(self, reason: str, code: int, result: str | None) -> None:
+        try:
+            if self._session is not None:
+                await asyncio.wait_for(self._session.close(reason), CLOSE_SECONDS)
+        except TimeoutError:
+            log.warning("the session did not close within %g s", CLOSE_SECONDS)
+        finally:
+            self.exit(result, return_code=code)
+
+    async def on_unmount(self) -> None:
+        """Close the session after a failure of the screen itself; give the signals back."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            with suppress(ValueError, RuntimeError):
+                loop.remove_signal_handler(number)
+        if not self._leaving and self._session is not None:
+            with suppress(Exception):
+                await asyncio.wait_for(self._session.close("screen ended"), CLOSE_SECONDS)
+
+    def _fatal_error(self) -> None:
+        # Textual's own report prints local variables, which may hold secrets.
+        log.error("the screen failed", exc_info=self._exception)
+        told = _told(self._exception) if self._exception else "unknown"
+        self.panic(Content(f"ua-tui stopped because of a fault of its own: {told}"))
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Offer every action by name."""
+        for number, name, title in PANES:
+            yield SystemCommand(f"Show {title}", f"Key {number}", self._showing(name))
+        yield SystemCommand("Maximise the pane", "Key z", self.action_maximise)
+        yield SystemCommand("Restart the agent", "Ctrl+R", self.action_restart)
+        yield SystemCommand("Change the theme", "Colours of the screen", self.action_change_theme)
+        yield SystemCommand("Keys", "F1", self.action_help)
+        yield SystemCommand("Quit", "Ctrl+Q", lambda: self.call_later(self.action_quit))
+
+    def _showing(self, name: str) -> Callable[[], None]:
+        return lambda: self.action_show(name)
+
+
+def _told(error: BaseException) -> str:
+    return str(error) or type(error).__name__

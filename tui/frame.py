@@ -1,0 +1,205 @@
+"""The four panes and the prompt on one screen: side by side, in tabs, or one alone.
+
+Frame
+├── #talk       PaneTabs · ConversationPane · Prompt
+├── #machinery  PaneTabs · TracePane · ObserversPane
+└── #files      PaneTabs · WorkspacePane · PreviewPane
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, runtime_checkable
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from core.events import Event
+from tui.panes.prompt import Prompt
+from tui.panes.tabs import PaneTabs
+
+__all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane"]
+
+BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (140, "-wide")]
+PANES = (
+    (1, "conversation", "Conversation"),
+    (2, "trace", "Trace"),
+    (3, "observers", "Observers"),
+    (4, "workspace", "Workspace"),
+)
+SIDE = PANES[1:]
+CYCLE = ("conversation", "prompt", "trace", "observers", "workspace", "preview")
+ROOM_FOR_PREVIEW = 30
+
+
+@runtime_checkable
+class Pane(Protocol):
+    """A pane that shows events."""
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take up a batch of events, in order."""
+        ...
+
+
+class Slot(Widget):
+    """The empty box that stands where a pane will be, so that the first frame has its shape."""
+
+    def __init__(self, title: str, id: str) -> None:
+        super().__init__(id=id)
+        self.border_title = title
+
+
+class Frame(Horizontal):
+    """Arranges the panes by the width of the screen and shows, focuses and maximises them.
+
+    From 140 columns all are side by side; from 100 the conversation stands beside one of the others;
+    below, or when one is maximised, there is one pane with tabs above it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="frame")
+        self.active = "conversation"
+        self.side = "trace"
+        self.maximised = False
+
+    def compose(self) -> ComposeResult:
+        """Put down the prompt and, in place of each pane, its empty box."""
+        with Vertical(id="talk"):
+            yield PaneTabs()
+            yield Slot("Conversation", id="conversation")
+            yield Prompt(id="prompt")
+        with Vertical(id="machinery"):
+            yield PaneTabs()
+            yield Slot("Trace", id="trace")
+            yield Slot("Observers", id="observers")
+        with Vertical(id="files"):
+            yield PaneTabs()
+            yield Slot("Workspace", id="workspace")
+            yield Slot("Preview", id="preview")
+
+    async def fill(self) -> None:
+        """Put the panes in their places; they are imported only here, behind the first frame."""
+        from tui.panes.conversation import ConversationPane
+        from tui.panes.observers import ObserversPane
+        from tui.panes.preview import PreviewPane
+        from tui.panes.trace import TracePane
+        from tui.panes.workspace import WorkspacePane
+
+        with self.app.batch_update():
+            for pane in (
+                ConversationPane(id="conversation"),
+                TracePane(id="trace"),
+                ObserversPane(id="observers"),
+                WorkspacePane(id="workspace"),
+                PreviewPane(id="preview"),
+            ):
+                slot = self.query_one(f"#{pane.id}", Slot)
+                column = slot.parent
+                assert isinstance(column, Vertical)
+                place = column.children.index(slot)
+                await slot.remove()
+                await column.mount(pane, before=place if place < len(column.children) else None)
+        self.lay_out()
+
+    @property
+    def prompt(self) -> Prompt:
+        """Where the person types."""
+        return self.query_one("#prompt", Prompt)
+
+    @property
+    def panes(self) -> Iterator[Pane]:
+        """The panes that show events, once they are there."""
+        for name in ("conversation", "trace", "observers", "workspace", "preview"):
+            pane = self.query_one(f"#{name}")
+            if isinstance(pane, Pane):
+                yield pane
+
+    @property
+    def mode(self) -> str:
+        """How the panes are laid out: `wide`, `medium` or `single`."""
+        width = self.screen.size.width
+        if self.maximised or width < BREAKPOINTS[1][0]:
+            return "single"
+        return "medium" if width < BREAKPOINTS[2][0] else "wide"
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out for the new size."""
+        self.lay_out()
+
+    def lay_out(self) -> None:
+        """Show what the mode and the active pane call for, hide the rest."""
+        mode = self.mode
+        chosen = self.active if mode == "single" else self.side
+        shown = {"conversation", "trace", "observers", "workspace", "preview", "prompt"}
+        if mode == "medium":
+            shown -= {name for _, name, _ in SIDE if name != chosen}
+        elif mode == "single":
+            shown -= {name for _, name, _ in PANES if name != chosen}
+        if "workspace" not in shown or (mode != "wide" and self.screen.size.height < ROOM_FOR_PREVIEW):
+            shown.discard("preview")
+        for column, names in (
+            ("talk", ("conversation",)),
+            ("machinery", ("trace", "observers")),
+            ("files", ("workspace", "preview")),
+        ):
+            self.query_one(f"#{column}").display = any(name in shown for name in names)
+            for name in names:
+                self.query_one(f"#{name}").display = name in shown
+            tabs = self.query_one(f"#{column} PaneTabs", PaneTabs)
+            tabs.display = mode == "single" or (mode == "medium" and column != "talk")
+            tabs.show(PANES if mode == "single" else SIDE, chosen)
+        self.screen.set_class(self.maximised, "-zoom")
+
+    def show(self, name: str) -> None:
+        """Bring the pane `name` (or the prompt) to sight and focus it."""
+        self._activate(name)
+        target = _focusable(self.query_one(f"#{name}"))
+        if target is not None:
+            self.screen.set_focus(target)
+
+    def step(self, by: int) -> None:
+        """Move the focus to the next or the previous pane, hidden ones included."""
+        here = self._of(self.screen.focused) or "prompt"
+        place = CYCLE.index(here)
+        for offset in range(1, len(CYCLE)):
+            name = CYCLE[(place + by * offset) % len(CYCLE)]
+            if name == "preview" and not self.query_one("#preview").display:
+                continue
+            if _focusable(self.query_one(f"#{name}")) is not None:
+                self.show(name)
+                return
+
+    def toggle_maximised(self) -> None:
+        """Give the focused pane the whole screen, or share it again."""
+        self.maximised = not self.maximised
+        self.lay_out()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Remember which pane the person is in."""
+        if (name := self._of(event.widget)) is not None:
+            self._activate(name)
+
+    def on_pane_tabs_chosen(self, event: PaneTabs.Chosen) -> None:
+        """Show the pane whose tab was clicked."""
+        event.stop()
+        self.show(event.pane)
+
+    def _activate(self, name: str) -> None:
+        active = {"prompt": "conversation", "preview": "workspace"}.get(name, name)
+        side = active if active != "conversation" else self.side
+        if (active, side) != (self.active, self.side):
+            self.active, self.side = active, side
+            self.lay_out()
+
+    def _of(self, widget: Widget | None) -> str | None:
+        if widget is None:
+            return None
+        return next((node.id for node in widget.ancestors_with_self if node.id in CYCLE), None)
+
+
+def _focusable(pane: Widget) -> Widget | None:
+    if pane.can_focus:
+        return pane
+    return next((child for child in pane.query("*").results(Widget) if child.can_focus), None)

@@ -1,0 +1,102 @@
+"""What the screen needs of the rest: a session to hold, and a way to lend it workers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from core.events import Event
+
+__all__ = ["Build", "BusPort", "SessionPort", "Spawn", "Spawned", "WorkspacePort"]
+
+
+class Spawned(Protocol):
+    """A running piece of work that can be cancelled: an asyncio task or a Textual worker."""
+
+    def cancel(self) -> object:
+        """Ask the work to stop."""
+        ...
+
+
+Spawn = Callable[[Coroutine[Any, Any, Any], str, str], Spawned]
+"""Starts a coroutine; the strings are its name and its group (`agent`, `observers`, ...)."""
+
+
+class BusPort(Protocol):
+    """Where the session's events come from."""
+
+    def subscribe(self, receive: Callable[[Event], None]) -> Callable[[], None]:
+        """Have every event handed to `receive`; the result ends that."""
+        ...
+
+
+class WorkspacePort(Protocol):
+    """Where the session's files are."""
+
+    @property
+    def path(self) -> Path:
+        """The session's folder."""
+        ...
+
+
+class SessionPort(Protocol):
+    """The commands a person can give. `state` is one of starting, idle, running, stopping, failed, closed."""
+
+    @property
+    def bus(self) -> BusPort:
+        """The session's events."""
+        ...
+
+    @property
+    def workspace(self) -> WorkspacePort:
+        """The session's folder."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """What the session is doing."""
+        ...
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """The queries that wait behind the running one, oldest first."""
+        ...
+
+    async def start(self) -> None:
+        """Connect; failures become events and the state `failed`."""
+        ...
+
+    def submit(self, text: str) -> None:
+        """Run a query now, or queue it behind the running one."""
+        ...
+
+    def unqueue(self) -> str | None:
+        """Take the newest queued query back."""
+        ...
+
+    async def interrupt(self) -> None:
+        """Stop the running query."""
+        ...
+
+    def answer_permission(
+        self, request_id: str, *, allow: bool, scope: str = "once", reason: str = ""
+    ) -> object:
+        """Answer a `permission_asked`; scope is `once` or `session`."""
+        ...
+
+    def finish_auth(self, outcome: Literal["completed", "cancelled"]) -> None:
+        """Say that the person came back from the link, or gave up."""
+        ...
+
+    async def restart(self) -> None:
+        """Connect again after the agent died, with the conversation so far."""
+        ...
+
+    async def close(self, reason: str) -> None:
+        """End the session and everything it started."""
+        ...
+
+
+Build = Callable[[Spawn], Awaitable[SessionPort]]
+"""Makes the session; heavy imports happen in here, behind the first frame."""

@@ -1,0 +1,142 @@
+"""The complete arguments of a tool call, readable, scrollable, with what is hidden in them made visible."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from rich.cells import chop_cells
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+__all__ = ["ArgumentsView", "argument_lines", "inner_tools", "reveal"]
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f"
+    "\u205f-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\ue000-\uf8ff\U000e0000-\U000e0fff]"
+    "|(?<![\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"  # after a symbol it only asks for the coloured form
+)
+_MARKS = re.compile(r"‹U\+[0-9A-F]{4,6}›")
+DEPTH = 32
+
+
+def reveal(text: str) -> str:
+    """Write every invisible or steering character as `‹U+202E›`; line breaks and tabs stay."""
+    return _HIDDEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text.replace("\r\n", "\n"))
+
+
+def inner_tools(arguments: dict[str, Any]) -> list[str]:
+    """Name the tools that a call of MULTI_EXECUTE would run, in order, as its arguments tell."""
+    tools = arguments.get("tools")
+    if not isinstance(tools, list):
+        return []
+    named = [tool.get("tool_slug") for tool in tools if isinstance(tool, dict)]
+    return [reveal(slug) for slug in named if isinstance(slug, str)]
+
+
+def argument_lines(value: Any) -> list[str]:
+    """Write arguments one to a line, nested ones indented; nothing is left out or shortened."""
+    return list(_lines(value, 0)) or ["(none)"]
+
+
+def _lines(value: Any, depth: int) -> Iterator[str]:
+    pad = "  " * min(depth, DEPTH)
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _entry(f"{pad}{reveal(str(key))}:", inner, depth)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _entry(f"{pad}-", inner, depth)
+    else:
+        yield from (f"{pad}{line}" for line in _scalar(value))
+
+
+def _entry(label: str, value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, (dict, list)) and value:
+        yield label
+        yield from _lines(value, depth + 1)
+        return
+    first, *rest = _scalar(value)
+    if rest:
+        pad = "  " * min(depth + 1, DEPTH)
+        yield label
+        yield from (f"{pad}{line}" for line in (first, *rest))
+    else:
+        yield f"{label} {first}"
+
+
+def _scalar(value: Any) -> list[str]:
+    match value:
+        case str():
+            return (reveal(value).split("\n") if value else ['""']) or [""]
+        case None:
+            return ["null"]
+        case bool():
+            return ["true" if value else "false"]
+        case {} | []:
+            return ["{}" if isinstance(value, dict) else "[]"]
+        case _:
+            return reveal(str(value)).split("\n")
+
+
+class ArgumentsView(ScrollView, can_focus=True):
+    """Lines of text, wrapped to the width, drawn one row at a time however many there are."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"arguments--hidden"}
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__()
+        self._source = lines
+        self._rows: list[str] = []
+        self._wrapped_for = 0
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide as there is room."""
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as the text wrapped to `width`."""
+        self._wrap(width)
+        return len(self._rows)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap again for the new width."""
+        self._wrap(self.scrollable_content_region.width)
+
+    def _wrap(self, width: int) -> None:
+        if width <= 0 or width == self._wrapped_for:
+            return
+        self._wrapped_for = width
+        self._rows = [row for line in self._source for row in _fold(line, width)]
+        self.virtual_size = Size(width, len(self._rows))
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row, hidden characters standing out."""
+        row = self.scroll_offset.y + y
+        base = self.rich_style
+        if row >= len(self._rows):
+            return Strip.blank(self.size.width, base)
+        hidden = base + self.get_component_rich_style("arguments--hidden", partial=True)
+        segments = list(_segments(self._rows[row], base, hidden))
+        return Strip(segments).extend_cell_length(self.size.width, base)
+
+
+def _fold(line: str, width: int) -> list[str]:
+    expanded = line.expandtabs(4)
+    if expanded.isascii():
+        return [expanded[at : at + width] for at in range(0, len(expanded), width)] or [""]
+    return chop_cells(expanded, width) or [""]
+
+
+def _segments(row: str, base: Style, hidden: Style) -> Iterator[Segment]:
+    at = 0
+    for mark in _MARKS.finditer(row):
+        yield Segment(row[at : mark.start()], base)
+        yield Segment(mark[0], hidden)
+        at = mark.end()
+    yield Segment(row[at:], base)

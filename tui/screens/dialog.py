@@ -1,0 +1,117 @@
+"""What every dialog shares: a box above the rest, its answers, and a guard against keys meant for the prompt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+__all__ = ["QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "fields"]
+
+QUIET_SECONDS = 0.3
+
+Answer = TypeVar("Answer")
+
+
+class Box(VerticalScroll, can_focus=False):
+    """The box of a dialog: as high as what is in it, scrolling above its fixed foot when there is no room."""
+
+
+class Choice(Button):
+    """An answer to choose with the mouse, with Tab and Enter, or with the key it names."""
+
+    def __init__(self, key: str, label: str, id: str, *, disabled: bool = False) -> None:
+        words = Content.assemble((key, "bold $accent"), f" {label}")
+        super().__init__(words, id=id, compact=True, disabled=disabled)
+
+
+class Foot(Horizontal):
+    """The answers of a dialog, always in sight."""
+
+    def __init__(self, *choices: Choice, hint: str = "") -> None:
+        super().__init__(*choices, Static(Content(hint), classes="hint"))
+
+
+def fields(*rows: tuple[str, str]) -> Content:
+    """Set out `(label, text)` rows, labels dim and of one width; text is shown as it is."""
+    width = max((len(label) for label, _ in rows), default=0)
+    lines = [Content.assemble((f"{label:<{width}}  ", "$text-muted"), text) for label, text in rows]
+    return Content("\n").join(lines)
+
+
+class Dialog(ModalScreen[Answer]):
+    """A dialog that takes no answer until a person can have read it.
+
+    Answers are ignored for 300 ms after the dialog was first painted and for 300 ms after each key
+    that was ignored, so that someone typing at speed does not answer by accident. It never times out.
+    """
+
+    AUTO_FOCUS: ClassVar[str | None] = None
+    INHERIT_BINDINGS: ClassVar[bool] = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab,right", "app.focus_next", show=False),
+        Binding("shift+tab,left", "app.focus_previous", show=False),
+        Binding("up", "scroll_box(-1)", show=False),
+        Binding("down", "scroll_box(1)", show=False),
+        Binding("pageup", "scroll_box(-10)", show=False),
+        Binding("pagedown", "scroll_box(10)", show=False),
+    ]
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(classes="-quiet")
+        self._clock = clock
+        self._quiet_until: float | None = None
+        self._withdrawn = False
+
+    def on_mount(self) -> None:
+        """Start the quiet time once the dialog stands on the screen."""
+        self.call_after_refresh(self._painted)
+
+    @property
+    def listening(self) -> bool:
+        """Whether an answer counts; asking while it does not makes the quiet time start again."""
+        if self._quiet_until is None:
+            return False
+        now = self._clock()
+        if now < self._quiet_until:
+            self._quiet_until = now + QUIET_SECONDS
+            return False
+        return True
+
+    def on_key(self, event: events.Key) -> None:
+        """Notice typing that no binding takes."""
+        _ = self.listening
+
+    def answer(self, value: Answer) -> None:
+        """Close with `value`, if an answer counts already."""
+        if self.listening and self.is_current:
+            self.dismiss(value)
+
+    def action_scroll_box(self, rows: int) -> None:
+        """Scroll what has no room."""
+        self.query_one(Box).scroll_relative(y=rows, animate=False)
+
+    def withdraw(self) -> None:
+        """Close without an answer: it was given elsewhere, or nobody needs it any more."""
+        self._withdrawn = True
+        if self.is_current:
+            self.dismiss(None)
+
+    def on_screen_resume(self) -> None:
+        """Close now if the answer came while another screen lay above this one."""
+        if self._withdrawn:
+            self.dismiss(None)
+
+    def _painted(self) -> None:
+        self._quiet_until = self._clock() + QUIET_SECONDS
+        self.set_timer(QUIET_SECONDS, self._show_listening)
+
+    def _show_listening(self) -> None:
+        self.remove_class("-quiet")

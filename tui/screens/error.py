@@ -1,0 +1,73 @@
+"""The agent failed: what happened, why, what to do, and a key that starts it again in place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Button, Static
+
+from tui.screens.arguments import reveal
+from tui.screens.dialog import Box, Choice, Dialog, Foot
+
+__all__ = ["ErrorScreen"]
+
+Answer = Literal["restart", "close", "quit"]
+
+
+class ErrorScreen(Dialog[Answer | None]):
+    """Shows a failure whole; `r` restarts, Esc goes back to what was there. None: it recovered by itself."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "choose('restart')", "Restart", show=False),
+        Binding("q", "choose('quit')", "Quit", show=False),
+        Binding("escape", "choose('close')", "Close", show=False),
+    ]
+
+    def __init__(
+        self, message: str, causes: Sequence[str] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(clock)
+        self._message = message
+        self._causes = causes
+
+    def compose(self) -> ComposeResult:
+        """Say what failed and why; the conversation is not lost."""
+        why = Content("\n").join([Content(reveal(cause)) for cause in self._causes])
+        with Box(classes="box -fails") as box:
+            box.border_title = Content("The agent stopped")
+            yield Static(Content(reveal(self._message)), classes="heading")
+            if self._causes:
+                yield Static(why, classes="facts")
+            yield Static(
+                Content("The conversation and every saved file are kept. Restart goes on from here."),
+                classes="advice",
+            )
+            yield Foot(
+                Choice("r", "Restart", "restart"),
+                Choice("Esc", "Close", "close"),
+                Choice("q", "Quit", "quit"),
+            )
+
+    def on_mount(self) -> None:
+        """Put the focus on what a person most likely wants."""
+        self.query_one("#restart").focus()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Do what the button says."""
+        event.stop()
+        match event.button.id:
+            case "restart":
+                self.answer("restart")
+            case "quit":
+                self.answer("quit")
+            case _:
+                self.answer("close")
+
+    def action_choose(self, choice: Answer) -> None:
+        """Close with the choice of the key."""
+        self.answer(choice)

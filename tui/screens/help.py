@@ -1,0 +1,89 @@
+"""The keys, on one screen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from tui.screens.dialog import Box, Foot
+
+__all__ = ["KEYS", "HelpScreen"]
+
+KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Anywhere",
+        (
+            ("Tab, Shift+Tab", "next, previous pane"),
+            ("Alt+1 … Alt+4", "show a pane; F2 … F5 too"),
+            ("Esc", "stop the agent; else prompt and back"),
+            ("Ctrl+P", "every command by name"),
+            ("Ctrl+R", "restart the agent after it failed"),
+            ("Ctrl+C", "copy what is selected; twice: quit"),
+            ("Ctrl+Q", "quit"),
+            ("F1", "this page"),
+        ),
+    ),
+    (
+        "In the prompt",
+        (
+            ("Enter", "send; while the agent works, queue"),
+            ("Ctrl+J", "new line; Shift+Enter where it is sent"),
+            ("↑ ↓", "older and newer prompts, at the edges"),
+            ("↑ when empty", "take back what was queued last"),
+        ),
+    ),
+    (
+        "In a pane",
+        (
+            ("1 … 4", "Conversation, Trace, Observers, Workspace"),
+            ("z", "give the pane the whole screen, and back"),
+            ("↑ ↓ PgUp PgDn", "move"),
+            ("Home, End", "first and last; End follows what is new"),
+            ("Enter", "open"),
+            ("?", "this page"),
+        ),
+    ),
+    (
+        "When a tool asks",
+        (("d, Esc", "deny"), ("a", "allow once"), ("s", "allow for this session")),
+    ),
+)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Every key, grouped by where it works; any of its closing keys goes back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1,enter", "close", "Close", show=False),
+        Binding("up", "scroll_box(-1)", show=False),
+        Binding("down", "scroll_box(1)", show=False),
+        Binding("pageup", "scroll_box(-10)", show=False),
+        Binding("pagedown", "scroll_box(10)", show=False),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Set the keys out in two columns."""
+        width = max(len(key) for _, rows in KEYS for key, _ in rows)
+        parts: list[tuple[str, str]] = []
+        for title, rows in KEYS:
+            parts.append((f"{title}\n", "bold"))
+            for key, what in rows:
+                parts += [(f"  {key:<{width}}  ", "$accent"), (f"{what}\n", "")]
+            parts.append(("\n", ""))
+        with Box(classes="box") as box:
+            box.border_title = Content("Keys")
+            yield Static(Content.assemble(*parts[:-1]), classes="facts")
+            yield Foot(hint="↑↓ scroll   Esc close")
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)
+
+    def action_scroll_box(self, rows: int) -> None:
+        """Scroll what has no room."""
+        self.query_one(Box).scroll_relative(y=rows, animate=False)
