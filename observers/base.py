@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +15,7 @@ import msgspec
 
 from core.files import Written
 from core.names import artifact_name
-from core.observation import TextContent, ToolCall, ToolResult
+from core.observation import ImageContent, TextContent, ToolCall, ToolResult
 from core.text import escape_unsafe
 from core.workspace import Workspace
 from observers.decode import MAX_TEXT, decode_bytes
@@ -33,6 +34,9 @@ __all__ = [
     "unique_id",
     "write_json",
 ]
+
+_LONGEST_PREVIEW = 32 << 10
+_LEFT_OUT = re.compile(r"\[… \d+ characters left out …\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +100,24 @@ class Observer(Protocol):
 
 
 def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
-    """The text blocks of a result, from the workspace file that holds it when it was too large for an event.
+    """The text blocks of a result, from the workspace file that holds it when the event has only a preview.
 
-    A stored result longer than what is ever parsed comes back one byte longer than that, which the decoder refuses.
+    The stored file has had its secrets masked, so that blocks that are whole are preferred to it.
     """
     observation = result.observation
-    if observation.stored_at is not None:
-        return [decode_bytes(workspace.read(observation.stored_at, MAX_TEXT * 4 + 1))]
-    return [block.text for block in observation.content if isinstance(block, TextContent)]
+    texts = [block.text for block in observation.content if isinstance(block, TextContent)]
+    if observation.stored_at is None or (texts and not any(_is_preview(text) for text in texts)):
+        return texts
+    data = workspace.read(observation.stored_at, MAX_TEXT * 4 + 1)
+    try:
+        blocks = msgspec.json.decode(data, type=list[TextContent | ImageContent])
+    except (msgspec.DecodeError, RecursionError):
+        return [decode_bytes(data)]
+    return [block.text for block in blocks if isinstance(block, TextContent)]
+
+
+def _is_preview(text: str) -> bool:
+    return len(text) <= _LONGEST_PREVIEW and _LEFT_OUT.search(text) is not None
 
 
 def moment_of(result: ToolResult, context: ObserverContext) -> datetime:
@@ -118,19 +132,24 @@ def input_text(arguments: Mapping[str, Any], *keys: str) -> str | None:
     return next((value for key in keys if isinstance(value := arguments.get(key), str) and value), None)
 
 
-def unique_id(tool_use_id: str, *content: Any) -> str:
-    """A name part of 13 characters made from what is saved (45 bits) and the call it came from (20 bits)."""
-    return _digest(*content)[:9] + _digest(tool_use_id)[:4]
+def unique_id(context: ObserverContext, tool_use_id: str, *content: Any) -> str:
+    """A name part of 13 characters made from what is saved (45 bits) and the call it came from (20 bits).
+
+    Secrets are masked first, so that a result read back from the journal gets the name it had.
+    """
+    return _digest(context.workspace.redactor.redact(_encoded(content)))[:9] + _digest(tool_use_id)[:4]
 
 
-def _digest(*content: Any) -> str:
-    digest = hashlib.sha256()
-    for part in content:
-        try:
-            digest.update(part if isinstance(part, bytes) else msgspec.json.encode(part))
-        except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-            digest.update(repr(part).encode("utf-8", "backslashreplace"))
-    return base64.b32encode(digest.digest()[:10]).decode().lower()
+def _encoded(content: Any) -> str:
+    try:
+        return msgspec.json.encode(content).decode()
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+        return repr(content)
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
+    return base64.b32encode(digest[:10]).decode().lower()
 
 
 def save_json_once(

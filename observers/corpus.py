@@ -170,7 +170,7 @@ def _save(
         lambda: artifact,
         folder=FOLDER,
         stem=f"{parts.hostname or 'page'}{parts.path}",
-        unique=unique_id(result.call.tool_use_id, page.url, page.content),
+        unique=unique_id(context, result.call.tool_use_id, page.url, page.content),
         kind="article",
         moment=moment,
     )

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from core.errors import ObserverError
 from core.events import Event, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
@@ -60,6 +62,8 @@ def results_of(events: Iterable[Event]) -> Iterator[ToolResult]:
             case ToolCallFinished(observation=observation) if observation is not None:
                 started = calls.pop(event.tool_use_id, None)
                 if started is not None and event.status in ("success", "error"):
+                    if observation.ended_at is None:
+                        observation = msgspec.structs.replace(observation, ended_at=event.at)
                     yield ToolResult(call=_call_of(started, queries), observation=observation)
             case _:
                 pass

@@ -116,7 +116,7 @@ def _save(
         },
         "output": output,
     }
-    unique = unique_id(f"{result.call.tool_use_id} {index}", code, output)
+    unique = unique_id(context, f"{result.call.tool_use_id} {index}", code, output)
     saved, path = save_json_once(
         context,
         lambda: plain_value(artifact),

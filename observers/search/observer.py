@@ -66,7 +66,7 @@ class SearchResults:
         if policy_of(call.name) is not Policy.SEARCH and not is_multi_execute(call.name):
             return Outcome(note=reason)
         text = "\n".join(texts)
-        unique = unique_id(call.tool_use_id, text)
+        unique = unique_id(context, call.tool_use_id, text)
         name = artifact_name(short_name(call.name), ".txt", moment, unique)
         existing = context.ledger.claim(_UNPARSED, unique, name)
         if existing is not None:
@@ -87,6 +87,7 @@ def _save(
 ) -> Outcome:
     scope = page.scope
     unique = unique_id(
+        context,
         result.call.tool_use_id,
         page.kind,
         page.items,

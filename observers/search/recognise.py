@@ -66,7 +66,8 @@ _SURE = word_set(
 _SKIPPED = word_set(
     "relatedsearches pagination serpapipagination menulinks submenulinks sitelinks inlinelinks buttons deepresults "
     "filters menuitems thumbnail thumbnails favicon profile metaurl knowledgegraph suggestions spellingsuggestions "
-    "searchparameters searchmetadata searchinformation peoplealsosearchfor relatedqueries highlight stories session remotefileinfo icon "
+    "searchparameters searchmetadata searchinformation peoplealsosearchfor relatedqueries highlight stories "
+    "session remotefileinfo icon "
     "refinesearchfilters categories facets topics tools toolkitconnectionstatuses"
 )
 _WRAPPERS = word_set(

@@ -111,10 +111,11 @@ _CACHE: dict[str, tuple[str, int] | None] = {}
 _CACHE_LIMIT = 4096
 
 _ELEMENTS = (
-    "a abbr address article aside b bdi bdo big blockquote br button caption center cite code col dd del details dfn div "
-    "dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hr i iframe img input ins kbd label li link main "
-    "mark math meta nav nobr ol p picture pre q s samp script section small source span strike strong style sub summary "
-    "sup svg table tbody td tfoot th thead time tr tt u ul var video wbr"
+    "a abbr address article aside b bdi bdo big blockquote br button caption center cite code col dd del "
+    "details dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hr i iframe img "
+    "input ins kbd label li link main mark math meta nav nobr ol p picture pre q s samp script section "
+    "small source span strike strong style sub summary sup svg table tbody td tfoot th thead time tr tt u "
+    "ul var video wbr"
 ).replace(" ", "|")
 _TAG = re.compile(rf"<!--.*?-->|</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>", re.IGNORECASE | re.DOTALL)
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2002-\u200a\u202f\u205f\u3000]+")

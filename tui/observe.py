@@ -1,0 +1,213 @@
+"""`ua-tui observe`: the observers on a saved tool result, or once more over a past session."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from core.errors import UniversalAgentError
+from core.text import clean_line
+
+if TYPE_CHECKING:
+    from core.events import Event
+    from core.workspace import Workspace
+    from observers.base import ObserverContext
+    from observers.perform import Run
+
+__all__ = ["add_arguments", "run"]
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+_JOURNAL = "journal.jsonl"
+_MAX_FILE = 256 << 20
+
+
+class _Usage(Exception):
+    """The command line asks for something that cannot be done; the message is for the person."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to its parser."""
+    saved = parser.add_argument_group("a saved result")
+    saved.add_argument("--tool", metavar="NAME", help="the tool that gave the result, as the agent names it")
+    saved.add_argument("--input", metavar="FILE", help="the tool's input: a file with a JSON object")
+    saved.add_argument(
+        "--result", metavar="FILE", help='the result: text, a JSON list of content blocks, or {"result": ...}'
+    )
+    saved.add_argument("--workspace", metavar="DIR", help="the folder to save in; made when it is missing")
+    parser.add_argument_group("a past session").add_argument(
+        "--session", metavar="DIR", help="a session's folder; what is there already stays as it is"
+    )
+    parser.add_argument("--json", action="store_true", help="print the observers' events as JSON lines")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out; returns the exit code: 0, 1 when an observer or a file failed, 2 for wrong usage."""
+    try:
+        _check_usage(args)
+        return _observe_session(args) if args.session else _observe_file(args)
+    except _Usage as problem:
+        return _say(str(problem), EXIT_USAGE)
+    except UniversalAgentError as error:
+        return _say(str(error), EXIT_FAILED)
+
+
+def _check_usage(args: argparse.Namespace) -> None:
+    given = [f"--{name}" for name in ("tool", "input", "result", "workspace") if getattr(args, name)]
+    if args.session:
+        if given:
+            raise _Usage(f"--session stands alone: leave out {', '.join(given)}")
+        return
+    missing = [option for option in ("--tool", "--result", "--workspace") if option not in given]
+    if missing:
+        raise _Usage(f"missing {', '.join(missing)}; or give --session DIR alone")
+
+
+def _observe_file(args: argparse.Namespace) -> int:
+    from core.workspace import Workspace
+    from observers.base import ObserverContext
+    from observers.replay import saved_result
+
+    data = _read(args.result, "the result")
+    arguments = _read_input(args.input) if args.input else {}
+    workspace = Workspace.open(Path(args.workspace), _redactor())
+    try:
+        result = saved_result(args.tool, arguments, data)
+        report = _Report(as_json=args.json)
+        return report.over([(result, ObserverContext(workspace))])
+    finally:
+        workspace.close()
+
+
+def _observe_session(args: argparse.Namespace) -> int:
+    from core.journal import read_journal
+    from core.workspace import Workspace
+    from observers.base import ObserverContext
+    from observers.replay import results_of
+
+    folder = Path(args.session)
+    if not (folder / _JOURNAL).is_file():
+        where = "holds no" if folder.is_dir() else "is not a folder with a"
+        raise _Usage(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
+    reading = read_journal(folder / _JOURNAL)
+    workspace: Workspace = Workspace.open(folder, _redactor())
+    try:
+        context = ObserverContext(workspace)
+        report = _Report(as_json=args.json)
+        code = report.over([(result, context) for result in results_of(reading.events)])
+        if reading.skipped:
+            sys.stderr.write(f"ua-tui observe: {reading.skipped} lines of the journal could not be read\n")
+        return code
+    finally:
+        workspace.close()
+
+
+class _Report:
+    """Runs the observers and says what came of it: one line an artifact, or the events as they are."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._failed = False
+        self._artifacts = 0
+
+    def over(self, results: list[tuple[Any, ObserverContext]]) -> int:
+        from core.bus import Bus
+        from observers.catalogue import default_observers
+        from observers.replay import observe_result
+
+        bus = Bus()
+        if self._as_json:
+            bus.subscribe(_print_event)
+        observers = default_observers()
+        publish: Callable[[Event], object] = bus.publish
+        for result, context in results:
+            runs = observe_result(result, observers, context, publish)
+            self._tell(result.call.name, runs)
+        if not results and not self._as_json:
+            sys.stdout.write("nothing saved: the session has no finished tool calls\n")
+        return EXIT_FAILED if self._failed else 0
+
+    def _tell(self, tool: str, runs: list[Run]) -> None:
+        for one in runs:
+            if one.error is not None:
+                self._failed = True
+                sys.stderr.write(f"ua-tui observe: {one.observer}: {clean_line(one.error, 500)}\n")
+        if self._as_json:
+            return
+        saved = 0
+        for one in runs:
+            for artifact in one.outcome.artifacts:
+                saved += 1
+                copied = f" -> {artifact.copied_to}" if artifact.copied_to else ""
+                line = f"{artifact.path}{copied}  {artifact.kind}, {artifact.size:,} bytes"
+                sys.stdout.write(f"{_printable(line)}\n")
+            if one.outcome.artifacts and one.outcome.note:
+                sys.stdout.write(f"  {_printable(one.outcome.note)}\n")
+        if saved == 0:
+            notes = [f"{one.observer}: {one.outcome.note}" for one in runs if one.outcome.note]
+            reason = "; ".join(notes) or ("an observer failed" if runs else "no observer looks at this tool")
+            sys.stdout.write(f"{_printable(f'nothing saved from {tool}: {reason}')}\n")
+
+
+def _print_event(event: Event) -> None:
+    from core.events import encode_event
+    from core.text import escape_unsafe
+
+    sys.stdout.write(escape_unsafe(encode_event(event).decode()) + "\n")
+
+
+def _redactor() -> Any:
+    from core.settings import load_settings
+    from core.text import Redactor
+
+    return Redactor(load_settings().secrets())
+
+
+def _read_input(path: str) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(_read(path, "the input").removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _Usage(f"the input {_shown(path)} is not JSON: {clean_line(str(error))}") from error
+    if not isinstance(value, dict):
+        raise _Usage(f"the input {_shown(path)} is not a JSON object")
+    return value
+
+
+def _read(path: str, what: str) -> bytes:
+    """Read a file a person named; anything that is not one (a folder, a pipe) is refused without waiting."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise _Usage(f"{what} {_shown(path)} is not a regular file")
+            if found.st_size > _MAX_FILE:
+                raise _Usage(
+                    f"{what} {_shown(path)} is too large: {found.st_size:,} bytes, limit {_MAX_FILE:,}"
+                )
+            return file.read()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _Usage(f"cannot read {what} {_shown(path)}: {reason}") from error
+
+
+def _shown(path: str) -> str:
+    return clean_line(path, 300)
+
+
+def _printable(line: str) -> str:
+    """A line any terminal and any encoding of standard output can take."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return clean_line(line, 2_000).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write(f"ua-tui observe: {clean_line(message, 1_000)}\n")
+    return code
