@@ -1,0 +1,476 @@
+"""The conversation: what was asked, what the agent says as it says it, and what the app has to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from textual.content import Content
+
+from core.events import (
+    Event,
+    McpStatus,
+    MessageFinished,
+    PathFellBack,
+    QueryClassified,
+    QueryFinished,
+    QueryReceived,
+    SubagentFinished,
+    SubagentStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.text import clean, clean_line
+from tui.format import clock, count, duration, tool_label
+from tui.lines import LineView
+from tui.markdown import MARKDOWN_COMPONENTS, split_stable
+from tui.markdown_stream import Chunk, blocks_of, definitions, split_long
+from tui.panes.blocks import (
+    Block,
+    ConversationTheme,
+    Fold,
+    Heading,
+    Notice,
+    Prose,
+    Verbatim,
+    estimate_block,
+    gap_after,
+    render_block,
+)
+from tui.panes.notices import Message, message_of, server_message
+from tui.text_layout import Line, wrap
+
+__all__ = ["ConversationPane"]
+
+TAIL_LIMIT = 6_000
+SUGGESTIONS = (
+    "Research the latest AI chip news and write a comprehensive report",
+    "What is the difference between a mutex and a semaphore?",
+    "Compute the growth rate of these numbers in the workbench: 12, 18, 31, 44",
+)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the heading of an agent's answer tells."""
+
+    heading: Heading
+    path: str = ""
+    calls: int = 0
+    took: str = ""
+    said: bool = False
+
+
+@dataclass(slots=True)
+class _Stream:
+    """An assistant message as it comes: finished pieces are blocks of their own, the last one grows."""
+
+    group: Hashable
+    pieces: list[Prose] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+
+
+class ConversationPane(LineView[Block]):
+    """Shows the dialogue from the session's events; thinking and sub-agents' text are folded to a line."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"conversation--{name}"
+        for name in (
+            "you", "you-text", "agent", "facts", "fold", "thinking", "caret", "app", "good", "warning", "bad",
+        )
+    } | MARKDOWN_COMPONENTS  # fmt: skip
+    GUTTER = 2
+    HELP = "The dialogue. Up and down move by message, Enter unfolds thinking and sub-agents, End follows again."
+
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+        zone: tzinfo | None = None,
+        suggestions: Sequence[str] = SUGGESTIONS,
+    ) -> None:
+        """Make an empty conversation; times are shown in `zone`, or else in that of this machine."""
+        super().__init__(name=name, id=id, classes=classes)
+        self._zone = zone
+        self._suggestions = suggestions
+        self._theme = ConversationTheme()
+        self._turns: dict[str, _Turn] = {}
+        self._streams: dict[str, _Stream] = {}
+        self._folds: dict[str, Fold] = {}
+        self._agents: dict[str, str] = {}
+        self._topics: dict[Hashable, Notice] = {}
+        self._servers: dict[str, str] = {}
+        self._unfolded: set[Hashable] = set()
+        self._serial = 0
+        self.border_title = Content("Conversation")
+
+    # Events
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take a batch of events in order, and paint once."""
+        for event in events:
+            self._take(event)
+        for key in self._unfolded:
+            fold = self._folds.get(str(key))
+            if fold is not None and fold.open:
+                self._show_behind(fold)
+        self._unfolded.clear()
+        self.settle()
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case TextDelta(parent_tool_use_id=None):
+                self._topics.pop("retry", None)
+                self._write(event.query_id, event.message_id, clean(event.text), event.at)
+            case ThinkingDelta(parent_tool_use_id=None):
+                self._think(event)
+            case TextDelta() | MessageFinished(parent_tool_use_id=str()):
+                self._hear_subagent(event)
+            case ThinkingDelta():
+                pass
+            case MessageFinished():
+                self._finish_message(event)
+            case QueryReceived():
+                self._ask(event)
+            case QueryClassified():
+                self._turn(event.query_id, event.at).path = event.decision
+                self._tell_facts(event.query_id)
+            case ToolCallStarted():
+                self._count_call(event)
+            case SubagentStarted():
+                self._agents[event.tool_use_id] = clean_line(event.name)
+                self._fold_of(event.tool_use_id, clean_line(event.description, 80))
+            case SubagentFinished():
+                self._end_subagent(event.tool_use_id, event.status)
+            case ToolCallFinished(tool_use_id=call) if call in self._folds:
+                self._end_subagent(call, event.status)
+            case McpStatus():
+                self._tell_servers(event)
+            case _:
+                if isinstance(event, PathFellBack):
+                    self._turn(event.query_id, event.at).path = "COMPLEX"
+                    self._tell_facts(event.query_id)
+                if isinstance(event, QueryFinished):
+                    self._finish_query(event)
+                message = message_of(event)
+                if message is not None:
+                    self._tell(message)
+
+    def _ask(self, event: QueryReceived) -> None:
+        group = ("query", event.query_id)
+        at = clock(event.at, self._zone)
+        self._add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=at))
+        self._add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
+
+    def _turn(self, query_id: str, at: datetime) -> _Turn:
+        turn = self._turns.get(query_id)
+        if turn is None:
+            group = ("answer", query_id)
+            facts = clock(at, self._zone)
+            heading = Heading(key=group, group=group, speaker="Agent", facts=facts)
+            turn = self._turns[query_id] = _Turn(heading, took=facts)
+            self._add(heading)
+        return turn
+
+    def _tell_facts(self, query_id: str) -> None:
+        turn = self._turns[query_id]
+        calls = f"{turn.calls} call{'' if turn.calls == 1 else 's'}" if turn.calls else ""
+        turn.heading.facts = " · ".join(fact for fact in (turn.path, calls, turn.took) if fact)
+        self._change(turn.heading)
+
+    def _count_call(self, event: ToolCallStarted) -> None:
+        turn = self._turn(event.query_id, event.at)
+        turn.calls += 1
+        self._tell_facts(event.query_id)
+        if event.name in {"Agent", "Task"}:
+            self._agents[event.tool_use_id] = tool_label(event.name, event.input)
+
+    def _finish_query(self, event: QueryFinished) -> None:
+        self._topics.pop("retry", None)
+        turn = self._turns.get(event.query_id)
+        if turn is None and event.text:
+            turn = self._turn(event.query_id, event.at)
+        if turn is None:
+            return
+        if event.text and not turn.said:
+            self._finish_text(event.query_id, f"{event.query_id}/answer", clean(event.text), event.at)
+        if event.duration_ms:
+            turn.took = duration(event.duration_ms / 1000)
+        self._tell_facts(event.query_id)
+        for stream in self._streams.values():
+            self._rest(stream)
+        self._streams.clear()
+
+    # The agent's text
+
+    def _write(self, query_id: str, message_id: str, text: str, at: datetime) -> None:
+        turn = self._turn(query_id, at)
+        turn.said = True
+        stream = self._streams.get(message_id)
+        if stream is None:
+            last = self._entries[-1] if self._entries else None
+            group = turn.heading.group if last is turn.heading else ("message", message_id)
+            stream = self._streams[message_id] = _Stream(group)
+        stream.parts.append(text)
+        if not stream.pieces:
+            text = text.lstrip("\n")
+            if not text:
+                return
+            self._serial += 1
+            piece = Prose(key=("prose", self._serial), group=stream.group, source=text, first=True, live=True)
+            stream.pieces.append(piece)
+            self._add(piece)
+        else:
+            piece = stream.pieces[-1]
+            piece.source += text
+            self._change(piece)
+        self._freeze(stream)
+
+    def _freeze(self, stream: _Stream) -> None:
+        """Give the finished part of the growing piece a block of its own, which is not rendered again."""
+        while True:
+            piece = stream.pieces[-1]
+            at = split_stable(piece.source)
+            head, rest = piece.source[:at], piece.source[at:]
+            joined = not at
+            if joined:
+                if len(piece.source) <= TAIL_LIMIT:
+                    return
+                head, rest = split_long(piece.source, TAIL_LIMIT)
+                if not rest:
+                    return
+            piece.source, piece.live = head, False
+            self._change(piece)
+            self._serial += 1
+            gap = 0 if joined else 1
+            key = ("prose", self._serial)
+            grown = Prose(key=key, group=stream.group, source=rest, live=True, gap=gap)
+            stream.pieces.append(grown)
+            self._insert_after(piece, grown)
+
+    def _finish_message(self, event: MessageFinished) -> None:
+        if event.text.strip():
+            self._finish_text(event.query_id, event.message_id, clean(event.text), event.at)
+        elif event.message_id in self._streams:
+            self._rest(self._streams.pop(event.message_id))
+        thought = self._folds.get(f"thinking/{event.message_id}")
+        if thought is not None:
+            thought.title = "Thought"
+            self._change(thought)
+
+    def _finish_text(self, query_id: str, message_id: str, text: str, at: datetime) -> None:
+        stream = self._streams.pop(message_id, None)
+        links = definitions(text)
+        if stream is None or not stream.pieces:
+            self._write(query_id, message_id, text, at)
+            stream = self._streams.pop(message_id)
+        elif "".join(stream.parts) != text:
+            first = self.index_of(stream.pieces[0].key)
+            assert first is not None
+            pieces = self._pieces(text, stream.group)
+            pieces[0].gap = stream.pieces[0].gap
+            self.splice(first, len(stream.pieces), pieces)
+            stream.pieces = pieces
+        for piece in stream.pieces:
+            if links and "[" in piece.source:
+                piece.definitions = links
+        self._rest(stream)
+
+    def _pieces(self, text: str, group: Hashable, *, indent: int = 0) -> list[Prose]:
+        pieces: list[Prose] = []
+        for chunk in blocks_of(text.strip("\n")) or [Chunk(text)]:
+            self._serial += 1
+            gap = 0 if chunk.joined or not pieces else 1
+            piece = Prose(key=("prose", self._serial), group=group, source=chunk.source, gap=gap, indent=indent)
+            pieces.append(piece)
+        pieces[0].first = True
+        return pieces
+
+    def _rest(self, stream: _Stream) -> None:
+        for piece in stream.pieces[-1:]:
+            piece.live = False
+        for piece in stream.pieces:
+            if piece.definitions or piece is stream.pieces[-1]:
+                self._change(piece)
+
+    # Folded text
+
+    def _think(self, event: ThinkingDelta) -> None:
+        key = f"thinking/{event.message_id}"
+        fold = self._folds.get(key)
+        if fold is None:
+            self._turn(event.query_id, event.at)
+            fold = Fold(key=key, group=key, title="Thinking", markdown=False)
+            self._folds[key] = fold
+            self._add(fold)
+        fold.messages.setdefault("", []).append(clean(event.text))
+        self._sum_up(fold)
+
+    def _fold_of(self, call: str, description: str = "") -> Fold:
+        fold = self._folds.get(call)
+        if fold is None:
+            title = self._agents.get(call, "sub-agent")
+            if description:
+                title = f"{title}: {description}"
+            fold = self._folds[call] = Fold(key=call, group=call, title=title, summary="at work")
+            self._add(fold)
+        return fold
+
+    def _hear_subagent(self, event: TextDelta | MessageFinished) -> None:
+        call = event.parent_tool_use_id
+        assert call is not None
+        text = clean(event.text)
+        if isinstance(event, MessageFinished):
+            if not text.strip():
+                return
+            self._fold_of(call).messages[event.message_id] = [text]
+        else:
+            self._fold_of(call).messages.setdefault(event.message_id, []).append(text)
+        self._sum_up(self._folds[call])
+
+    def _end_subagent(self, call: str, status: str) -> None:
+        fold = self._folds.get(call)
+        if fold is not None:
+            words = {"success": "done", "error": "failed"}
+            fold.summary = f"{words.get(status, status)} · {self._amount(fold)}"
+            self._change(fold)
+
+    def _amount(self, fold: Fold) -> str:
+        size = sum(len(part) for parts in fold.messages.values() for part in parts)
+        letters = f"{count(size)} characters"
+        if not fold.markdown:
+            return letters
+        said = len(fold.messages)
+        return f"{said} message{'' if said == 1 else 's'}, {letters}" if said else "silent so far"
+
+    def _sum_up(self, fold: Fold) -> None:
+        fold.summary = self._amount(fold) if not fold.markdown else f"at work · {self._amount(fold)}"
+        self._change(fold)
+        if fold.open:
+            self._unfolded.add(fold.key)
+
+    def _show_behind(self, fold: Fold) -> None:
+        """Bring the blocks behind an open fold in line with its text; those that are equal stay as they are."""
+        start = self.index_of(fold.key)
+        assert start is not None
+        old = self._behind(start)
+        new: list[Block] = []
+        if fold.open:
+            new = [*self._pieces(fold.text or "…", fold.group, indent=2)] if fold.markdown else []
+            if not fold.markdown:
+                key = (fold.key, "text")
+                new = [Verbatim(key=key, group=fold.group, text=fold.text, quiet=True, revision=len(fold.text))]
+        same = 0
+        for before, after in zip(old, new, strict=False):
+            if not (isinstance(before, Prose) and isinstance(after, Prose) and before.source == after.source):
+                break
+            same += 1
+        self.splice(start + 1 + same, len(old) - same, new[same:])
+
+    def _behind(self, start: int) -> list[Block]:
+        end = start + 1
+        group = self._entries[start].group
+        while end < len(self._entries) and self._entries[end].group == group:
+            end += 1
+        return list(self._entries[start + 1 : end])
+
+    # The app's own messages
+
+    def _tell_servers(self, event: McpStatus) -> None:
+        for server in event.servers:
+            before, self._servers[server.name] = self._servers.get(server.name, ""), server.status
+            message = server_message(server) if server.status != before else None
+            if message is not None:
+                self._tell(message)
+
+    def _tell(self, message: Message) -> None:
+        notice = self._topics.get(message.topic) if message.topic is not None else None
+        if notice is None:
+            self._serial += 1
+            key = ("app", self._serial)
+            notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
+            notice.details = message.details
+            self._add(notice)
+            if message.topic is not None:
+                self._topics[message.topic] = notice
+            return
+        notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text
+        notice.details = message.details
+        self._change(notice)
+
+    # The view
+
+    def _add(self, block: Block) -> None:
+        block.gap = gap_after(self._entries[-1] if self._entries else None, block)
+        self.append(block)
+
+    def _insert_after(self, before: Block, block: Block) -> None:
+        index = self.index_of(before.key)
+        assert index is not None
+        if index == len(self._entries) - 1:
+            self.append(block)
+        else:
+            self.splice(index + 1, 0, [block])
+
+    def _change(self, block: Block) -> None:
+        block.revision += 1
+        self.touch(block.key)
+
+    def restyled(self) -> None:
+        """Read the styles of the conversation again."""
+        self._theme = ConversationTheme.read(self.palette.__getitem__)
+
+    def render_entry(self, entry: Block, width: int) -> Sequence[Line]:
+        """Render a block."""
+        return render_block(entry, width, self._theme)
+
+    def estimate(self, entry: Block, width: int) -> int:
+        """Guess the height of a block."""
+        return estimate_block(entry, width)
+
+    def group(self, entry: Block) -> Hashable:
+        """Take a message, its heading and its pieces as one."""
+        return entry.group
+
+    def counts_as_new(self, entry: Block) -> bool:
+        """Count messages, not their pieces."""
+        match entry:
+            case Heading():
+                return False
+            case Prose():
+                return entry.first
+            case _:
+                return True
+
+    def opened(self, entry: Block) -> None:
+        """Fold or unfold thinking and the text of sub-agents."""
+        fold = self._folds.get(str(entry.group)) if isinstance(entry.group, str) else None
+        if fold is not None:
+            fold.open = not fold.open
+            self._change(fold)
+            self._show_behind(fold)
+            self.show_entry(fold.key)
+            self.settle()
+
+    def clicked(self, entry: Block, column: int, line: int) -> None:
+        """Fold or unfold by a click on the line that stands for the text."""
+        if isinstance(entry, Fold) and line == entry.gap:
+            self.opened(entry)
+
+    def render_empty(self, width: int) -> Sequence[Line]:
+        """Say what to do here, with three things to try."""
+        palette: Mapping[str, Any] = self.palette
+        muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
+        lines: list[Line] = [[], *wrap([("Ask for something, and the work is shown here as it happens.", text)], width)]
+        lines += [[], [Segment("Three things to try:", muted)], []]
+        for suggestion in self._suggestions[:3]:
+            wrapped = wrap([(suggestion, text)], max(1, width - 4))
+            lines += [[Segment("    " if n else "  › ", key), *line] for n, line in enumerate(wrapped)]
+        return lines

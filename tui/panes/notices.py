@@ -1,0 +1,147 @@
+"""The app's own messages in a conversation: which events make one, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from core.events import (
+    ApiRetry,
+    AuthFinished,
+    AuthRequired,
+    ComplianceEnforced,
+    ComplianceFailed,
+    ErrorRaised,
+    Event,
+    McpServer,
+    PathFellBack,
+    PermissionAnswered,
+    PermissionAsked,
+    PipelineFailed,
+    QueryFinished,
+    SessionFinished,
+    SessionStarted,
+)
+from core.text import clean, clean_line
+from tui.format import duration, tool_name
+from tui.panes.blocks import Tone
+
+__all__ = ["Message", "message_of", "server_message"]
+
+SENTENCE = 2_000
+BROKEN_SERVERS = frozenset({"failed", "needs-auth", "disabled"})
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What to say. A later message of the same `topic` takes the place of the earlier one."""
+
+    mark: str
+    tone: Tone
+    text: str
+    details: tuple[str, ...] = ()
+    topic: Hashable = None
+
+
+def message_of(event: Event) -> Message | None:
+    """Return the message an event makes, all of it cleaned; None when it makes none."""
+    match event:
+        case SessionStarted(resumed_from=str(resumed)):
+            return Message("·", Tone.QUIET, f"Goes on from session {clean_line(resumed)}.")
+        case PathFellBack():
+            tool = tool_name(event.tool_name).short
+            return Message("·", Tone.QUIET, f"The question needed a tool ({tool}): it goes on as COMPLEX.")
+        case PermissionAsked():
+            return _asked(event)
+        case PermissionAnswered():
+            return _answered(event)
+        case AuthRequired() | AuthFinished():
+            return _auth(event)
+        case ApiRetry():
+            why = f" ({clean_line(event.error)})" if event.error else ""
+            text = f"The model's service did not answer{why}: try {event.attempt} of {event.max_attempts}"
+            text += f" in {duration(event.delay_ms / 1000)}." if event.delay_ms else "."
+            return Message("⟲", Tone.WARNING, text, topic="retry")
+        case ErrorRaised():
+            causes = tuple(f"because {clean_line(cause, 400)}" for cause in event.causes)
+            text = clean(event.message[:SENTENCE]).strip()
+            return Message("✗", Tone.BAD, f"{clean_line(event.where)}: {text}" if event.where else text, causes)
+        case PipelineFailed():
+            text = f"Handler {clean_line(event.handler)} of {clean_line(event.pipeline)} failed"
+            return Message("✗", Tone.BAD, f"{text}: {clean_line(event.error, 400)}")
+        case ComplianceFailed():
+            topic = ("compliance", event.subagent, event.rule)
+            return Message("✗", Tone.WARNING, _broken(event), topic=topic)
+        case ComplianceEnforced():
+            topic = ("compliance", event.subagent, event.rule)
+            return Message("⟲", Tone.WARNING, f"{_broken(event)} It was sent back to do so.", topic=topic)
+        case QueryFinished():
+            return _finished(event)
+        case SessionFinished():
+            return Message("·", Tone.QUIET, f"The session is over: {clean_line(event.reason)}.")
+        case _:
+            return None
+
+
+def server_message(server: McpServer) -> Message | None:
+    """Return what to say of an MCP server that cannot be used."""
+    if server.status not in BROKEN_SERVERS:
+        return None
+    status = "needs you to sign in" if server.status == "needs-auth" else f"is {clean_line(server.status)}"
+    text = f"MCP server {clean_line(server.name)} {status}"
+    text += f": {clean_line(server.error, 400)}" if server.error else "."
+    return Message("✗", Tone.WARNING, text, topic=("mcp", server.name))
+
+
+def _broken(event: ComplianceFailed | ComplianceEnforced) -> str:
+    what = clean_line(event.message, 400) or clean_line(event.rule).replace("_", " ")
+    return f"{clean_line(event.subagent)} broke a rule: {what.rstrip('.')}."
+
+
+def _subjects(event: PermissionAsked) -> str:
+    names = event.subjects or [event.tool_name]
+    return ", ".join(dict.fromkeys(tool_name(name).short for name in names))
+
+
+def _asked(event: PermissionAsked) -> Message:
+    why = f" {clean_line(event.reason)}" if event.reason else ""
+    return Message("?", Tone.WARNING, f"May {_subjects(event)} run?{why}", topic=("permission", event.request_id))
+
+
+def _answered(event: PermissionAnswered) -> Message:
+    tool = tool_name(event.tool_name).short
+    topic = ("permission", event.request_id)
+    why = f": {clean_line(event.reason)}" if event.reason else ""
+    if event.decision == "allow":
+        scope = "" if event.scope == "once" else f" ({clean_line(event.scope)})"
+        return Message("✓", Tone.GOOD, f"{tool} was allowed{scope}{why}", topic=topic)
+    return Message("⊘", Tone.WARNING, f"{tool} was denied{why}", topic=topic)
+
+
+def _auth(event: AuthRequired | AuthFinished) -> Message:
+    toolkit = clean_line(event.toolkit)
+    topic = ("auth", event.toolkit)
+    if isinstance(event, AuthRequired):
+        text = f"{toolkit} needs your account. Open this link, then come back:"
+        return Message("?", Tone.WARNING, text, (clean(event.url[:SENTENCE]).strip(),), topic)
+    match event.outcome:
+        case "completed":
+            return Message("✓", Tone.GOOD, f"{toolkit} is connected.", topic=topic)
+        case "cancelled":
+            return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: cancelled.", topic=topic)
+        case "expired":
+            return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: the link ran out.", topic=topic)
+        case "unattended":
+            return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: nobody was there to sign in.", topic=topic)
+
+
+def _finished(event: QueryFinished) -> Message | None:
+    took = f" after {duration(event.duration_ms / 1000)}" if event.duration_ms else ""
+    match event.status:
+        case "success":
+            return None
+        case "interrupted":
+            return Message("⊘", Tone.WARNING, f"Interrupted{took}. What came so far is kept.")
+        case "error":
+            why = clean((event.error or "no reason was given")[:SENTENCE]).strip()
+            return Message("✗", Tone.BAD, f"The query failed{took}: {why}")
