@@ -14,8 +14,11 @@ SENT_BACK = "Stop hook feedback:"
 INTERRUPTED = "[Request interrupted"
 NOT_A_QUERY = ("<system-reminder>", "<local-command", "<command-", INTERRUPTED)
 SUBAGENT_MARK = "cc_is_subagent=true"
-SESSION_FOLDER = re.compile(r"/[^\n\"'`<>]*?AGENT_RUN_WORKSPACES/session_[A-Za-z0-9_-]+")
-NAMED_FOLDER = re.compile(r"(?:workspace|working directory)[^/\n]{0,40}(/[^\n\"'`<>]+)", re.IGNORECASE)
+FOLDERS = (
+    re.compile(r"(?<![\w.:/])(/[^\n\"'`<>]*?AGENT_RUN_WORKSPACES/session_[A-Za-z0-9_-]+)"),
+    re.compile(r"working directory:? *(/[^\n\"'`<>]+)", re.IGNORECASE),
+    re.compile(r"workspace[^/\n]{0,40}?(/[^\s\"'`<>,;]+)", re.IGNORECASE),
+)
 
 
 @dataclass(frozen=True)
@@ -116,10 +119,10 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
 
 def _workspace(texts: Sequence[str]) -> str:
     """Find the session's folder in what the agent was told about its surroundings."""
-    for pattern, group in ((SESSION_FOLDER, 0), (NAMED_FOLDER, 1)):
+    for pattern in FOLDERS:
         for text in texts:
             if found := pattern.search(text):
-                return found.group(group).rstrip(" .,;:)/")
+                return found[1].rstrip(" .,;:)/")
     return ""
 
 

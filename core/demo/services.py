@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -27,6 +28,8 @@ WEB_ROWS = 10
 EXCERPT = 4_000
 SEARCH_SECONDS = 0.9
 CLIP_SECONDS = 3
+LONGEST_CLIP = 10
+MOST_CLIPS = 99
 CLIP_FOLDER = "downloads"
 CLIP_SUFFIX = ".mp4"
 CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:\.\d+)?|(\d+(?:\.\d+)?)")
@@ -308,26 +311,22 @@ class Services:
         }
 
     async def _trim_video(self, arguments: dict[str, Any]) -> ToolAnswer:
-        """Write a clip where the caller asks, if that is a new .mp4 in a session's folder for downloads."""
+        """Write a clip where the caller asks, if that is an .mp4 in a session's folder for downloads."""
         path = Path(str(arguments.get("output_path", "")))
         allowed = path.is_absolute() and path.suffix == CLIP_SUFFIX and path.parent.name == CLIP_FOLDER
         if not allowed or not path.parent.is_dir():
             return ToolAnswer(
-                f"output_path must be a new {CLIP_SUFFIX} file in the {CLIP_FOLDER} folder", failed=True
+                f"output_path must be a {CLIP_SUFFIX} file in the {CLIP_FOLDER} folder", failed=True
             )
         start, end = _seconds(arguments.get("start_time")), _seconds(arguments.get("end_time"))
         length = round(end - start) if start is not None and end is not None and end > start else CLIP_SECONDS
         await self._pace.wait(SEARCH_SECONDS * 2)
+        data = make_clip(min(length, LONGEST_CLIP))
         try:
-            descriptor = os.open(
-                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600
-            )
+            written = _write_new(path, data)
         except OSError as error:
             return ToolAnswer(f"The clip could not be written: {error.strerror}", failed=True)
-        data = make_clip(min(length, 10))
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        return ToolAnswer(f"Video trimmed successfully to {path}")
+        return ToolAnswer(f"Video trimmed successfully to {written}")
 
     def _news_row(self, article: Article) -> dict[str, Any]:
         return {
@@ -372,6 +371,23 @@ def _toolkits(arguments: Mapping[str, Any]) -> list[str]:
     asked = arguments.get("toolkits")
     items = asked if isinstance(asked, list) else [asked] if asked else []
     return [str(item.get("name") if isinstance(item, dict) else item).lower() for item in items]
+
+
+def _write_new(path: Path, data: bytes) -> Path:
+    """Write a file that must not exist yet; a name that is taken gets a number."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    for number in itertools.count(1):
+        free = path if number == 1 else path.with_stem(f"{path.stem}-{number}")
+        try:
+            descriptor = os.open(free, flags, 0o600)
+        except FileExistsError:
+            if number == MOST_CLIPS:
+                raise
+            continue
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        return free
+    raise AssertionError
 
 
 def _seconds(value: Any) -> float | None:
