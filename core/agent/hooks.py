@@ -71,7 +71,7 @@ class AgentHooks:
         pipelines: Pipelines,
         policy: PermissionPolicy,
         gate: PermissionGate,
-        adapter: Callable[[], ResultAdapter],
+        adapter: ResultAdapter,
         publish: Callable[[Event], Event],
         request_of: Callable[[str], str],
         check_subagent: SubagentCheck | None,
@@ -149,7 +149,7 @@ class AgentHooks:
         if not self._pipelines.has_handlers("tool.after_execute"):
             return {}
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
-        observation = self._adapter().observe(
+        observation = self._adapter.observe(
             tool_name=name,
             tool_use_id=tool_use_id,
             tool_input=effective,

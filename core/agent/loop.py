@@ -21,7 +21,6 @@ from core.errors import AgentError, AgentUnavailable
 from core.events import (
     AuthRequired,
     Event,
-    McpStatus,
     MessageFinished,
     PathFellBack,
     ToolCallFinished,
@@ -135,7 +134,6 @@ class AgentLoop:
 
     async def watch_servers(self) -> None:
         """Publish the state of the MCP servers until none is pending any more."""
-        seen: list[Any] = []
         deadline = time.monotonic() + _SERVERS_WITHIN
         while self.is_alive:
             try:
@@ -143,9 +141,8 @@ class AgentLoop:
             except Exception as error:
                 log.info("the state of the MCP servers could not be read: %s", error)
                 return
-            if servers != seen:
-                seen = servers
-                self._publish(McpStatus(servers=servers))
+            for event in self._translator.servers_seen(servers):
+                self._publish(event)
             if time.monotonic() > deadline or all(s.status != "pending" for s in servers):
                 return
             await asyncio.sleep(0.25)

@@ -61,14 +61,14 @@ async def build_options(
     `config_dir` is where the agent keeps its own state; None leaves it where a login lives. With `resume`
     the conversation `session_id` goes on, else it begins.
     """
-    sdk = await asyncio.to_thread(import_module, "claude_agent_sdk")
+    loaded = await asyncio.to_thread(import_module, "claude_agent_sdk")
     agents = {
-        each.name: sdk.AgentDefinition(
+        each.name: loaded.AgentDefinition(
             description=each.description, prompt=each.prompt, tools=list(each.tools), model=each.model
         )
         for each in briefing.subagents
     }
-    options: sdk.ClaudeAgentOptions = sdk.ClaudeAgentOptions(
+    options: sdk.ClaudeAgentOptions = loaded.ClaudeAgentOptions(
         system_prompt=briefing.system_prompt,
         tools=[*BASE_TOOLS, *settings.extra_tools],
         mcp_servers=servers_file,

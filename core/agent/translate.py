@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from core.events import (
     ApiRetry,
     Event,
@@ -109,6 +111,7 @@ class Translator:
         self.last_text = ""
         self._now = now or (lambda: datetime.now(UTC))
         self._tasks: dict[str, _Task] = {}
+        self._servers: dict[str, McpServer] = {}
         self._open: _OpenMessage | None = None
         self._streamed: set[str] = set()
         self._pieces = 0
@@ -141,6 +144,17 @@ class Translator:
                 yield self._result(message)
             case _:
                 return
+
+    def servers_seen(self, servers: list[McpServer]) -> Iterator[McpStatus]:
+        """Tell of the MCP servers when anything about them is new; a count of tools once known is kept."""
+        for index, server in enumerate(servers):
+            known = self._servers.get(server.name)
+            if server.tools is None and known is not None and known.status == server.status:
+                servers[index] = msgspec.structs.replace(server, tools=known.tools)
+        seen = {server.name: server for server in servers}
+        if seen and seen != self._servers:
+            self._servers = seen
+            yield McpStatus(servers=servers)
 
     def close_tasks(self, status: Literal["error", "cancelled"] = "cancelled") -> Iterator[Event]:
         """End every sub-agent that is still open."""
@@ -336,8 +350,7 @@ class Translator:
                 self.provider_session_id = data.get("session_id") or self.provider_session_id
                 self.model = data.get("model") or self.model
                 servers = data.get("mcp_servers")
-                if isinstance(servers, list) and servers:
-                    yield McpStatus(servers=[server for raw in servers if (server := _server(raw))])
+                yield from self.servers_seen([server for raw in servers or [] if (server := _server(raw))])
             case "api_retry":
                 yield ApiRetry(
                     attempt=_int(data.get("attempt"), 1),

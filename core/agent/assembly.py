@@ -1,0 +1,176 @@
+"""Puts the agent together: opens the connections, writes the prompts, and connects a loop, again after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from core.agent.environment import PrivateFolder
+from core.agent.gate import Answer, PermissionGate
+from core.agent.hooks import AgentHooks, SubagentCheck
+from core.agent.loop import AgentLoop
+from core.agent.options import Briefing, brief, build_options
+from core.agent.permissions import PermissionPolicy
+from core.agent.results import ResultAdapter
+from core.agent.translate import Translator
+from core.connections.base import Connection
+from core.errors import AgentError, UniversalAgentError
+from core.events import Event
+from core.observation import ToolResult
+from core.pipelines import Pipelines
+from core.settings import Settings
+from core.text import Redactor
+from core.workspace import Workspace
+
+__all__ = ["AgentAssembly", "AgentParts", "Connector"]
+
+log = logging.getLogger(__name__)
+
+Connector = Callable[[], Awaitable[Connection]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentParts:
+    """What an agent is made of, given by the composition root.
+
+    `connectors` are opened once, at the first connection; one that fails is reported and left out.
+    `server_notes` says in a line what each server is for. `agent_home` is where the command-line agent keeps
+    its state; None leaves it where a login lives. `extra_allow` are patterns beside those of the settings.
+    """
+
+    workspace: Workspace
+    redactor: Redactor
+    connectors: Mapping[str, Connector]
+    server_notes: Mapping[str, str] = field(default_factory=dict)
+    on_result: Callable[[ToolResult], None] = lambda _result: None
+    check_subagent: SubagentCheck | None = None
+    agent_home: Path | None = None
+    interactive: bool = True
+    extra_allow: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+
+
+class AgentAssembly:
+    """Makes agent loops for one session, all with the same conversation, permissions and servers."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        parts: AgentParts,
+        pipelines: Pipelines,
+        publish: Callable[[Event], Event],
+        report: Callable[[str, Exception], None],
+    ) -> None:
+        self._settings = settings
+        self._parts = parts
+        self._pipelines = pipelines
+        self._publish = publish
+        self._report = report
+        self._policy = PermissionPolicy(
+            workspace=parts.workspace.path,
+            allow=(*settings.allow, *parts.extra_allow),
+            skip_all=settings.dangerously_skip_permissions,
+        )
+        self._gate = PermissionGate(
+            self._policy, publish, interactive=parts.interactive, redactor=parts.redactor
+        )
+        self._private = PrivateFolder()
+        self._briefing: Briefing | None = None
+        self._servers: dict[str, dict[str, Any]] | None = None
+        self._last: Translator | None = None
+        self.conversation_id = str(uuid4())
+
+    @property
+    def system_prompt(self) -> str | None:
+        """What the agent is told; None until it is written."""
+        return self._briefing.system_prompt if self._briefing else None
+
+    def answer(self, request_id: str, answer: Answer) -> bool:
+        """Answer a waiting tool call; False when it does not wait any more."""
+        return self._gate.answer(request_id, answer)
+
+    async def connect(self) -> AgentLoop:
+        """Connect a new loop.
+
+        Raises:
+            AgentUnavailable: the command-line agent could not be started.
+        """
+        parts = self._parts
+        if self._servers is None:
+            self._servers = await self._open_connections()
+        if self._briefing is None:
+            notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
+            self._briefing = brief(parts.workspace.path, parts.now(), notes)
+        translator = Translator(redactor=parts.redactor)
+        adapter = ResultAdapter(saved_results_root=self._agent_home())
+        hooks = AgentHooks(
+            pipelines=self._pipelines,
+            policy=self._policy,
+            gate=self._gate,
+            adapter=adapter,
+            publish=self._publish,
+            request_of=translator.request_of,
+            check_subagent=parts.check_subagent,
+        )
+        options = await build_options(
+            self._settings,
+            self._briefing,
+            workspace=parts.workspace.path,
+            servers_file=self._private.write_servers(self._servers),
+            config_dir=parts.agent_home,
+            environ=parts.environ,
+            hooks=hooks,
+            session_id=self.conversation_id,
+            resume=self._last is not None and self._last.provider_session_id is not None,
+        )
+        loop = AgentLoop(
+            options,
+            hooks=hooks,
+            gate=self._gate,
+            translator=translator,
+            adapter=adapter,
+            publish=self._publish,
+            on_result=parts.on_result,
+            workspace=parts.workspace,
+            redactor=parts.redactor,
+            model=self._settings.model,
+        )
+        self._last = translator
+        await loop.connect()
+        return loop
+
+    def close(self) -> None:
+        """Remove what was kept for the agent outside the workspace."""
+        self._private.remove()
+
+    def _agent_home(self) -> Path:
+        return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
+
+    async def _open_connections(self) -> dict[str, dict[str, Any]]:
+        connectors = self._parts.connectors
+        opened = await asyncio.gather(*(open_() for open_ in connectors.values()), return_exceptions=True)
+        servers: dict[str, dict[str, Any]] = {}
+        for name, result in zip(connectors, opened, strict=True):
+            match result:
+                case Connection():
+                    servers.update(result.servers)
+                    for secret in result.secrets:
+                        self._parts.redactor.add(secret)
+                    if result.note:
+                        log.info("%s", result.note)
+                case UniversalAgentError():
+                    self._report(name, result)
+                case Exception():
+                    log.error("the connection %s failed", name, exc_info=result)
+                    self._report(name, AgentError(f"the connection {name} failed: {result}"))
+                case BaseException():
+                    raise result
+        return servers

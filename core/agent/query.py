@@ -1,0 +1,128 @@
+"""The way of one query through pipelines, classifier and agent, to an answer or a failure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.agent.classifier import Classification, Classifier
+from core.agent.loop import AgentLoop, TurnOutcome
+from core.errors import AgentError, UniversalAgentError
+from core.events import Event, QueryClassified
+from core.pipelines import (
+    AfterExecute,
+    AgentContext,
+    AgentErrored,
+    AgentResponse,
+    BeforeExecute,
+    Pipelines,
+)
+from core.text import clean
+
+__all__ = ["AGENT_NAME", "QueryPath"]
+
+log = logging.getLogger(__name__)
+
+AGENT_NAME = "universal-agent"
+
+
+class QueryPath:
+    """Takes queries down the SIMPLE or the COMPLEX path; both end in the same agent and the same conversation.
+
+    `simple_model` is used on the SIMPLE path. Without a classifier every query is COMPLEX.
+    """
+
+    def __init__(
+        self,
+        *,
+        pipelines: Pipelines,
+        classifier: Classifier | None,
+        publish: Callable[[Event], Event],
+        simple_model: str | None,
+    ) -> None:
+        self._pipelines = pipelines
+        self._classifier = classifier
+        self._publish = publish
+        self._simple_model = simple_model
+
+    async def follow(
+        self,
+        text: str,
+        context: AgentContext,
+        *,
+        loop: AgentLoop,
+        system_prompt: str,
+        interrupted: Callable[[], bool],
+    ) -> TurnOutcome:
+        """Run one query to its end.
+
+        Raises:
+            AgentError: a handler denied it, or the agent failed.
+            AgentUnavailable: the agent is gone.
+        """
+        before = await self._pipelines.run(
+            "agent.before_execute", BeforeExecute(agent=AGENT_NAME, input=text, context=context)
+        )
+        if before.denied is not None:
+            raise AgentError(before.denied)
+        decided = await self._classify(context.query_id, before.input)
+        if interrupted():
+            return TurnOutcome("interrupted")
+        simple = decided.decision == "SIMPLE"
+        outcome = await loop.run(
+            context.query_id, before.input, simple=simple, model=self._simple_model if simple else None
+        )
+        if outcome.status == "error":
+            raise AgentError(outcome.error or "the agent failed without a word")
+        if outcome.status == "interrupted":
+            return outcome
+        after = await self._pipelines.run(
+            "agent.after_execute",
+            AfterExecute(
+                agent=AGENT_NAME,
+                input=before.input,
+                system_prompt=system_prompt,
+                response=AgentResponse(
+                    text=outcome.text,
+                    tool_calls=outcome.tool_calls,
+                    usage=outcome.usage,
+                    cost_usd=outcome.cost_usd,
+                    turns=outcome.turns,
+                ),
+                context=replace(before.context, decision=decided.decision),
+            ),
+        )
+        return replace(outcome, text=after.response.text)
+
+    async def recover(
+        self, text: str, context: AgentContext, system_prompt: str | None, error: Exception
+    ) -> TurnOutcome:
+        """Let the error pipeline answer in the agent's place; else the query failed with `error`."""
+        if not isinstance(error, UniversalAgentError):
+            log.error("a query failed", exc_info=error)
+        payload = await self._pipelines.run(
+            "agent.on_error",
+            AgentErrored(
+                agent=AGENT_NAME, input=text, context=context, system_prompt=system_prompt, exception=error
+            ),
+        )
+        if payload.recovery is not None:
+            return TurnOutcome("success", text=payload.recovery)
+        return TurnOutcome("error", error=clean(str(error)) or type(error).__name__)
+
+    async def _classify(self, query_id: str, text: str) -> Classification:
+        if self._classifier is None:
+            decided = Classification("COMPLEX", "rule", "the classifier is off")
+        else:
+            decided = await self._classifier.classify(text)
+        self._publish(
+            QueryClassified(
+                query_id=query_id,
+                decision=decided.decision,
+                source=decided.source,
+                raw_response=clean(decided.raw_response),
+                duration_ms=decided.duration_ms,
+            )
+        )
+        return decided
