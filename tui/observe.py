@@ -164,10 +164,10 @@ def _print_event(event: Event) -> None:
 
 
 def _redactor() -> Any:
-    from core.settings import load_settings
+    from core.settings import load_settings, secrets
     from core.text import Redactor
 
-    return Redactor(load_settings().secrets())
+    return Redactor(secrets(load_settings(), os.environ))
 
 
 def _read_input(path: str) -> dict[str, Any]:
