@@ -6,11 +6,9 @@ import asyncio
 import logging
 import os
 import stat
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +17,7 @@ from typing import Any
 import msgspec
 
 from core.appending import AppendFile
+from core.background import Coalesced
 from core.errors import JournalError
 from core.events import (
     AuthRequired,
@@ -34,7 +33,7 @@ from core.events import (
 from core.masking import mask_link, seal_json
 from core.text import Redactor, without_surrogates
 
-__all__ = ["DeltaJoiner", "Journal", "JournalReading", "iter_journal", "read_journal"]
+__all__ = ["DeltaJoiner", "Journal", "JournalReading", "iter_journal", "journal_line", "read_journal"]
 
 _log = logging.getLogger(__name__)
 
@@ -109,6 +108,17 @@ class DeltaJoiner:
         self._timer = loop.call_later(self._window, self.flush)
 
 
+def journal_line(event: Event, redactor: Redactor) -> bytes:
+    """Write an event as the journal keeps it: one line of JSON, redacted and safe to look at.
+
+    The link of an `auth_required` is masked from then on wherever the redactor is used.
+    """
+    if isinstance(event, AuthRequired):
+        redactor.add(event.url)
+        event = msgspec.structs.replace(event, url=mask_link(event.url))
+    return seal_json(_encode(event), redactor)
+
+
 class Journal:
     """Appends events to a file, each as one line that is whole, redacted and safe to look at.
 
@@ -143,10 +153,6 @@ class Journal:
         self._backlog_size = 0
         self._lost = 0
         self._failing = False
-        self._syncer: ThreadPoolExecutor | None = None
-        self._sync_lock = threading.Lock()
-        self._sync_wanted = False
-        self._sync_running = False
         try:
             self._file = AppendFile(path)
         except OSError as error:
@@ -154,6 +160,7 @@ class Journal:
                 f"The journal {path} cannot be opened: {error.strerror or error}; "
                 "check the folder's permissions and the space on its disk."
             ) from error
+        self._syncer = Coalesced(self._file.sync, "journal sync")
 
     @property
     def failing(self) -> bool:
@@ -162,12 +169,9 @@ class Journal:
 
     def append(self, event: Event) -> None:
         """Write an event; a sink for `DeltaJoiner`, or a subscriber of the bus by itself."""
-        if isinstance(event, AuthRequired):
-            self._redactor.add(event.url)
-            event = msgspec.structs.replace(event, url=mask_link(event.url))
-        self._write(seal_json(_encode(event), self._redactor))
+        self._write(journal_line(event, self._redactor))
         if isinstance(event, _SYNCED):
-            self._sync_soon()
+            self._syncer.request()
 
     def sync(self) -> None:
         """Write what waits, and return when all of it is on the disk or was refused."""
@@ -181,8 +185,7 @@ class Journal:
         """Write what waits, force it to the disk and close the file; closing again does nothing."""
         if self._file.closed:
             return
-        if self._syncer is not None:
-            self._syncer.shutdown(wait=True)
+        self._syncer.finish()
         self.sync()
         self._file.close()
 
@@ -235,28 +238,6 @@ class Journal:
         failure.__cause__ = error
         if self._on_failure is not None:
             self._on_failure(failure)
-
-    def _sync_soon(self) -> None:
-        with self._sync_lock:
-            self._sync_wanted = True
-            if self._sync_running or self._file.closed:
-                return
-            self._sync_running = True
-        if self._syncer is None:
-            self._syncer = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._syncer.submit(self._sync_in_thread)
-
-    def _sync_in_thread(self) -> None:
-        while True:
-            with self._sync_lock:
-                if not self._sync_wanted:
-                    self._sync_running = False
-                    return
-                self._sync_wanted = False
-            try:
-                self._file.sync()
-            except OSError as error:
-                _log.warning("the journal could not be forced to the disk: %s", error)
 
 
 @dataclass(frozen=True, kw_only=True)

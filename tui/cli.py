@@ -1,1 +1,192 @@
-def main() -> None: ...
+"""The `ua-tui` command: reads the options, and starts the screen, a headless session or a tool.
+
+Nothing heavy is imported before the options are read, so that `--help` and a wrong option answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.settings import Settings
+
+__all__ = ["build_parser", "main"]
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+_TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    command = arguments[0] if arguments and arguments[0] in _COMMANDS else None
+    parser = build_parser(command)
+    args = parser.parse_args(arguments[1:] if command else arguments)
+    from core.errors import UniversalAgentError
+
+    try:
+        return int(_COMMANDS[command](args, parser))
+    except UniversalAgentError as error:
+        return _failed(str(error))
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output is gone; what Python flushes at exit must not complain about it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser of one command; None is the full-screen session."""
+    match command:
+        case "run":
+            parser = argparse.ArgumentParser(
+                prog="ua-tui run", description="Run one query without a screen.", allow_abbrev=False
+            )
+            parser.add_argument("query", help="what the agent is asked; - reads it from standard input")
+            parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
+            _add_session_options(parser)
+        case "observe":
+            parser = argparse.ArgumentParser(
+                prog="ua-tui observe",
+                description="Run the observers on a saved tool result, or again over a past session.",
+                allow_abbrev=False,
+            )
+            from tui.observe import add_arguments
+
+            add_arguments(parser)
+        case "schema":
+            parser = argparse.ArgumentParser(
+                prog="ua-tui schema", description="Print the JSON Schema of the journal.", allow_abbrev=False
+            )
+        case _:
+            parser = argparse.ArgumentParser(
+                prog="ua-tui",
+                description="A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
+                epilog="commands: run (without a screen), observe (on saved results), schema (of the journal); "
+                "each has its own --help",
+                allow_abbrev=False,
+            )
+            parser.add_argument("query", nargs="?", help="a first query to start with")
+            parser.add_argument("--theme", help="the colour theme of the screen")
+            _add_session_options(parser)
+            from core.version import VERSION
+
+            parser.add_argument("--version", action="version", version=f"ua-tui {VERSION}")
+    return parser
+
+
+def _add_session_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--demo", action="store_true", default=None, help="a scripted session: no network, no key"
+    )
+    parser.add_argument(
+        "--demo-pace", type=float, metavar="N", help="how slowly the demo streams; 0 is at once"
+    )
+    parser.add_argument(
+        "--workspace",
+        metavar="DIR",
+        help="the folder for AGENT_RUN_WORKSPACES and SAVED_REPORTS (default: here)",
+    )
+    parser.add_argument("--model", help="the model that answers")
+    parser.add_argument("--base-url", metavar="URL", help="a server that speaks the Anthropic Messages API")
+    parser.add_argument(
+        "--allow",
+        action="append",
+        metavar="PATTERN",
+        help="let tools whose name matches run unasked (repeatable)",
+    )
+    parser.add_argument(
+        "--tool", action="append", metavar="NAME", help="offer Bash, Write, Edit or WebFetch (repeatable)"
+    )
+    parser.add_argument("--permission-mode", metavar="MODE", help="default, acceptEdits or plan")
+    parser.add_argument("--max-turns", metavar="N", help="how many model turns a query may take")
+    parser.add_argument("--max-cost", metavar="USD", help="what a session may cost")
+    parser.add_argument(
+        "--dangerously-skip-permissions",
+        action="store_true",
+        default=None,
+        help="run every tool without asking",
+    )
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from core.settings import load_settings
+
+    overrides: dict[str, Any] = {
+        "demo": args.demo,
+        "demo_pace": args.demo_pace,
+        "workspace_base": Path(args.workspace) if args.workspace else None,
+        "model": args.model,
+        "base_url": args.base_url,
+        "allow": tuple(args.allow) if args.allow else None,
+        "extra_tools": tuple(args.tool) if args.tool else None,
+        "permission_mode": args.permission_mode,
+        "max_turns": args.max_turns,
+        "max_cost_usd": args.max_cost,
+        "dangerously_skip_permissions": args.dangerously_skip_permissions,
+        "theme": getattr(args, "theme", None),
+    }
+    return load_settings(overrides)
+
+
+def _full_screen(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    settings = _settings(args)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return _failed("the full screen needs a terminal; without one use `ua-tui run`. " + _TRY)
+    if os.environ.get("TERM", "") in {"", "dumb"}:
+        return _failed("the full screen needs a terminal that can move its cursor, but TERM is dumb. " + _TRY)
+    from tui.screen import run_screen
+
+    return run_screen(settings, first_query=args.query)
+
+
+def _run(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    query = sys.stdin.read() if args.query == "-" else args.query
+    if not query.strip():
+        parser.error("the query is empty")
+    settings = _settings(args)
+    if not settings.has_credentials():
+        return _failed(
+            "there is no way to reach a model: set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with "
+            "ANTHROPIC_AUTH_TOKEN, or log in with `claude`, or try --demo"
+        )
+    import asyncio
+
+    from tui.headless import run_headless
+
+    return asyncio.run(run_headless(settings, query, as_json=args.json))
+
+
+def _observe(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
+    from tui.observe import run
+
+    return run(args)
+
+
+def _schema(_args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
+    import json
+
+    from core.schema import journal_schema
+
+    sys.stdout.write(json.dumps(journal_schema(), indent=2) + "\n")
+    return 0
+
+
+def _failed(message: str) -> int:
+    from core.text import clean_line
+
+    sys.stderr.write(f"ua-tui: {clean_line(message, 1000)}\n")
+    return EXIT_FAILED
+
+
+_COMMANDS = {None: _full_screen, "run": _run, "observe": _observe, "schema": _schema}

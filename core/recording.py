@@ -1,0 +1,60 @@
+"""Everything that keeps a session: journal, log, what is derived from the events, and traces."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from core.bus import Bus
+from core.errors import UniversalAgentError
+from core.events import ErrorRaised, Event
+from core.journal import DeltaJoiner, Journal, journal_line
+from core.logs import LogFile, RootHandler, SessionLog
+from core.settings import Settings
+from core.text import Redactor
+from core.workspace import Workspace
+
+__all__ = ["Recording"]
+
+log = logging.getLogger(__name__)
+
+
+class Recording:
+    """Subscribes every record of a session to its bus, and closes them in order.
+
+    `on_line` is given every line the journal gets, as it gets it.
+
+    Raises:
+        JournalError, WorkspaceError: a record cannot be opened.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        workspace: Workspace,
+        redactor: Redactor,
+        bus: Bus,
+        root_handler: RootHandler,
+        on_line: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self._bus = bus
+        self._root_handler = root_handler
+        self._journal = Journal(workspace.path / "journal.jsonl", redactor, on_failure=self._told)
+        self._log_file = LogFile(workspace.path / "run.log", redactor, on_failure=self._told)
+        root_handler.attach(self._log_file)
+        sinks: list[Callable[[Event], None]] = [self._journal.append]
+        if on_line is not None:
+            sinks.append(lambda event: on_line(journal_line(event, redactor)))
+        self._joiner = DeltaJoiner(*sinks)
+        bus.subscribe(self._joiner)
+        bus.subscribe(SessionLog(self._log_file))
+
+    async def close(self) -> None:
+        """Write what waits and close every record."""
+        self._joiner.flush()
+        self._root_handler.detach()
+        self._log_file.close()
+        self._journal.close()
+
+    def _told(self, error: UniversalAgentError) -> None:
+        self._bus.publish(ErrorRaised(where="records", message=str(error)))

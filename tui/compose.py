@@ -1,0 +1,152 @@
+"""The composition root: puts a session together from its parts, for the screen and for the headless runner."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.agent.assembly import AgentParts, Connector
+from core.agent.model_request import small_request
+from core.bus import Bus
+from core.connections.base import Connection
+from core.connections.toolkit import SERVER as TOOLKIT
+from core.connections.toolkit import toolkit_connection
+from core.events import Event
+from core.logs import install_root_handler
+from core.pipelines import Pipelines
+from core.recording import Recording
+from core.session import Session, SessionParts, Spawn, spawn_task
+from core.settings import Settings, secrets
+from core.text import Redactor
+from core.workspace import Workspace
+from observers.base import ObserverContext
+from observers.catalogue import default_observers
+from observers.compliance import check_subagent
+from observers.runner import ObserverRunner
+
+if TYPE_CHECKING:
+    from core.demo.launch import DemoEndpoints
+
+__all__ = ["compose_session"]
+
+COMPOSIO = "composio"
+SERVER_NOTES = {
+    TOOLKIT: "crawl web pages, save the corpus, write and read files of the workspace",
+    COMPOSIO: "search the web and the news, mail, calendars and hundreds of other services, a remote workbench",
+}
+DEMO_MODEL = "claude-sonnet-5"
+DEMO_KEY = "demo-key-of-no-value"
+DEMO_TOOLS = ("COMPOSIO_REMOTE_*", "trim_video", "TRIM_VIDEO")
+
+
+async def compose_session(
+    settings: Settings,
+    *,
+    interactive: bool,
+    spawn: Spawn = spawn_task,
+    on_line: Callable[[bytes], None] | None = None,
+    subscribers: Sequence[Callable[[Event], None]] = (),
+) -> Session:
+    """Put a session together; it is not started yet, and closing it ends all that was started here.
+
+    `on_line` is given every line the journal gets. `subscribers` see every event from the first one on.
+
+    Raises:
+        WorkspaceError: the session's folder cannot be made.
+        DemoError: the demo's servers do not start.
+    """
+    stack = AsyncExitStack()
+    try:
+        # Before anything heavy is imported: libraries that find no handler write to the terminal.
+        handler = install_root_handler(settings.log_level)
+        stack.callback(handler.uninstall)
+        endpoints = await _start_demo(settings, interactive, stack) if settings.demo else None
+        if endpoints is not None:
+            settings = _demo_settings(settings, endpoints)
+        redactor = Redactor(secrets(settings, os.environ))
+        now = datetime.now().astimezone()
+        workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
+        bus = Bus()
+        recording = Recording(settings, workspace, redactor, bus, handler, on_line)
+        stack.push_async_callback(recording.close)
+        for subscriber in subscribers:
+            bus.subscribe(subscriber)
+        runner = ObserverRunner(default_observers(), ObserverContext(workspace), bus.publish)
+        runner.start(lambda work: spawn(work, "observer", "observers"))
+        parts = SessionParts(
+            agent=AgentParts(
+                workspace=workspace,
+                redactor=redactor,
+                connectors=_connectors(settings, workspace.path, endpoints),
+                server_notes=SERVER_NOTES,
+                on_result=runner.submit,
+                check_subagent=lambda agent, request: check_subagent(agent, request, workspace),
+                agent_home=_agent_home(settings, stack),
+                interactive=interactive,
+                extra_allow=DEMO_TOOLS if settings.demo else (),
+            ),
+            pipelines=Pipelines(),
+            ask_model=small_request(settings),
+            drain=runner.drain,
+            after_finish=stack.aclose,
+        )
+        return Session(settings, parts, bus, spawn)
+    except BaseException:
+        await stack.aclose()
+        raise
+
+
+async def _start_demo(settings: Settings, interactive: bool, stack: AsyncExitStack) -> DemoEndpoints:
+    from core.demo.launch import demo_servers
+
+    pace = settings.demo_pace if settings.demo_pace is not None else float(interactive)
+    return await stack.enter_async_context(demo_servers(pace))
+
+
+def _demo_settings(settings: Settings, endpoints: DemoEndpoints) -> Settings:
+    """The demo talks to its own servers alone, whatever else is configured."""
+    return replace(
+        settings,
+        model=settings.model or DEMO_MODEL,
+        simple_model=None,
+        fallback_model=None,
+        base_url=endpoints.model_url,
+        api_key=DEMO_KEY,
+        auth_token=None,
+        composio_base_url=endpoints.composio_url,
+        composio_api_key=endpoints.composio_api_key,
+        logfire_token=None,
+    )
+
+
+def _connectors(settings: Settings, workspace: Path, endpoints: DemoEndpoints | None) -> dict[str, Connector]:
+    routes = dict([endpoints.article_route.split("=", 1)]) if endpoints else {}
+
+    async def toolkit() -> Connection:
+        return toolkit_connection(workspace, routes=routes)
+
+    async def composio() -> Connection:
+        from core.connections.composio import open_composio
+
+        return await open_composio(settings)
+
+    return {TOOLKIT: toolkit, COMPOSIO: composio}
+
+
+def _agent_home(settings: Settings, stack: AsyncExitStack) -> Path | None:
+    """Where the agent keeps its state: apart from the user's own, unless a login must be found there."""
+    if settings.demo:
+        folder = tempfile.TemporaryDirectory(prefix="ua-tui-agent-", ignore_cleanup_errors=True)
+        return Path(stack.enter_context(folder))
+    if not (settings.api_key or settings.auth_token):
+        return None
+    from platformdirs import user_state_path
+
+    return user_state_path("ua-tui") / "agent"
