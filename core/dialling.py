@@ -25,12 +25,21 @@ async def resolve_host(host: str, port: int) -> list[str]:
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections to public addresses, allowed exceptions and routes only."""
+    """Opens connections to public addresses, allowed exceptions and routes only.
 
-    def __init__(self, allow: frozenset[tuple[str, int]], routes: Routes, resolve: Resolver) -> None:
-        self._backend = httpcore.AnyIOBackend()
+    `backend` is what opens a connection to an address once it is checked.
+    """
+
+    def __init__(
+        self,
+        allow: frozenset[tuple[str, int]] = frozenset(),
+        routes: Routes | None = None,
+        resolve: Resolver = resolve_host,
+        backend: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self._backend = backend if backend is not None else httpcore.AnyIOBackend()
         self._allow = allow
-        self._routes = routes
+        self._routes = routes if routes is not None else Routes()
         self._resolve = resolve
 
     async def connect_tcp(

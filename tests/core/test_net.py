@@ -1,0 +1,673 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import zlib
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+
+import httpcore
+import pytest
+import stamina
+import stamina.instrumentation
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.addresses import Routes, is_public, parse_endpoint
+from core.bodies import Inflater, content_type, text_encoding
+from core.dialling import GuardedBackend
+from core.errors import ConnectionFailed, FetchRefused
+from core.net import RETRY_AFTER_CAP, Fetcher
+
+ARTICLE = b"<html><body><p>Hello</p></body></html>"
+
+
+@dataclass
+class Request:
+    path: str
+    headers: dict[str, str]
+    writer: asyncio.StreamWriter
+
+    async def answer(self, body: bytes = ARTICLE, status: str = "200 OK", **headers: str) -> None:
+        lines = {"content-type": "text/html", "content-length": str(len(body))}
+        lines |= {name.replace("_", "-"): value for name, value in headers.items()}
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value)
+        self.writer.write(f"HTTP/1.1 {status}\r\n{head}connection: close\r\n\r\n".encode() + body)
+        await self.writer.drain()
+
+
+Handler = Callable[[Request], Awaitable[None]]
+
+
+@dataclass
+class Site:
+    """A web server on loopback that answers by path and remembers what it was asked."""
+
+    port: int = 0
+    pages: dict[str, Handler] = field(default_factory=dict)
+    seen: list[Request] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def hits(self) -> Counter[str]:
+        return Counter(request.path for request in self.seen)
+
+    def fetcher(self, **options: object) -> Fetcher:
+        defaults: dict[str, object] = {"routes": {".example": self.place}, "robots": False}
+        return Fetcher(**{**defaults, **options})  # type: ignore[arg-type]  # options of one test
+
+    def page(self, path: str, body: bytes = ARTICLE, status: str = "200 OK", **headers: str) -> None:
+        async def answer(request: Request) -> None:
+            await request.answer(body, status, **headers)
+
+        self.pages[path] = answer
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            headers = {
+                name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])
+            }
+            request = Request(head[0].split()[1], headers, writer)
+            self.seen.append(request)
+            if request.path in self.pages:
+                await self.pages[request.path](request)
+            else:
+                await request.answer(b"", "404 Not Found")
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Site]:
+    site = Site()
+    tasks: set[asyncio.Task[None]] = set()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(site.handle(reader, writer))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    site.port = server.sockets[0].getsockname()[1]
+    try:
+        yield site
+    finally:
+        server.close()
+        for task in tuple(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await server.wait_closed()
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with serving() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def without_waiting() -> Iterator[None]:
+    hooks = stamina.instrumentation.get_on_retry_hooks()
+    stamina.instrumentation.set_on_retry_hooks([])
+    with stamina.set_testing(True, attempts=3):
+        yield
+    stamina.instrumentation.set_on_retry_hooks(hooks)
+
+
+async def test_a_page_comes_back_whole(site: Site) -> None:
+    site.page("/a?b=1", "<p>Grüße</p>".encode("latin-1"), content_type="text/html; charset=ISO-8859-1")
+    async with site.fetcher() as fetcher:
+        page = await fetcher.get("https://news.example/a?b=1#part")
+    assert (page.url, page.final_url) == ("https://news.example/a?b=1#part", "https://news.example/a?b=1")
+    assert (page.status, page.media_type, page.text) == (200, "text/html", "<p>Grüße</p>")
+    headers = site.seen[0].headers
+    assert headers["host"] == "news.example"
+    assert headers["accept-encoding"] == "gzip, deflate"
+
+
+async def test_an_allowed_private_place_is_dialled_by_name_and_port_only(site: Site) -> None:
+    site.page("/")
+    async with site.fetcher(allow=[f"LOCALHOST:{site.port}"], routes={}) as fetcher:
+        assert (await fetcher.get(f"http://localhost:{site.port}/")).body == ARTICLE
+        for other in (f"http://127.0.0.1:{site.port}/", "http://localhost/", "http://localhost:1/"):
+            with pytest.raises(FetchRefused):
+                await fetcher.get(other)
+    assert len(site.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("http://169.254.169.254/latest/meta-data", "not a public address"),
+        ("http://localhost/", "not a public address"),
+        ("http://127.1/", "not a public address"),
+        ("http://0x7f000001/", "not a public address"),
+        ("http://2130706433/", "not a public address"),
+        ("http://0177.0.0.1/", "well-formed"),
+        ("http://0/", "not a public address"),
+        ("http://[::1]/", "not a public address"),
+        ("http://[::ffff:127.0.0.1]/", "not a public address"),
+        ("http://[64:ff9b::7f00:1]/", "not a public address"),
+        ("http://10.0.0.1/", "not a public address"),
+        ("http://100.64.0.1/", "not a public address"),
+        ("http://168.63.129.16/", "not a public address"),
+        ("file:///etc/passwd", "only http and https"),
+        ("gopher://news.example/", "only http and https"),
+        ("javascript:alert(1)", "only http and https"),
+        ("//news.example/", "only http and https"),
+        ("http://a@127.0.0.1/", "user name"),
+        ("http://a:b@news.example/", "user name"),
+        ("http://x:22/", "80 and 443"),
+        ("http://news.example:0/", "80 and 443"),
+        ("http:///path", "host"),
+        ("http://news.example/a b", "well-formed"),
+        ("http://news.example/\x1b]0;x", "well-formed"),
+        ("http://news.example\\@127.0.0.1/", "well-formed"),
+        ("http://" + "a" * 5000, "well-formed"),
+        ("", "well-formed"),
+    ],
+)
+async def test_refused_before_any_connection(site: Site, url: str, reason: str) -> None:
+    async with site.fetcher(robots=True) as fetcher:
+        with pytest.raises(FetchRefused, match=reason) as caught:
+            await fetcher.get(url)
+    assert "is not fetched" in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+    assert site.seen == []
+
+
+class Recorder(httpcore.AsyncNetworkBackend):
+    def __init__(self) -> None:
+        self.dialled: list[tuple[str, int]] = []
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        self.dialled.append((host, port))
+        raise httpcore.ConnectError("recorded")
+
+
+async def test_the_address_that_was_checked_is_the_one_dialled() -> None:
+    answers = [["93.184.216.34"], ["127.0.0.1"]]
+    asked: list[str] = []
+
+    async def rebinding(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return answers.pop(0)
+
+    recorder = Recorder()
+    backend = GuardedBackend(resolve=rebinding, backend=recorder)
+    with pytest.raises(httpcore.ConnectError):
+        await backend.connect_tcp("rebinding.example", 443)
+    with pytest.raises(FetchRefused, match=r"127\.0\.0\.1"):
+        await backend.connect_tcp("rebinding.example", 443)
+    assert recorder.dialled == [("93.184.216.34", 443)]
+    assert len(asked) == 2
+
+
+async def test_one_private_answer_among_public_ones_refuses_the_name() -> None:
+    async def mixed(host: str, port: int) -> list[str]:
+        return ["93.184.216.34", "2606:4700::1111", "192.168.1.1"]
+
+    recorder = Recorder()
+    with pytest.raises(FetchRefused, match=r"192\.168\.1\.1"):
+        await GuardedBackend(resolve=mixed, backend=recorder).connect_tcp("mixed.example", 80)
+    assert recorder.dialled == []
+
+
+async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
+    async def several(host: str, port: int) -> list[str]:
+        return ["93.184.216.34", "93.184.216.35"]
+
+    recorder = Recorder()
+    with pytest.raises(httpcore.ConnectError):
+        await GuardedBackend(resolve=several, backend=recorder).connect_tcp("several.example", 80)
+    assert recorder.dialled == [("93.184.216.34", 80), ("93.184.216.35", 80)]
+
+
+async def test_sockets_of_the_machine_are_never_opened() -> None:
+    with pytest.raises(FetchRefused):
+        await GuardedBackend().connect_unix_socket("/run/docker.sock")
+
+
+async def test_an_unknown_host_is_a_failure_not_a_refusal(site: Site) -> None:
+    async def unknown(host: str, port: int) -> list[str]:
+        raise OSError("Name or service not known")
+
+    async with site.fetcher(routes={}, resolve=unknown) as fetcher:
+        with pytest.raises(ConnectionFailed, match=r"nowhere\.example.*unknown"):
+            await fetcher.get("https://nowhere.example/")
+
+
+async def test_redirects_are_followed_and_every_hop_is_judged(site: Site) -> None:
+    site.page("/start", b"", "302 Found", location="/next")
+    site.page("/next", b"", "308 Permanent Redirect", location="https://other.example/end")
+    site.page("/end")
+    for path, location in (
+        ("/meta", "http://169.254.169.254/latest"),
+        ("/home", f"http://127.0.0.1:{site.port}/end"),
+        ("/file", "file:///etc/passwd"),
+        ("/user", "https://a:b@news.example/end"),
+        ("/bad", "http://0177.0.0.1/"),
+    ):
+        site.page(path, b"", "302 Found", location=location)
+    async with site.fetcher() as fetcher:
+        page = await fetcher.get("https://news.example/start")
+        assert page.final_url == "https://other.example/end"
+        assert [request.headers["host"] for request in site.seen] == [
+            "news.example",
+            "news.example",
+            "other.example",
+        ]
+        for path in ("/meta", "/home", "/file", "/user", "/bad"):
+            with pytest.raises(FetchRefused):
+                await fetcher.get(f"https://news.example{path}")
+    assert site.hits["/end"] == 1
+
+
+async def test_a_sixth_redirect_is_refused(site: Site) -> None:
+    for number in range(10):
+        site.page(f"/{number}", b"", "302 Found", location=f"/{number + 1}")
+    site.page("/10")
+    async with site.fetcher() as fetcher:
+        assert (await fetcher.get("https://news.example/5")).final_url.endswith("/10")
+        with pytest.raises(FetchRefused, match="more than 5 times"):
+            await fetcher.get("https://news.example/4")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [
+        ("", bytes),
+        ("identity", bytes),
+        ("gzip", gzip.compress),
+        ("X-GZip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", lambda data: zlib.compress(data)[2:-4]),
+    ],
+)
+async def test_compressed_bodies_are_unpacked(
+    site: Site, encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
+    body = b"".join(b"line %d\n" % number for number in range(20_000))
+    site.page("/", pack(body), content_encoding=encoding)
+    async with site.fetcher() as fetcher:
+        assert (await fetcher.get("http://news.example/")).body == body
+
+
+async def test_damaged_or_unknown_compression_is_told_apart(site: Site) -> None:
+    packed = gzip.compress(ARTICLE * 50)
+    site.page("/cut", packed[:-12], content_encoding="gzip")
+    site.page("/damaged", b"\x1f\x8b\x08\0" + b"\xff" * 50, content_encoding="gzip")
+    site.page("/br", b"x", content_encoding="br")
+    site.page("/twice", b"x", content_encoding="gzip, gzip")
+    async with site.fetcher() as fetcher:
+        for path, kind, reason in (
+            ("/cut", ConnectionFailed, "cut off"),
+            ("/damaged", ConnectionFailed, "damaged"),
+            ("/br", FetchRefused, "'br'"),
+            ("/twice", FetchRefused, "not supported"),
+        ):
+            with pytest.raises(kind, match=reason):
+                await fetcher.get(f"https://news.example{path}")
+
+
+async def test_bodies_beyond_the_limits_are_given_up(site: Site) -> None:
+    async def endless(request: Request) -> None:
+        request.writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n")
+        while not request.writer.is_closing():
+            request.writer.write(b"x" * 65536)
+            await request.writer.drain()
+
+    site.pages["/endless"] = endless
+    site.page("/declared", b"x", content_length=str(10**12))
+    site.page("/bomb", gzip.compress(b"\0" * (64 << 20), 9), content_encoding="gzip")
+    site.page("/swollen", gzip.compress(bytes(range(256)) * 4096), content_encoding="gzip")
+    async with site.fetcher(max_bytes=300_000, max_decoded=1_000_000) as fetcher:
+        for path in ("/endless", "/declared", "/bomb", "/swollen"):
+            with pytest.raises(FetchRefused, match=r"larger than|swells"):
+                await fetcher.get(f"https://news.example{path}")
+
+
+async def test_a_page_that_never_ends_runs_into_the_deadline(site: Site) -> None:
+    async def silent(request: Request) -> None:
+        await asyncio.Event().wait()
+
+    async def drip(request: Request) -> None:
+        request.writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n")
+        while not request.writer.is_closing():
+            request.writer.write(b"x")
+            await request.writer.drain()
+            await asyncio.sleep(0.01)
+
+    site.pages |= {"/silent": silent, "/drip": drip}
+    async with site.fetcher(timeout=0.2) as fetcher:
+        for path in ("/silent", "/drip"):
+            with pytest.raises(ConnectionFailed, match=r"longer than 0\.2 seconds|does not answer"):
+                await fetcher.get(f"https://news.example{path}")
+
+
+async def test_only_pages_texts_and_pdfs_are_read(site: Site) -> None:
+    site.page("/png", b"\x89PNG", content_type="image/png")
+    site.page("/zip", b"PK", content_type="application/octet-stream")
+    site.page("/none-html", b" <!doctype html><p>x", content_type="")
+    site.page("/none-text", b"plain words", content_type="")
+    site.page("/none-binary", b"\x7fELF\0\0", content_type="")
+    site.page("/pdf", b"%PDF-1.7 \xff", content_type="application/pdf")
+    site.page("/json", b"{}", content_type="Application/JSON; charset=utf-8")
+    async with site.fetcher() as fetcher:
+        kinds = {
+            path: (await fetcher.get(f"https://news.example{path}")).media_type
+            for path in ("/none-html", "/none-text", "/pdf", "/json")
+        }
+        assert list(kinds.values()) == ["text/html", "text/plain", "application/pdf", "application/json"]
+        assert (await fetcher.get("https://news.example/pdf")).text == ""
+        for path in ("/png", "/zip", "/none-binary"):
+            with pytest.raises(FetchRefused, match="type"):
+                await fetcher.get(f"https://news.example{path}")
+
+
+async def test_error_answers_are_failures_and_are_not_asked_for_twice(site: Site) -> None:
+    for status in (
+        "400 Bad",
+        "401 No",
+        "403 Forbidden",
+        "404 Not Found",
+        "410 Gone",
+        "500 Error",
+        "304 Same",
+    ):
+        site.page(f"/{status[:3]}", b"sorry", status)
+    async with site.fetcher() as fetcher:
+        for path in ("/400", "/401", "/403", "/404", "/410", "/500", "/304"):
+            with pytest.raises(ConnectionFailed, match=f"answers {path[1:]}"):
+                await fetcher.get(f"https://news.example{path}")
+    assert set(site.hits.values()) == {1}
+
+
+@pytest.mark.parametrize("status", ["429 Too Many", "502 Bad Gateway", "503 Unavailable", "504 Timeout"])
+async def test_what_may_pass_is_tried_again(site: Site, status: str) -> None:
+    async def recovering(request: Request) -> None:
+        if site.hits["/"] < 3:
+            await request.answer(b"", status, retry_after="0")
+        else:
+            await request.answer()
+
+    site.pages["/"] = recovering
+    async with site.fetcher() as fetcher:
+        assert (await fetcher.get("https://news.example/")).body == ARTICLE
+    assert site.hits["/"] == 3
+
+
+async def test_a_site_that_does_not_recover_is_left_alone(site: Site) -> None:
+    site.page("/", b"", "503 Unavailable")
+    async with site.fetcher() as fetcher:
+        with pytest.raises(ConnectionFailed, match="answers 503"):
+            await fetcher.get("https://news.example/")
+    assert site.hits["/"] == 3
+
+
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [("3", 3.0), ("86400", RETRY_AFTER_CAP), ("Thu, 01 Jan 2099 00:00:00 GMT", RETRY_AFTER_CAP)],
+)
+async def test_the_wait_a_site_asks_for_is_kept_up_to_a_cap(site: Site, header: str, wait: float) -> None:
+    waits: list[float] = []
+    waiting = asyncio.Event()
+
+    def remember(details: stamina.instrumentation.RetryDetails) -> None:
+        waits.append(details.wait_for)
+        waiting.set()
+
+    stamina.instrumentation.set_on_retry_hooks([remember])
+    site.page("/", b"", "503 Unavailable", retry_after=header)
+    with stamina.set_testing(False):
+        async with site.fetcher() as fetcher:
+            fetching = asyncio.create_task(fetcher.get("https://news.example/"))
+            await waiting.wait()
+            fetching.cancel()
+            await asyncio.gather(fetching, return_exceptions=True)
+    assert waits == [pytest.approx(wait)]
+
+
+async def test_a_nonsense_wait_is_no_error(site: Site) -> None:
+    site.page("/", b"", "503 Unavailable", retry_after="whenever ☃".encode().decode("latin-1"))
+    async with site.fetcher() as fetcher:
+        with pytest.raises(ConnectionFailed, match="503"):
+            await fetcher.get("https://news.example/")
+
+
+async def test_robots_are_asked_once_for_a_site_and_obeyed(site: Site) -> None:
+    site.page("/robots.txt", b"User-agent: *\nDisallow: /private/*.html$\n", content_type="text/plain")
+    site.page("/a")
+    site.page("/b")
+    site.page("/private/x.html")
+    async with site.fetcher(robots=True) as fetcher:
+        await asyncio.gather(*(fetcher.get(f"https://news.example/{name}") for name in "abab"))
+        with pytest.raises(FetchRefused, match=r"robots\.txt"):
+            await fetcher.get("https://news.example/private/x.html")
+        assert site.hits["/robots.txt"] == 1
+        await fetcher.get("https://other.example/a")
+        assert site.hits["/robots.txt"] == 2
+    async with site.fetcher(robots=False) as fetcher:
+        await fetcher.get("https://news.example/private/x.html")
+    assert site.hits["/private/x.html"] == 1
+    assert site.hits["/robots.txt"] == 2
+
+
+async def test_robots_can_name_this_program(site: Site) -> None:
+    site.page("/robots.txt", b"User-agent: reader\nDisallow: /\n\nUser-agent: *\nAllow: /\n")
+    site.page("/a")
+    async with site.fetcher(robots=True, user_agent="reader/2.0") as fetcher:
+        with pytest.raises(FetchRefused, match=r"robots\.txt"):
+            await fetcher.get("https://news.example/a")
+    async with site.fetcher(robots=True, user_agent="writer/2.0") as fetcher:
+        await fetcher.get("https://news.example/a")
+
+
+async def test_the_target_of_a_redirect_is_asked_for_its_own_robots(site: Site) -> None:
+    async def robots(request: Request) -> None:
+        closed = request.headers["host"] == "closed.example"
+        await request.answer(b"User-agent: *\nDisallow: /\n" if closed else b"")
+
+    site.pages["/robots.txt"] = robots
+    site.page("/a", b"", "302 Found", location="https://closed.example/b")
+    site.page("/b")
+    async with site.fetcher(robots=True) as fetcher:
+        with pytest.raises(FetchRefused, match=r"robots\.txt"):
+            await fetcher.get("https://open.example/a")
+    assert site.hits["/b"] == 0
+
+
+@pytest.mark.parametrize("status", ["404 Not Found", "403 Forbidden"])
+async def test_a_site_without_robots_forbids_nothing(site: Site, status: str) -> None:
+    site.page("/robots.txt", b"User-agent: *\nDisallow: /\n", status)
+    site.page("/a")
+    async with site.fetcher(robots=True) as fetcher:
+        await fetcher.get("https://news.example/a")
+
+
+async def test_a_site_whose_robots_cannot_be_read_is_not_read(site: Site) -> None:
+    site.page("/robots.txt", b"", "500 Error")
+    site.page("/a")
+    async with site.fetcher(robots=True) as fetcher:
+        with pytest.raises(ConnectionFailed, match=r"robots\.txt answers 500"):
+            await fetcher.get("https://news.example/a")
+        site.page("/robots.txt", b"\xff\xfe\0 nonsense" * 100_000, content_type="image/png")
+        await fetcher.get("https://news.example/a")
+    assert site.hits["/a"] == 1
+
+
+@pytest.mark.parametrize(("concurrency", "per_host", "most"), [(10, 2, 2), (3, 10, 3)])
+async def test_no_more_requests_than_allowed_run_at_once(
+    site: Site, concurrency: int, per_host: int, most: int
+) -> None:
+    running: set[int] = set()
+    peak = 0
+    arrived, released = asyncio.Semaphore(0), asyncio.Semaphore(0)
+
+    async def slow(request: Request) -> None:
+        nonlocal peak
+        running.add(id(request))
+        peak = max(peak, len(running))
+        arrived.release()
+        await released.acquire()
+        running.discard(id(request))
+        await request.answer()
+
+    urls = [f"https://news.example/{number}" for number in range(8)]
+    site.pages = {f"/{number}": slow for number in range(8)}
+    async with site.fetcher(concurrency=concurrency, per_host=per_host) as fetcher:
+        fetching = [asyncio.create_task(fetcher.get(url)) for url in urls]
+        for _ in urls:
+            await arrived.acquire()
+            released.release()
+        pages = await asyncio.gather(*fetching)
+    assert [page.url for page in pages] == urls
+    assert peak <= most
+
+
+async def test_one_page_failing_does_not_touch_the_others(site: Site) -> None:
+    site.page("/good")
+    site.page("/bad", b"", "404 Not Found")
+    urls = [f"https://news.example/{'good' if number % 2 else 'bad'}?{number}" for number in range(20)]
+    for number in range(20):
+        site.pages[f"/good?{number}"] = site.pages["/good"]
+    async with site.fetcher() as fetcher:
+        results = await asyncio.gather(*(fetcher.get(url) for url in urls), return_exceptions=True)
+    assert sum(isinstance(result, ConnectionFailed) for result in results) == 10
+    assert sum(not isinstance(result, BaseException) for result in results) == 10
+
+
+async def test_nothing_is_carried_from_one_request_to_the_next(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    site.page("/", set_cookie="id=1; Path=/")
+    async with site.fetcher() as fetcher:
+        await fetcher.get("https://news.example/")
+        await fetcher.get("https://news.example/")
+    assert not any({"cookie", "authorization", "referer"} & request.headers.keys() for request in site.seen)
+
+
+async def test_a_connection_that_breaks_is_a_failure(site: Site) -> None:
+    async def hang_up(request: Request) -> None:
+        request.writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\ncontent-type: text/html\r\n\r\nshort"
+        )
+        await request.writer.drain()
+
+    async def nonsense(request: Request) -> None:
+        request.writer.write(b"\x00\x01 not http\r\n\r\n")
+        await request.writer.drain()
+
+    site.pages |= {"/short": hang_up, "/nonsense": nonsense}
+    async with site.fetcher(allow=["127.0.0.1:1"]) as fetcher:
+        for url in ("https://news.example/short", "https://news.example/nonsense", "http://127.0.0.1:1/"):
+            with pytest.raises(ConnectionFailed, match="cannot fetch"):
+                await fetcher.get(url)
+
+
+async def test_a_fetcher_works_only_while_it_is_open(site: Site) -> None:
+    with pytest.raises(RuntimeError, match="async with"):
+        await site.fetcher().get("https://news.example/")
+
+
+PRIVATE = """
+127.0.0.1 0.0.0.0 10.1.2.3 172.16.0.1 192.168.0.1 169.254.169.254 100.127.255.255 192.0.0.8 192.88.99.1 198.18.0.1
+224.0.0.1 240.0.0.1 255.255.255.255 168.63.129.16 :: ::1 ::ffff:10.0.0.1 64:ff9b::a00:1 fc00::1 fe80::1 fe80::1%eth0
+fec0::1 ff02::1 2001:db8::1 2001::1 2002:a00:1:: 3fff::1 100::1 4000::1 x 1.2.3 0x7f.1
+"""
+
+
+@pytest.mark.parametrize("address", ["", *PRIVATE.split()])
+def test_private_addresses_are_known(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "::ffff:8.8.8.8", "2606:4700:4700::1111"])
+def test_public_addresses_are_known(address: str) -> None:
+    assert is_public(address)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.ip_addresses())
+def test_no_public_address_is_one_the_standard_calls_private(address: IPv4Address | IPv6Address) -> None:
+    if is_public(str(address)):
+        plain = (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
+        assert plain.is_global
+        assert not plain.is_multicast
+
+
+def test_routes_take_names_below_their_suffix_only() -> None:
+    routes = Routes.parse({".example": "127.0.0.1:80", "one.test": "[::1]:81", "": "127.0.0.1:82"})
+    assert routes.place_of("News.Example.") == ("127.0.0.1", 80)
+    assert routes.place_of("example") == ("127.0.0.1", 80)
+    assert routes.place_of("a.one.test") == ("::1", 81)
+    assert routes.place_of("badexample") is None
+    assert routes.place_of("two.test") is None
+
+
+@pytest.mark.parametrize("text", ["", "host", "host:", ":80", "host:x", "host:0", "host:70000", "host:²"])
+def test_endpoints_are_checked(text: str) -> None:
+    with pytest.raises(ValueError, match="HOST:PORT"):
+        parse_endpoint(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "charset", "expected"),
+    [
+        (b"abc", "text/html", "utf-8", "utf-8"),
+        (b"abc", "text/html", '"ISO-8859-1"', "windows-1252"),
+        (b"\xef\xbb\xbfabc", "text/html", "latin-1", "utf-8-sig"),
+        (b"\xff\xfea\0", "text/plain", "", "utf-16"),
+        (b'<meta charset="shift_jis">', "text/html", "", "shift_jis"),
+        (b'<meta http-equiv=x content="text/html; charset=koi8-r">', "text/html", "nonsense", "koi8-r"),
+        (b'<meta charset="utf-16">abc', "text/html", "", "utf-8"),
+        (b'<meta charset="koi8-r">', "text/plain", "", "utf-8"),
+        (b"caf\xe9", "text/html", "", "windows-1252"),
+        (b"abc", "text/html", "base64", "utf-8"),
+        (b"abc", "text/html", "punycode", "utf-8"),
+        (b"abc", "text/html", "unicode_escape", "utf-8"),
+        (b"abc", "text/html", "\x00", "utf-8"),
+    ],
+)
+def test_the_encoding_is_chosen_as_browsers_do(
+    body: bytes, media_type: str, charset: str, expected: str
+) -> None:
+    encoding = text_encoding(body, media_type, charset)
+    assert encoding == expected
+    body.decode(encoding, "replace")
+
+
+def test_content_types_are_split() -> None:
+    assert content_type("Text/HTML; Charset=UTF-8") == ("text/html", "UTF-8")
+    assert content_type("text/html\r\nx: y") == content_type("text/html  x: y")
+    assert content_type("") == ("", "")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.binary(max_size=5000), st.integers(min_value=1, max_value=700), st.sampled_from(["gzip", "deflate"])
+)
+def test_a_body_unpacks_the_same_in_whatever_pieces_it_comes(data: bytes, step: int, encoding: str) -> None:
+    packed = gzip.compress(data) if encoding == "gzip" else zlib.compress(data)
+    inflater = Inflater(encoding, 10_000)
+    pieces = [inflater.feed(packed[at : at + step]) for at in range(0, len(packed), step)]
+    inflater.finish()
+    assert b"".join(pieces) == data
