@@ -26,6 +26,7 @@ import msgspec
 
 from core import events as ev
 from core.appending import AppendFile
+from core.background import in_loop
 from core.errors import WorkspaceError
 from core.masking import mask_link, preview
 from core.text import Redactor, clean, clean_line, middle_truncate
@@ -52,7 +53,7 @@ class LogFile:
         self, path: Path, redactor: Redactor, on_failure: Callable[[WorkspaceError], None] | None = None
     ) -> None:
         self._redactor = redactor
-        self._on_failure = on_failure
+        self._on_failure = None if on_failure is None else in_loop(on_failure)
         self._failing = False
         self._lock = threading.Lock()
         self._path = path
@@ -234,7 +235,9 @@ def _observed(event: ev.ObserverFinished) -> str:
 def _outcome(event: ev.ToolCallFinished) -> str:
     if event.observation is None:
         return ""
-    return "\n".join(part for part in (event.observation.error, event.observation.output) if part)
+    return "\n".join(
+        dict.fromkeys(part for part in (event.observation.error, event.observation.output) if part)
+    )
 
 
 def _json(value: Any) -> str:

@@ -1,0 +1,84 @@
+"""Work of other threads: done once for many requests, and its news brought back to the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import ParamSpec
+
+__all__ = ["Coalesced", "in_loop"]
+
+P = ParamSpec("P")
+
+_log = logging.getLogger(__name__)
+
+
+class Coalesced:
+    """Does one piece of work in a thread of its own, once more whenever it was asked for in the meantime.
+
+    The thread lives only while there is work. What `work` raises is logged.
+    """
+
+    def __init__(self, work: Callable[[], None], name: str) -> None:
+        self._work = work
+        self._name = name
+        self._lock = threading.Lock()
+        self._wanted = False
+        self._thread: threading.Thread | None = None
+
+    def request(self) -> None:
+        """Ask for the work to be done, with all that is known now."""
+        with self._lock:
+            self._wanted = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+
+    def finish(self, timeout: float | None = None) -> bool:
+        """Wait until everything asked for is done; False when `timeout` seconds were not enough."""
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
+            return not thread.is_alive()
+        return True
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._wanted:
+                    self._thread = None
+                    return
+                self._wanted = False
+            try:
+                self._work()
+            except Exception:
+                _log.exception("%s failed", self._name)
+
+
+def in_loop(callback: Callable[P, object]) -> Callable[P, None]:
+    """Have `callback` run in the event loop that runs now, from whichever thread it is called.
+
+    Without a running loop, and in the loop's own thread, it is called directly.
+    """
+    home = _running_loop()
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
+        if home is None or _running_loop() is home:
+            callback(*args, **kwargs)
+            return
+        # The loop may have ended meanwhile, and then there is nobody left to tell.
+        with suppress(RuntimeError):
+            home.call_soon_threadsafe(lambda: callback(*args, **kwargs))
+
+    return call
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,374 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import events as ev
+from core.bus import Bus
+from core.derived.record import Recorder, SessionRecord, record_of
+from core.derived.summary import build_summary
+from core.derived.trace import TraceInfo, build_trace
+from core.derived.transcript import build_transcript
+from core.derived.writer import Deriver, rebuild
+from core.errors import WorkspaceError
+from core.journal import DeltaJoiner, Journal
+from core.observation import McpObservation, TextContent
+from core.text import Redactor
+from core.workspace import Workspace
+
+START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
+
+
+class Script:
+    """Builds a list of events as a session stamps them, with a wall clock under the test's hand."""
+
+    def __init__(self) -> None:
+        self.events: list[ev.Event] = []
+        self.now = START
+        self.bus = Bus(now=lambda: self.now)
+        self.bus.subscribe(self.events.append)
+
+    def at(self, seconds: float, event: ev.Event) -> None:
+        self.now = START + timedelta(seconds=seconds)
+        self.bus.publish(event)
+
+    @property
+    def record(self) -> SessionRecord:
+        return record_of(self.events, Redactor(["hunter2hunter2"]))
+
+
+def started() -> ev.SessionStarted:
+    return ev.SessionStarted(
+        session_id="session_x", workspace="/w", cwd="/", version="0", model="opus", demo=True
+    )
+
+
+def call(number: int, name: str = "mcp__s__search", query_id: str = "q1", **more: Any) -> ev.ToolCallStarted:
+    return ev.ToolCallStarted(query_id=query_id, tool_use_id=f"t{number}", name=name, **more)
+
+
+def result(number: int, text: str, status: Any = "success", **more: Any) -> ev.ToolCallFinished:
+    observation = McpObservation(
+        tool_name="n", tool_use_id=f"t{number}", server="s", content=(TextContent(text),), **more
+    )
+    return ev.ToolCallFinished(
+        tool_use_id=f"t{number}", status=status, observation=observation, duration_ms=1500
+    )
+
+
+@pytest.fixture
+def script() -> Script:
+    script = Script()
+    script.at(0, started())
+    script.at(10, ev.QueryReceived(query_id="q1", text="Research the news"))
+    script.at(10.5, ev.QueryClassified(query_id="q1", decision="COMPLEX", source="rule"))
+    script.at(11, call(1, "Agent", input={"prompt": "write"}))
+    script.at(12, call(2, input={"query": "n\u00e9ws"}, parent_tool_use_id="t1"))
+    script.at(13.5, result(2, "h\u00e9llo"))
+    script.at(
+        14,
+        ev.ArtifactSaved(
+            path="work_products/a b.html", kind="report", size=9, sha256="0", observer="reports"
+        ),
+    )
+    script.at(15, result(1, "", "error", error="it broke"))
+    script.at(16, ev.MessageFinished(query_id="q1", message_id="m1", text="All **done**."))
+    usage = ev.Usage(input_tokens=100, output_tokens=20)
+    script.at(
+        17,
+        ev.QueryFinished(
+            query_id="q1",
+            status="success",
+            duration_ms=7000,
+            turns=3,
+            cost_usd=0.25,
+            usage=usage,
+            text="All **done**.",
+        ),
+    )
+    return script
+
+
+def test_the_trace_has_exactly_the_promised_keys(script: Script) -> None:
+    info = TraceInfo(url="https://c.example/mcp", user_id="me", logfire_enabled=True, trace_id="ab" * 16)
+    trace = build_trace(script.record, info)
+    assert trace == {
+        "session_info": {
+            "url": "https://c.example/mcp",
+            "user_id": "me",
+            "timestamp": "2026-11-21T05:10:00+00:00",
+        },
+        "query": "Research the news",
+        "start_time": "2026-11-21T05:10:10+00:00",
+        "end_time": "2026-11-21T05:10:17+00:00",
+        "total_duration_seconds": 7.0,
+        "tool_calls": [
+            {
+                "iteration": 1,
+                "name": "Agent",
+                "id": "t1",
+                "time_offset_seconds": 1.0,
+                "input_size_bytes": len('{"prompt":"write"}'),
+                "input_preview": '{"prompt":"write"}',
+            },
+            {
+                "iteration": 1,
+                "name": "mcp__s__search",
+                "id": "t2",
+                "time_offset_seconds": 2.0,
+                "input_size_bytes": len('{"query":"n\u00e9ws"}'.encode()),
+                "input_preview": '{"query":"n\u00e9ws"}',
+            },
+        ],
+        "tool_results": [
+            {
+                "tool_use_id": "t2",
+                "time_offset_seconds": 3.5,
+                "is_error": False,
+                "content_size_bytes": 6,
+                "content_preview": "h\u00e9llo",
+            },
+            {
+                "tool_use_id": "t1",
+                "time_offset_seconds": 5.0,
+                "is_error": True,
+                "content_size_bytes": 0,
+                "content_preview": "it broke",
+            },
+        ],
+        "iterations": [
+            {
+                "iteration": 1,
+                "query": "Research the news",
+                "duration_seconds": 7.0,
+                "tool_calls": 2,
+                "needs_user_input": False,
+                "auth_link": None,
+            }
+        ],
+        "logfire_enabled": True,
+        "trace_id": "ab" * 16,
+    }
+
+
+def test_iterations_and_offsets_go_on_over_the_queries_of_a_session(script: Script) -> None:
+    script.at(30, ev.QueryReceived(query_id="q2", text="Mail it"))
+    script.at(31, call(3, query_id="q2"))
+    script.at(32, ev.AuthRequired(toolkit="gmail", url="https://login.example/abcdefgh"))
+    script.at(33, result(3, "x"))
+    script.at(34, ev.QueryFinished(query_id="q2", status="success", duration_ms=4000))
+    trace = build_trace(script.record, TraceInfo())
+    assert [(c["iteration"], c["time_offset_seconds"]) for c in trace["tool_calls"]] == [
+        (1, 1),
+        (1, 2),
+        (2, 21),
+    ]
+    assert [(i["iteration"], i["tool_calls"]) for i in trace["iterations"]] == [(1, 2), (2, 1)]
+    second = trace["iterations"][1]
+    assert (second["needs_user_input"], second["auth_link"]) == (True, "https://login.example/[redacted]")
+    assert (trace["query"], trace["total_duration_seconds"]) == ("Research the news", 24.0)
+
+
+def test_previews_are_cut_clean_and_without_secrets_and_sizes_are_whole(script: Script) -> None:
+    text = "\x1b[2J\u202e" + "x" * 400 + " hunter2hunter2 " + "y" * 50_000
+    script.at(18, call(3, input={"text": text}))
+    script.at(19, result(3, text))
+    trace = build_trace(script.record, TraceInfo())
+    sent, got = trace["tool_calls"][-1], trace["tool_results"][-1]
+    assert got["content_size_bytes"] == len(text.encode())
+    assert sent["input_size_bytes"] > 50_000
+    for shown in (sent["input_preview"], got["content_preview"]):
+        assert len(shown) <= 1_000
+        assert "hunter2" not in shown
+        assert "[redacted]" in shown
+        assert not set(shown) & set("\x1b\u202e")
+
+
+def test_the_size_of_a_stored_result_is_that_of_its_file() -> None:
+    script = Script()
+    script.at(0, ev.QueryReceived(query_id="q1", text="x"))
+    script.at(1, call(1))
+    script.at(2, result(1, "only the beginning", stored_at="tool_results/t1.json", truncated=True))
+    recorder = Recorder(Redactor(), stored_size={"tool_results/t1.json": 1234567}.get)
+    for event in script.events:
+        recorder(event)
+    assert build_trace(recorder.snapshot(), TraceInfo())["tool_results"][0]["content_size_bytes"] == 1234567
+
+
+def test_live_durations_come_from_the_monotonic_clock() -> None:
+    ticks = iter([100.0, 100.5, 103.0, 103.25])
+    recorder = Recorder(Redactor(), clock=lambda: next(ticks))
+    back = START - timedelta(days=1)
+    for event in [
+        ev.QueryReceived(seq=1, at=START, query_id="q1", text="x"),
+        ev.ToolCallStarted(seq=2, at=back, query_id="q1", tool_use_id="t1", name="n"),
+        ev.ToolCallFinished(seq=3, at=back, tool_use_id="t1", status="success"),
+        ev.QueryFinished(seq=4, at=back, query_id="q1", status="success"),
+    ]:
+        recorder(event)
+    trace = build_trace(recorder.snapshot(), TraceInfo())
+    assert trace["tool_calls"][0]["time_offset_seconds"] == 0.5
+    assert trace["tool_results"][0]["time_offset_seconds"] == 3.0
+    assert trace["total_duration_seconds"] == 3.25
+
+
+def test_a_journal_whose_clock_went_back_has_no_negative_offsets(script: Script) -> None:
+    script.at(-500, call(3))
+    trace = build_trace(script.record, TraceInfo())
+    assert trace["tool_calls"][-1]["time_offset_seconds"] == 7.0
+
+
+def test_a_session_that_crashed_has_a_trace_too() -> None:
+    script = Script()
+    assert build_trace(script.record, TraceInfo())["iterations"] == []
+    script.at(0, started())
+    script.at(1, ev.QueryReceived(query_id="q1", text="x"))
+    script.at(2, call(1))
+    script.at(4, ev.TextDelta(query_id="q1", message_id="m", text="So f"))
+    script.at(5, ev.TextDelta(query_id="q1", message_id="m", text="ar"))
+    trace = build_trace(script.record, TraceInfo())
+    assert trace["iterations"][0]["duration_seconds"] == 4.0
+    assert trace["end_time"] == "2026-11-21T05:10:05+00:00"
+    assert (len(trace["tool_calls"]), trace["tool_results"]) == (1, [])
+    assert "never came to an end" in build_transcript(script.record)
+    assert "never ended" in build_summary(script.record)
+
+
+def test_the_transcript_tells_everything_in_order(script: Script) -> None:
+    script.at(20, ev.SessionFinished(reason="quit"))
+    transcript = build_transcript(script.record)
+    wanted = [
+        "# Session session_x",
+        "Demo",
+        "## 1. Query at",
+        "> Research the news",
+        "COMPLEX, decided by rule",
+        "### `Agent` (error, 1.50 s)",
+        '"prompt": "write"',
+        "it broke",
+        "### ↳ `mcp__s__search` (success, 1.50 s)",
+        "h\u00e9llo",
+        "(work_products/a%20b.html)",
+        "All **done**.",
+        "*Success: 7.0 s, 3 turns, 2 tool calls, 120 tokens, $0.2500.*",
+        "Session ended (quit)",
+    ]
+    places = [transcript.index(text) for text in wanted]
+    assert places == sorted(places)
+
+
+def test_tool_text_cannot_break_out_of_its_block() -> None:
+    script = Script()
+    script.at(0, ev.QueryReceived(query_id="q1", text="a\n\n# not a heading"))
+    script.at(1, call(1, "odd `name`\n# x"))
+    script.at(2, result(1, "````\n# Forged\n```\n<script>"))
+    script.at(3, ev.ErrorRaised(where="a`b", message="![x](http://evil.example)\n- y"))
+    lines = build_transcript(script.record).splitlines()
+    assert [line for line in lines if line.startswith("#")] == [
+        "# Session",
+        "## 1. Query at " + START.astimezone().strftime("%H:%M:%S"),
+        next(line for line in lines if line.startswith("### ``odd `name` # x``")),
+        "# Forged",
+    ]
+    forged = lines.index("# Forged")
+    assert lines[forged - 2] == "`````text"
+    assert "``a`b: ![x](http://evil.example) - y``" in "\n".join(lines)
+
+
+def test_an_interrupted_answer_is_kept_and_marked() -> None:
+    script = Script()
+    script.at(0, ev.QueryReceived(query_id="q1", text="x"))
+    script.at(1, ev.TextDelta(query_id="q1", message_id="m", text="Half an ans"))
+    script.at(2, ev.QueryFinished(query_id="q1", status="interrupted"))
+    assert "Half an ans\n\n*[unfinished]*" in build_transcript(script.record)
+
+
+def test_the_summary_counts(script: Script) -> None:
+    summary = build_summary(script.record)
+    for text in (
+        "Session   session_x (demo)",
+        "Cost      $0.2500",
+        "Tokens    120",
+        "1. Research the news",
+        "success in 7.0 s, COMPLEX, 2 tool calls",
+        "1 x Agent (1.5 s, 1 failed)",
+        "work_products/a b.html",
+        "Answer\n  All **done**.",
+    ):
+        assert text in summary
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = Workspace.create(tmp_path, START, Redactor(["hunter2hunter2"]))
+    yield workspace
+    workspace.close()
+
+
+async def test_the_files_are_written_at_the_end_of_each_query(script: Script, workspace: Workspace) -> None:
+    deriver = Deriver(workspace, lambda: TraceInfo(user_id="me"))
+    for event in script.events:
+        deriver(event)
+    assert await deriver.drain()
+    trace = json.loads(workspace.read("trace.json"))
+    assert trace["query"] == "Research the news"
+    assert trace["session_info"]["user_id"] == "me"
+    assert b"All **done**." in workspace.read("transcript.md")
+    assert b"Queries (1)" in workspace.read("summary.txt")
+
+
+async def test_a_failure_to_write_is_told_once_in_the_loop_and_leaves_old_files_whole(
+    script: Script, workspace: Workspace
+) -> None:
+    if os.geteuid() == 0:
+        (workspace.path / "trace.json").mkdir()
+    else:
+        workspace.path.chmod(0o500)
+    failures: list[WorkspaceError] = []
+    deriver = Deriver(workspace, on_failure=failures.append)
+    for event in script.events:
+        deriver(event)
+    await deriver.drain()
+    deriver.request()
+    await deriver.drain()
+    assert len(failures) == 1
+    if os.geteuid() == 0:
+        (workspace.path / "trace.json").rmdir()
+    else:
+        workspace.path.chmod(0o700)
+    deriver.request()
+    await deriver.drain()
+    assert json.loads(workspace.read("trace.json"))["query"] == "Research the news"
+    assert len(failures) == 1
+
+
+async def test_the_same_files_are_made_again_from_the_journal(script: Script, workspace: Workspace) -> None:
+    journal = Journal(workspace.path / "journal.jsonl", workspace.redactor)
+    joiner = DeltaJoiner(journal.append)
+    info = TraceInfo(url="https://c.example/mcp", user_id="me", logfire_enabled=True, trace_id="ab" * 16)
+    deriver = Deriver(workspace, lambda: info)
+    for event in script.events:
+        joiner(event)
+        deriver(event)
+    journal.close()
+    await deriver.drain()
+    before = {name: workspace.read(name) for name in ("transcript.md", "summary.txt")}
+    trace = json.loads(workspace.read("trace.json"))
+    rebuild(workspace)
+    again = json.loads(workspace.read("trace.json"))
+    assert {name: workspace.read(name) for name in before} == before
+    assert again["session_info"] == trace["session_info"]
+    assert again["trace_id"] == "ab" * 16
+    assert again["tool_calls"][1]["time_offset_seconds"] == 2.0
+
+    (workspace.path / "trace.json").write_bytes(b"\0\xff")
+    with (workspace.path / "journal.jsonl").open("ab") as file:
+        file.write(b'{"event":"tool_ca')
+    rebuild(workspace)
+    assert json.loads(workspace.read("trace.json"))["trace_id"] is None
