@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without types
+import msgspec
+import pytest
+
+from core.events import (
+    EVENT_TYPES,
+    McpServer,
+    McpStatus,
+    QueryReceived,
+    ToolCallFinished,
+    ToolCallStarted,
+    encode_event,
+)
+from core.observation import ImageContent, SearchObservation, TextContent
+from core.schema import journal_schema
+
+
+@pytest.fixture(scope="module")
+def validator() -> Any:
+    schema = journal_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(json.loads(json.dumps(schema)))
+
+
+def test_every_event_and_field_is_in_the_schema_with_a_description() -> None:
+    schema = journal_schema()
+    assert {each["$ref"] for each in schema["anyOf"]} == {f"#/$defs/{kind.__name__}" for kind in EVENT_TYPES}
+    for kind in EVENT_TYPES:
+        entry = schema["$defs"][kind.__name__]
+        assert set(entry["properties"]) == {"event", *(each.name for each in msgspec.structs.fields(kind))}
+        assert {"event", "seq", "at"} <= set(entry["required"])
+        assert entry["description"]
+
+
+def test_written_lines_follow_the_schema(validator: Any) -> None:
+    observation = SearchObservation(
+        tool_name="n",
+        tool_use_id="t",
+        server="s",
+        content=(TextContent("a"), ImageContent("AA==")),
+        structured={"a": 1},
+    )
+    for event in [
+        QueryReceived(seq=1, query_id="q", text="x"),
+        ToolCallStarted(seq=2, query_id="q", tool_use_id="t", name="n", input={"a": [1]}),
+        ToolCallFinished(seq=3, tool_use_id="t", status="success", observation=observation),
+        McpStatus(seq=4, servers=[McpServer(name="a", status="connected", tools=3)]),
+    ]:
+        validator.validate(json.loads(encode_event(event)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"event": "query_received", "at": "2026-11-21T05:10:11Z", "query_id": "q", "text": "no seq"},
+        {
+            "event": "tool_call_finished",
+            "seq": 1,
+            "at": "2026-11-21T05:10:11Z",
+            "tool_use_id": "t",
+            "status": "fine",
+        },
+        {"event": "query_received", "seq": 1, "at": "2026-11-21T05:10:11Z", "query_id": "q", "text": 5},
+    ],
+)
+def test_wrong_lines_do_not(validator: Any, line: dict[str, Any]) -> None:
+    assert not validator.is_valid(line)
