@@ -65,7 +65,7 @@ class ProgressPrinter:
             case QueryClassified():
                 return f"  path {event.decision} ({event.source})"
             case PathFellBack():
-                return f"  path COMPLEX: {event.tool_name} is needed after all"
+                return f"  path COMPLEX: {tool_label(event.tool_name, {})} is needed after all"
             case ToolCallStarted():
                 label = tool_label(event.name, event.input)
                 self._calls[event.tool_use_id] = label

@@ -89,6 +89,7 @@ class ResultAdapter:
         content = tuple(_unwrap(block) for block in content)
         over_limit = truncated and shown_text.lstrip().startswith("Error: result (")
         failed = (raw.is_error or raw.hook_error is not None) and not over_limit
+        error = _admitted(content) if tool_name.startswith("mcp__") and not failed else None
         error = (
             (_error_text(shown_text) or raw.hook_error or "The tool failed without a word.")
             if failed
@@ -217,6 +218,19 @@ def _unwrap(block: ContentBlock) -> ContentBlock:
     return block
 
 
+def _admitted(content: tuple[ContentBlock, ...]) -> str | None:
+    """What a result says of its own failure, as Composio's do (`"successful": false`) beside a good status."""
+    text = _text(content)
+    if '"successful"' not in text or "false" not in text:
+        return None
+    value = _json_object(text)
+    if value.get("successful") is not False:
+        return None
+    data = value.get("data")
+    said = value.get("error") or (data.get("error") if isinstance(data, dict) else None)
+    return str(said) if said else "the tool says that it did not succeed"
+
+
 def _error_text(shown: str) -> str:
     text = shown.strip()
     for wrapper in ("<tool_use_error>", "</tool_use_error>"):
@@ -254,16 +268,16 @@ def _typed(
     return McpObservation(**common)
 
 
-def _first_json(common: dict[str, Any]) -> dict[str, Any]:
+def _json_object(text: str) -> dict[str, Any]:
     try:
-        value = msgspec.json.decode(_text(common["content"]))
+        value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
 
 def _crawl(common: dict[str, Any]) -> CrawlObservation:
-    value = _first_json(common)
+    value = _json_object(_text(common["content"]))
     articles, failed = value.get("articles"), value.get("failed")
     return CrawlObservation(
         **common,
@@ -273,7 +287,7 @@ def _crawl(common: dict[str, Any]) -> CrawlObservation:
 
 
 def _workbench(common: dict[str, Any]) -> WorkbenchObservation:
-    value = _first_json(common)
+    value = _json_object(_text(common["content"]))
     data = value.get("data")
     data = data if isinstance(data, dict) else value
     successful = value.get("successful")

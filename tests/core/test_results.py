@@ -153,3 +153,20 @@ def test_results_get_the_type_of_their_tool() -> None:
     assert isinstance(agent, SubagentObservation)
     assert agent.agent == "report-creation-expert"
     assert type(observe(RawResult(block="x"), "Read")) is NativeObservation
+
+
+def test_a_result_that_admits_its_own_failure_is_an_error() -> None:
+    bench = "mcp__composio__COMPOSIO_REMOTE_WORKBENCH"
+    body = {
+        "successful": False,
+        "error": "KeyError: 'month'",
+        "data": {"stdout": "1218 rows", "stderr": "Trace"},
+    }
+    seen = observe(RawResult(block=json.dumps(body)), bench)
+    assert seen.error == "KeyError: 'month'"
+    assert isinstance(seen, WorkbenchObservation)
+    assert seen.stdout == "1218 rows"
+    well = observe(RawResult(block=json.dumps({"successful": True, "note": "false"})), bench)
+    assert not well.has_error
+    inner = {"successful": True, "data": {"results": [{"response": {"successful": False}}]}}
+    assert not observe(RawResult(block=json.dumps(inner))).has_error

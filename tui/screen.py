@@ -1,0 +1,38 @@
+"""Runs the full screen, and runs it again as the demo when the person asks for that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.errors import CredentialsError
+from core.settings import Settings
+from tui.app import DEMO, UaTuiApp
+
+if TYPE_CHECKING:
+    from core.session import Session, Spawn
+
+__all__ = ["make_app", "run_screen"]
+
+
+def make_app(settings: Settings, first_query: str | None = None) -> UaTuiApp:
+    """Make the app around a real session, for the command line and for tests alike."""
+
+    async def build(spawn: Spawn) -> Session:
+        if not settings.has_credentials():
+            raise CredentialsError("No way to reach a model is configured.")
+        # Behind the first frame: this import brings everything the session needs.
+        from tui.compose import compose_session
+
+        return await compose_session(settings, interactive=True, spawn=spawn)
+
+    return UaTuiApp(settings, build, first_query)
+
+
+def run_screen(settings: Settings, first_query: str | None = None) -> int:
+    """Run the full screen until the person leaves; returns the exit code."""
+    app = make_app(settings, first_query)
+    if app.run() == DEMO:
+        app = make_app(replace(settings, demo=True))
+        app.run()
+    return app.return_code or 0
