@@ -85,11 +85,9 @@ class Script:
             ToolUse(_tool_name(call.tool, conversation), fill(call.input, values, texts))
             for call in step.calls
         )
-        missing = sorted(
-            {call.name for call in calls if conversation.tools and call.name not in conversation.tools}
-        )
+        missing = sorted({call.name for call in calls} - conversation.tools)
         if missing:
-            return Turn(text=_not_offered(missing))
+            return Turn(text=_not_offered(missing), overloads=step.overloads)
         return Turn(
             text=fill(step.text, values, texts),
             thinking=fill(step.thinking, values, texts),

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import core.demo
+from core.demo.conversation import read_conversation
+from core.demo.playbook import load_library
+from core.demo.script import CLASSIFIER_MARK, Script, Turn
+
+RESEARCH = "Research the latest AI chip news and write a comprehensive report"
+MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
+CRAWL = "mcp__local_toolkit__crawl_parallel"
+SUBAGENT_SYSTEM = [
+    {"type": "text", "text": "x-header: cc_is_subagent=true;"},
+    {"type": "text", "text": "You write."},
+]
+PLAYBOOKS = Path(core.demo.__file__).with_name("playbooks")
+
+
+@pytest.fixture(scope="module")
+def script() -> Script:
+    return Script(load_library())
+
+
+def every_tool() -> list[dict[str, str]]:
+    names = set(re.findall(r'"tool": "(\w+)"', " ".join(path.read_text() for path in PLAYBOOKS.iterdir())))
+    return [{"name": name} for name in sorted(names)]
+
+
+class Dialogue:
+    """Plays the part of the CLI: keeps the messages and answers tool calls."""
+
+    def __init__(self, script: Script, system: Any = "You help.") -> None:
+        self.script = script
+        self.request: dict[str, Any] = {"system": system, "tools": every_tool(), "messages": []}
+        self.ids: list[str] = []
+
+    def say(self, text: str) -> Turn:
+        self.request["messages"].append({"role": "user", "content": [{"type": "text", "text": text}]})
+        return self._next()
+
+    def results(self, *texts: str, failed: bool = False) -> Turn:
+        blocks = [
+            {
+                "type": "tool_result",
+                "tool_use_id": i,
+                "content": [{"type": "text", "text": t}],
+                "is_error": failed,
+            }
+            for i, t in zip(self.ids, texts, strict=True)
+        ]
+        self.request["messages"].append({"role": "user", "content": blocks})
+        return self._next()
+
+    def _next(self) -> Turn:
+        turn = self.script.next(self.request)
+        assert "${" not in turn.text + str(turn.calls)
+        count = len(self.request["messages"])
+        self.ids = [f"toolu_{count}_{index}" for index in range(len(turn.calls))]
+        content: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
+        content += [
+            {"type": "tool_use", "id": i, "name": c.name, "input": c.input}
+            for i, c in zip(self.ids, turn.calls, strict=True)
+        ]
+        self.request["messages"].append({"role": "assistant", "content": content})
+        return turn
+
+
+def news(*urls: str) -> str:
+    rows = [{"link": url, "title": url} for url in urls]
+    response = {"successful": True, "data": {"news_results": rows}}
+    return json.dumps({"successful": True, "data": {"results": [{"response": response}]}})
+
+
+def web(*urls: str) -> str:
+    response = {"successful": True, "data": {"answer": "", "citations": [{"url": url} for url in urls]}}
+    return json.dumps({"successful": True, "data": {"results": [{"response": response}]}})
+
+
+def test_every_prompt_starts_its_own_playbook(script: Script) -> None:
+    library = load_library()
+    for name, book in library.playbooks.items():
+        assert library.named(book.prompt) is book, name
+        assert script.next({"messages": [{"role": "user", "content": book.prompt}]}).text
+
+
+def test_unknown_question_is_answered_honestly_with_every_prompt(script: Script) -> None:
+    turn = Dialogue(script).say("Write me a sonnet")
+    assert turn.text.startswith("This is the scripted demo model. It can play:")
+    assert all(f"`{book.prompt}`" in turn.text for book in load_library().playbooks.values())
+    assert not turn.calls
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("What is the capital of France?", "SIMPLE"), (RESEARCH, "COMPLEX"), ("Yes, go on", "COMPLEX")],
+)
+def test_classifier_gets_one_word(script: Script, query: str, expected: str) -> None:
+    request = {
+        "system": f"You sort questions. {CLASSIFIER_MARK}.",
+        "messages": [{"role": "user", "content": query}],
+    }
+    assert script.next(request) == Turn(text=expected)
+
+
+def test_delegation_carries_the_urls_that_the_searches_found(script: Script) -> None:
+    dialogue = Dialogue(script)
+    asked = dialogue.say(RESEARCH)
+    assert [call.name for call in asked.calls] == [MULTI, MULTI]
+    cut = json.dumps([{"type": "text", "text": news(*(f"https://n.example/{i}" for i in range(9)))}])
+    delegated = dialogue.results(
+        f"<persisted-output>\nPreview:\n{cut}", web(*(f"https://w.example/{i}" for i in range(9)))
+    )
+    (call,) = delegated.calls
+    assert call.input["subagent_type"] == "report-creation-expert"
+    found = [line.split()[-1] for line in call.input["prompt"].splitlines() if "https://" in line]
+    assert found == [f"https://n.example/{i}" for i in range(3)] + [
+        f"https://w.example/{i}" for i in range(7)
+    ]
+
+
+def test_subagent_forgets_the_corpus_and_saves_it_when_sent_back(script: Script) -> None:
+    dialogue = Dialogue(script, SUBAGENT_SYSTEM)
+    first = dialogue.say(
+        "Write a comprehensive report on the latest AI chip news. https://n.example/a https://n.example/b"
+    )
+    assert [(call.name, call.input) for call in first.calls] == [
+        (CRAWL, {"urls": ["https://n.example/a", "https://n.example/b"]})
+    ]
+    article = {
+        "title": "A <b>",
+        "url": "https://n.example/a",
+        "path": "search_results/a.md",
+        "words": 7,
+        "date": "2026-01-01",
+    }
+    crawled = {"articles": [article], "failed": [{"url": "https://n.example/b", "error": "404", "code": "x"}]}
+    dialogue.results(json.dumps(crawled))
+    written = dialogue.results("text", "text")
+    (call,) = written.calls
+    assert call.name == "mcp__local_toolkit__write_local_file"
+    assert "A &lt;b&gt;</a>" in call.input["content"]
+    assert "Not read: https://n.example/b (404)" in call.input["content"]
+    assert "${" not in call.input["content"]
+    assert not dialogue.results('{"path": "work_products/ai-chip-news.html"}').calls
+    back = dialogue.say("Stop hook feedback:\nSave the corpus.")
+    assert [(call.name, call.input) for call in back.calls] == [
+        ("mcp__local_toolkit__save_corpus", {"articles": ["search_results/a.md"]})
+    ]
+    assert dialogue.results('{"count": 1, "words": 7}').calls
+    assert not dialogue.results("{}").calls
+
+
+def test_refused_tool_ends_the_turn_with_the_reason(script: Script) -> None:
+    dialogue = Dialogue(script)
+    dialogue.say("Plot the monthly revenue in the workbench")
+    turn = dialogue.results("Permission denied by the user", failed=True)
+    assert not turn.calls
+    assert "Permission denied by the user" in turn.text
+
+
+def test_mail_waits_for_the_link_and_goes_on_afterwards(script: Script) -> None:
+    dialogue = Dialogue(script)
+    dialogue.say("Email the report to the team")
+    link = "https://connect.composio.dev/link/lk_x"
+    results = {"gmail": {"status": "initiated", "redirect_url": link}}
+    stopped = dialogue.results(json.dumps({"data": {"results": results}}))
+    assert link in stopped.text
+    assert not stopped.calls
+    assert dialogue.say("The authentication is complete. Go on.").calls[0].input == {"toolkits": ["gmail"]}
+    sent = dialogue.results(json.dumps({"data": {"results": {"gmail": {"status": "active"}}}}))
+    assert sent.calls[0].input["tools"][0]["tool_slug"] == "GMAIL_SEND_EMAIL"
+
+
+def test_cancelled_authentication_sends_nothing(script: Script) -> None:
+    turn = Dialogue(script).say("The authentication was cancelled.")
+    assert not turn.calls
+    assert "Nothing has been sent" in turn.text
+
+
+def test_tool_that_is_not_offered_is_not_called(script: Script) -> None:
+    request = {
+        "tools": [{"name": "Agent"}],
+        "messages": [{"role": "user", "content": "Plot the monthly revenue"}],
+    }
+    turn = script.next(request)
+    assert not turn.calls
+    assert "COMPOSIO_REMOTE_WORKBENCH" in turn.text
+
+
+def test_new_query_after_an_interrupt_is_found_beside_the_cancelled_result(script: Script) -> None:
+    dialogue = Dialogue(script)
+    dialogue.say("Plot the monthly revenue in the workbench")
+    blocks = [
+        {"type": "tool_result", "tool_use_id": dialogue.ids[0], "content": "cancelled", "is_error": True},
+        {"type": "text", "text": "[Request interrupted by user for tool use]"},
+        {"type": "text", "text": "What is the capital of France?"},
+    ]
+    dialogue.request["messages"].append({"role": "user", "content": blocks})
+    assert "Paris" in script.next(dialogue.request).text
+
+
+def test_notes_of_the_cli_are_not_taken_for_words_of_the_user() -> None:
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "Question"}]},
+        {
+            "role": "system",
+            "content": "Environment\n - Primary working directory: /srv/my work\n - Platform: linux",
+        },
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "x", "input": {}}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": '{"result": "{\\"a\\": 1}"}'},
+                {"type": "text", "text": "<system-reminder>Be quick</system-reminder>"},
+            ],
+        },
+    ]
+    found = read_conversation({"messages": messages})
+    assert (found.query, found.answers, found.workspace) == ("Question", 1, "/srv/my work")
+    assert found.outcomes[0].data == {"a": 1}
+
+
+def test_session_folder_wins_over_the_working_directory() -> None:
+    folder = "/home/a person/AGENT_RUN_WORKSPACES/session_20260102_030405-2"
+    request = {"system": f"Docs at https://d.example/x. Workspace: `{folder}`.", "messages": []}
+    assert read_conversation(request).workspace == folder

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.demo.articles import Catalogue, load_catalogue
+from core.demo.pace import Pace
+from core.demo.playbook import load_library
+from core.demo.services import RemoteSession, Services
+from core.demo.video import make_clip
+
+# Above this the agent's command line keeps a result in a file and shows its beginning.
+CLI_LIMIT = 50_000
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    return load_catalogue(load_library().texts["articles.json"], NOW)
+
+
+@pytest.fixture
+def services(catalogue: Catalogue) -> Services:
+    return Services(load_library(), catalogue, Pace(0))
+
+
+@pytest.fixture
+def session() -> RemoteSession:
+    return RemoteSession("trs_test", "somebody", {})
+
+
+def files_under(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+async def execute(services: Services, session: RemoteSession, slug: str, **arguments: Any) -> Any:
+    tools = [{"tool_slug": slug, "arguments": arguments}]
+    return json.loads((await services.call(session, "COMPOSIO_MULTI_EXECUTE_TOOL", {"tools": tools})).text)
+
+
+async def test_news_with_excerpts_is_larger_than_the_cli_shows(
+    services: Services, session: RemoteSession
+) -> None:
+    answer = await execute(services, session, "COMPOSIO_SEARCH_NEWS", query="AI chips", include_excerpts=True)
+    data = answer["data"]["results"][0]["response"]["data"]
+    assert len(data["news_results"]) == 25
+    assert len(json.dumps(answer)) > 70_000 > CLI_LIMIT
+    assert data["news_results"][0]["published_at"].startswith("2026-11-")
+
+
+async def test_unknown_tool_fails_alone(services: Services, session: RemoteSession) -> None:
+    tools = [
+        {"tool_slug": "NO_SUCH_TOOL", "arguments": {}},
+        {"tool_slug": "COMPOSIO_SEARCH_WEB", "arguments": {"query": "racks"}},
+    ]
+    answer = json.loads((await services.call(session, "COMPOSIO_MULTI_EXECUTE_TOOL", {"tools": tools})).text)
+    assert answer["successful"] is False
+    assert answer["data"]["results"][0]["error"] == "Tool NO_SUCH_TOOL not found"
+    assert len(answer["data"]["results"][1]["response"]["data"]["citations"]) == 10
+
+
+async def test_mail_needs_a_connection_of_the_same_user(services: Services, session: RemoteSession) -> None:
+    mail = {"recipient_email": "a@b.example"}
+    refused = await execute(services, session, "GMAIL_SEND_EMAIL", **mail)
+    assert refused["data"]["results"][0]["error"].startswith(
+        "No active connection found for toolkit(s) 'gmail'"
+    )
+    account = services.initiate("somebody", "gmail")
+    assert services.open_link(account.link_token) is account
+    assert (await execute(services, session, "GMAIL_SEND_EMAIL", **mail))["successful"] is True
+    other = RemoteSession("trs_other", "another", {})
+    assert (await execute(services, other, "GMAIL_SEND_EMAIL", **mail))["successful"] is False
+
+
+async def test_code_that_nobody_recorded_is_not_pretended_to_run(
+    services: Services, session: RemoteSession
+) -> None:
+    answer = await services.call(session, "COMPOSIO_REMOTE_WORKBENCH", {"code_to_execute": "print(1)"})
+    data = json.loads(answer.text)
+    assert data["successful"] is False
+    assert "runs nothing" in data["data"]["stderr"]
+
+
+@pytest.mark.parametrize(
+    "name", ["downloads/clip.html", "clip.mp4", "downloads/../clip.mp4", "missing/downloads/clip.mp4"]
+)
+async def test_clip_goes_nowhere_but_into_downloads(
+    services: Services, session: RemoteSession, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "downloads").mkdir()
+    answer = await services.call(session, "trim_video", {"output_path": f"{tmp_path}/{name}"})
+    assert answer.failed
+    assert sorted(files_under(tmp_path)) == []
+
+
+async def test_clip_never_replaces_a_file(services: Services, session: RemoteSession, tmp_path: Path) -> None:
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    arguments = {"output_path": str(folder / "clip.mp4"), "start_time": "00:00:12", "end_time": "00:00:13"}
+    first = await services.call(session, "trim_video", arguments)
+    second = await services.call(session, "trim_video", arguments)
+    assert first.text == f"Video trimmed successfully to {folder / 'clip.mp4'}"
+    assert second.text == f"Video trimmed successfully to {folder / 'clip-2.mp4'}"
+    assert (folder / "clip.mp4").read_bytes() == make_clip(1)
+
+
+def test_clip_is_made_of_boxes_that_add_up() -> None:
+    data = make_clip(2)
+    kinds: list[bytes] = []
+    position = 0
+    while position < len(data):
+        kinds.append(data[position + 4 : position + 8])
+        position += int.from_bytes(data[position : position + 4], "big")
+    assert (kinds, position) == ([b"ftyp", b"moov", b"mdat"], len(data))
+    first_sample = int.from_bytes(data[(at := data.index(b"stco") + 12) : at + 4], "big")
+    assert data[first_sample - 4 : first_sample] == b"mdat"
+    assert data[first_sample + 4] == 0x65
+
+
+def test_every_link_between_playbooks_and_articles_exists(catalogue: Catalogue) -> None:
+    for recording in load_library().recordings("COMPOSIO_SEARCH_WEB"):
+        for citation in recording.result["citations"]:
+            host, _, path = citation["url"].removeprefix("https://").partition("/")
+            assert catalogue.find(host, f"/{path}") is not None, citation["url"]
+    assert all(article.host.endswith(".example") for article in catalogue.articles)
