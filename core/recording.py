@@ -6,6 +6,8 @@ import logging
 from collections.abc import Callable
 
 from core.bus import Bus
+from core.derived.trace import TraceInfo
+from core.derived.writer import Deriver
 from core.errors import UniversalAgentError
 from core.events import ErrorRaised, Event
 from core.journal import DeltaJoiner, Journal, journal_line
@@ -22,7 +24,8 @@ log = logging.getLogger(__name__)
 class Recording:
     """Subscribes every record of a session to its bus, and closes them in order.
 
-    `on_line` is given every line the journal gets, as it gets it.
+    `on_line` is given every line the journal gets, as it gets it. `session_url` is the remote tool session's
+    address, once there is one; the trace names it.
 
     Raises:
         JournalError, WorkspaceError: a record cannot be opened.
@@ -46,15 +49,23 @@ class Recording:
         if on_line is not None:
             sinks.append(lambda event: on_line(journal_line(event, redactor)))
         self._joiner = DeltaJoiner(*sinks)
+        self._deriver = Deriver(workspace, self._trace_info, on_failure=self._told)
+        self._user_id = settings.user_id
+        self.session_url = ""
         bus.subscribe(self._joiner)
         bus.subscribe(SessionLog(self._log_file))
+        bus.subscribe(self._deriver)
 
     async def close(self) -> None:
         """Write what waits and close every record."""
         self._joiner.flush()
+        await self._deriver.drain()
         self._root_handler.detach()
         self._log_file.close()
         self._journal.close()
+
+    def _trace_info(self) -> TraceInfo:
+        return TraceInfo(url=self.session_url, user_id=self._user_id)
 
     def _told(self, error: UniversalAgentError) -> None:
         self._bus.publish(ErrorRaised(where="records", message=str(error)))

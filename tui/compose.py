@@ -84,7 +84,7 @@ async def compose_session(
             agent=AgentParts(
                 workspace=workspace,
                 redactor=redactor,
-                connectors=_connectors(settings, workspace.path, endpoints),
+                connectors=_connectors(settings, workspace.path, endpoints, recording),
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
                 check_subagent=lambda agent, request: check_subagent(agent, request, workspace),
@@ -126,7 +126,9 @@ def _demo_settings(settings: Settings, endpoints: DemoEndpoints) -> Settings:
     )
 
 
-def _connectors(settings: Settings, workspace: Path, endpoints: DemoEndpoints | None) -> dict[str, Connector]:
+def _connectors(
+    settings: Settings, workspace: Path, endpoints: DemoEndpoints | None, recording: Recording
+) -> dict[str, Connector]:
     routes = dict([endpoints.article_route.split("=", 1)]) if endpoints else {}
 
     async def toolkit() -> Connection:
@@ -135,7 +137,9 @@ def _connectors(settings: Settings, workspace: Path, endpoints: DemoEndpoints | 
     async def composio() -> Connection:
         from core.connections.composio import open_composio
 
-        return await open_composio(settings)
+        connection = await open_composio(settings)
+        recording.session_url = connection.url or ""
+        return connection
 
     return {TOOLKIT: toolkit, COMPOSIO: composio}
 

@@ -89,12 +89,11 @@ class ResultAdapter:
         content = tuple(_unwrap(block) for block in content)
         over_limit = truncated and shown_text.lstrip().startswith("Error: result (")
         failed = (raw.is_error or raw.hook_error is not None) and not over_limit
-        error = _admitted(content) if tool_name.startswith("mcp__") and not failed else None
-        error = (
-            (_error_text(shown_text) or raw.hook_error or "The tool failed without a word.")
-            if failed
-            else None
-        )
+        error: str | None = None
+        if failed:
+            error = _error_text(shown_text) or raw.hook_error or "The tool failed without a word."
+        elif tool_name.startswith("mcp__"):
+            error = _admitted(content)
         common: dict[str, Any] = {
             "tool_name": tool_name,
             "tool_use_id": tool_use_id,
