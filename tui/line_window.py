@@ -48,7 +48,7 @@ class Row(NamedTuple):
     """A row of the screen: what it shows, and which line of which entry that is."""
 
     strip: Strip
-    index: int
+    place: int
     line: int
 
 
@@ -135,7 +135,7 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
             self._measured.discard(entry.key)
             self._cache.drop(entry.key)
         self._entries[start : start + removed] = added
-        width = max(1, self._seen_size.width - self.GUTTER)
+        width = self._inside()
         self._heights.splice(start, removed, [self.estimate(entry, width) for entry in added])
         for place in range(start, len(self._entries)):
             self._index[self._entries[place].key] = place
@@ -152,9 +152,9 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         if index is None:
             return
         self._measured.discard(key)
-        visible = self._rows and self._rows[0].index <= index <= self._rows[-1].index
+        visible = self._rows and self._rows[0].place <= index <= self._rows[-1].place
         if not visible:
-            width = max(1, self._seen_size.width - self.GUTTER)
+            width = self._inside()
             self._heights.set(index, self.estimate(self._entries[index], width))
         self._pending = True
 
@@ -201,6 +201,10 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
     def _area(self) -> Size:
         return self.scrollable_content_region.size
 
+    def _inside(self) -> int:
+        # One cell at the right keeps text off the scroll bar.
+        return max(1, self._seen_size.width - self.GUTTER - 1)
+
     def _measure(self, index: int) -> int:
         entry = self._entries[index]
         if entry.key not in self._measured:
@@ -210,7 +214,7 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
 
     def _rendered(self, index: int) -> Rendered:
         entry = self._entries[index]
-        width = max(1, self._seen_size.width - self.GUTTER)
+        width = self._inside()
         stamp = (entry.revision, width, self._generation)
         found = self._cache.get(entry.key, stamp)
         if found is None:
@@ -227,7 +231,7 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
             self._seen_size = area
             self._measured.clear()
             self._cache.clear()
-            width = max(1, area.width - self.GUTTER)
+            width = self._inside()
             self._heights = Heights([self.estimate(entry, width) for entry in self._entries])
         self._seen_size = area
         self._pending = False
@@ -279,7 +283,7 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
                     return
             index, line = index + 1, 0
         if not self._entries:
-            for segments in self.render_empty(area.width)[: area.height]:
+            for segments in self.render_empty(self._inside())[: area.height]:
                 yield Row(Strip(segments).adjust_cell_length(area.width).apply_style(self._base), -1, 0)
 
     def _paint(self, rendered: Rendered, line: int, width: int, *, lit: bool) -> Strip:

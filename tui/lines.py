@@ -91,7 +91,7 @@ class LineView(LineWindow[EntryT], can_focus=True):
     def touch(self, key: Hashable) -> None:
         """Tell that an entry changed; its revision has risen already."""
         super().touch(key)
-        if not self._following and self._rows and self._index.get(key, 0) > self._rows[-1].index:
+        if not self._following and self._rows and self._index.get(key, 0) > self._rows[-1].place:
             self._grew = True
 
     def clear(self) -> None:
@@ -107,14 +107,14 @@ class LineView(LineWindow[EntryT], can_focus=True):
         if not self._rows or not self._entries or len(self._rows) < self._seen_size.height:
             return True
         last = self._rows[-1]
-        return last.index == len(self._entries) - 1 and last.line == self._heights[last.index] - 1
+        return last.place == len(self._entries) - 1 and last.line == self._heights[last.place] - 1
 
     def placed(self) -> None:
         """Say on the lower border how much came below the screen."""
         if self._following or self._at_end():
             self._new, self._grew = 0, False
         else:
-            last = self._rows[-1].index
+            last = self._rows[-1].place
             rest = sum(
                 1 for entry in self._entries[last + 1 : last + 1 + self._new] if self.counts_as_new(entry)
             )
@@ -181,7 +181,7 @@ class LineView(LineWindow[EntryT], can_focus=True):
         if not self._area():
             return
         first, last = self._span(index)
-        if self._rows and self._rows[0].index <= first and last < self._rows[-1].index:
+        if self._rows and self._rows[0].place <= first and last < self._rows[-1].place:
             self._place(*self._top)
         else:
             self._top = (first, 0)
@@ -203,12 +203,12 @@ class LineView(LineWindow[EntryT], can_focus=True):
         """Move to the next entry, or read on in one that is taller than the screen."""
         if not self._rows or not self._entries:
             return
-        top, bottom = self._rows[0].index, self._rows[-1]
+        top, bottom = self._rows[0].place, self._rows[-1]
         first, last = self._span(self._cursor_index())
-        if last < top or first > bottom.index:
+        if last < top or first > bottom.place:
             self._select(top)
             self._place(*self._top)
-        elif last > bottom.index or (last == bottom.index and bottom.line < self._heights[last] - 1):
+        elif last > bottom.place or (last == bottom.place and bottom.line < self._heights[last] - 1):
             self._move(min(LINES_A_STEP, self._lines_below(last)))
         elif last == len(self._entries) - 1:
             self.action_cursor_end()
@@ -218,8 +218,8 @@ class LineView(LineWindow[EntryT], can_focus=True):
 
     def _lines_below(self, index: int) -> int:
         bottom = self._rows[-1]
-        lines = self._heights[bottom.index] - 1 - bottom.line
-        for place in range(bottom.index + 1, index + 1):
+        lines = self._heights[bottom.place] - 1 - bottom.line
+        for place in range(bottom.place + 1, index + 1):
             if lines >= LINES_A_STEP:
                 break
             lines += self._measure(place)
@@ -227,14 +227,14 @@ class LineView(LineWindow[EntryT], can_focus=True):
 
     def _reveal_below(self, first: int, last: int) -> None:
         bottom = self._rows[-1]
-        needed = self._heights[bottom.index] - 1 - bottom.line
+        needed = self._heights[bottom.place] - 1 - bottom.line
         room = self._seen_size.height
-        for place in range(bottom.index + 1, last + 1):
+        for place in range(bottom.place + 1, last + 1):
             needed += self._measure(place)
             if needed >= room:
                 break
-        if last <= bottom.index:
-            needed = needed if last == bottom.index else 0
+        if last <= bottom.place:
+            needed = needed if last == bottom.place else 0
         height = sum(self._measure(place) for place in range(first, min(last, first + room) + 1))
         if height >= room:
             self._place(first, 0)
@@ -245,20 +245,20 @@ class LineView(LineWindow[EntryT], can_focus=True):
         """Move to the previous entry, or read back in one that is taller than the screen."""
         if not self._rows or not self._entries:
             return
-        top, bottom = self._rows[0], self._rows[-1].index
+        top, bottom = self._rows[0], self._rows[-1].place
         first, last = self._span(self._cursor_index())
-        if last < top.index or first > bottom:
+        if last < top.place or first > bottom:
             self._select(bottom)
             self._place(*self._top)
-        elif first < top.index or (first == top.index and top.line > 0):
+        elif first < top.place or (first == top.place and top.line > 0):
             self._move(-LINES_A_STEP)
         elif first > 0:
             self._select(first - 1)
             before, _ = self._span(first - 1)
             needed = 0
             for place in range(first - 1, before - 1, -1):
-                if place < top.index or (place == top.index and top.line):
-                    needed += self._measure(place) if place < top.index else top.line
+                if place < top.place or (place == top.place and top.line):
+                    needed += self._measure(place) if place < top.place else top.line
                 if needed > self._seen_size.height:
                     needed = LINES_A_STEP
                     break
@@ -270,7 +270,7 @@ class LineView(LineWindow[EntryT], can_focus=True):
             return
         before = self._top
         chosen = self._cursor_index()
-        row = next((y for y, row in enumerate(self._rows) if row.index == chosen), 0)
+        row = next((y for y, row in enumerate(self._rows) if row.place == chosen), 0)
         self._move(direction * max(1, self._seen_size.height - 1))
         if self._top == before:
             if direction > 0:
@@ -278,7 +278,7 @@ class LineView(LineWindow[EntryT], can_focus=True):
             else:
                 self.action_cursor_home()
             return
-        self._select(self._rows[min(row, len(self._rows) - 1)].index)
+        self._select(self._rows[min(row, len(self._rows) - 1)].place)
         self._place(*self._top)
 
     def action_cursor_home(self) -> None:
@@ -306,7 +306,7 @@ class LineView(LineWindow[EntryT], can_focus=True):
         if offset is None or not 0 <= offset.y < len(self._rows) or not self._entries:
             return
         row = self._rows[offset.y]
-        entry = self._entries[row.index]
+        entry = self._entries[row.place]
         self._cursor = entry.key
         self._place(*self._top)
         if event.chain == 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import assert_never
 
@@ -14,6 +14,7 @@ from tui.markdown import MarkdownTheme, render_markdown
 from tui.text_layout import PLAIN, Line, line_width, spread, wrap
 
 __all__ = [
+    "CONVERSATION_COMPONENTS",
     "Block",
     "ConversationTheme",
     "Fold",
@@ -37,6 +38,7 @@ class Tone(Enum):
     QUIET = "quiet"
     GOOD = "good"
     WARNING = "warning"
+    WAITING = "waiting"
     BAD = "bad"
 
 
@@ -116,6 +118,7 @@ class ConversationTheme:
     thinking: Style = PLAIN
     caret: Style = PLAIN
     app: Style = PLAIN
+    detail: Style = PLAIN
     good: Style = PLAIN
     warning: Style = PLAIN
     bad: Style = PLAIN
@@ -124,9 +127,25 @@ class ConversationTheme:
     @classmethod
     def read(cls, style: Callable[[str], Style]) -> ConversationTheme:
         """Build a theme from `style`, which gives the style of a component class."""
-        names = ("you", "you_text", "agent", "facts", "fold", "thinking", "caret", "app", "good", "warning", "bad")
+        names = (
+            "you",
+            "you_text",
+            "agent",
+            "facts",
+            "fold",
+            "thinking",
+            "caret",
+            "app",
+            "good",
+            "warning",
+            "bad",
+        )
         found = {name: style(f"conversation--{name.replace('_', '-')}") for name in names}
         return cls(**found, markdown=MarkdownTheme.read(style))
+
+
+PARTS = tuple(each.name for each in fields(ConversationTheme) if each.name != "markdown")
+CONVERSATION_COMPONENTS = frozenset(f"conversation--{name.replace('_', '-')}" for name in PARTS)
 
 
 def gap_after(previous: Block | None, block: Block) -> int:
@@ -213,15 +232,15 @@ def _notice(block: Notice, width: int, theme: ConversationTheme) -> list[Line]:
             mark = theme.app
         case Tone.GOOD:
             mark = theme.good
-        case Tone.WARNING:
+        case Tone.WARNING | Tone.WAITING:
             mark = theme.warning
         case Tone.BAD:
             mark = theme.bad
         case _:
             assert_never(block.tone)
-    text = mark if block.tone in {Tone.BAD, Tone.WARNING} else theme.app
+    text = mark if block.tone in {Tone.BAD, Tone.WAITING} else theme.app
     inside = max(1, width - 2)
     lines = wrap([(block.text, text)], inside)
     for detail in block.details:
-        lines.extend(wrap([(detail, theme.app)], inside))
+        lines.extend(wrap([(detail, theme.app if block.tone is Tone.BAD else theme.detail)], inside))
     return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]

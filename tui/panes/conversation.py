@@ -31,6 +31,7 @@ from tui.lines import LineView
 from tui.markdown import MARKDOWN_COMPONENTS, split_stable
 from tui.markdown_stream import Chunk, blocks_of, definitions, split_long
 from tui.panes.blocks import (
+    CONVERSATION_COMPONENTS,
     Block,
     ConversationTheme,
     Fold,
@@ -78,14 +79,11 @@ class _Stream:
 class ConversationPane(LineView[Block]):
     """Shows the dialogue from the session's events; thinking and sub-agents' text are folded to a line."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"conversation--{name}"
-        for name in (
-            "you", "you-text", "agent", "facts", "fold", "thinking", "caret", "app", "good", "warning", "bad",
-        )
-    } | MARKDOWN_COMPONENTS  # fmt: skip
+    COMPONENT_CLASSES: ClassVar[set[str]] = {*CONVERSATION_COMPONENTS, *MARKDOWN_COMPONENTS}
     GUTTER = 2
-    HELP = "The dialogue. Up and down move by message, Enter unfolds thinking and sub-agents, End follows again."
+    HELP = (
+        "The dialogue. Up and down move by message, Enter unfolds thinking and sub-agents, End follows again."
+    )
 
     def __init__(
         self,
@@ -288,7 +286,9 @@ class ConversationPane(LineView[Block]):
         for chunk in blocks_of(text.strip("\n")) or [Chunk(text)]:
             self._serial += 1
             gap = 0 if chunk.joined or not pieces else 1
-            piece = Prose(key=("prose", self._serial), group=group, source=chunk.source, gap=gap, indent=indent)
+            piece = Prose(
+                key=("prose", self._serial), group=group, source=chunk.source, gap=gap, indent=indent
+            )
             pieces.append(piece)
         pieces[0].first = True
         return pieces
@@ -366,7 +366,9 @@ class ConversationPane(LineView[Block]):
             new = [*self._pieces(fold.text or "…", fold.group, indent=2)] if fold.markdown else []
             if not fold.markdown:
                 key = (fold.key, "text")
-                new = [Verbatim(key=key, group=fold.group, text=fold.text, quiet=True, revision=len(fold.text))]
+                new = [
+                    Verbatim(key=key, group=fold.group, text=fold.text, quiet=True, revision=len(fold.text))
+                ]
         same = 0
         for before, after in zip(old, new, strict=False):
             if not (isinstance(before, Prose) and isinstance(after, Prose) and before.source == after.source):
@@ -468,7 +470,10 @@ class ConversationPane(LineView[Block]):
         """Say what to do here, with three things to try."""
         palette: Mapping[str, Any] = self.palette
         muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
-        lines: list[Line] = [[], *wrap([("Ask for something, and the work is shown here as it happens.", text)], width)]
+        lines: list[Line] = [
+            [],
+            *wrap([("Ask for something, and the work is shown here as it happens.", text)], width),
+        ]
         lines += [[], [Segment("Three things to try:", muted)], []]
         for suggestion in self._suggestions[:3]:
             wrapped = wrap([(suggestion, text)], max(1, width - 4))

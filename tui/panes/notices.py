@@ -65,7 +65,9 @@ def message_of(event: Event) -> Message | None:
         case ErrorRaised():
             causes = tuple(f"because {clean_line(cause, 400)}" for cause in event.causes)
             text = clean(event.message[:SENTENCE]).strip()
-            return Message("✗", Tone.BAD, f"{clean_line(event.where)}: {text}" if event.where else text, causes)
+            return Message(
+                "✗", Tone.BAD, f"{clean_line(event.where)}: {text}" if event.where else text, causes
+            )
         case PipelineFailed():
             text = f"Handler {clean_line(event.handler)} of {clean_line(event.pipeline)} failed"
             return Message("✗", Tone.BAD, f"{text}: {clean_line(event.error, 400)}")
@@ -105,7 +107,9 @@ def _subjects(event: PermissionAsked) -> str:
 
 def _asked(event: PermissionAsked) -> Message:
     why = f" {clean_line(event.reason)}" if event.reason else ""
-    return Message("?", Tone.WARNING, f"May {_subjects(event)} run?{why}", topic=("permission", event.request_id))
+    return Message(
+        "?", Tone.WARNING, f"May {_subjects(event)} run?{why}", topic=("permission", event.request_id)
+    )
 
 
 def _answered(event: PermissionAnswered) -> Message:
@@ -123,7 +127,7 @@ def _auth(event: AuthRequired | AuthFinished) -> Message:
     topic = ("auth", event.toolkit)
     if isinstance(event, AuthRequired):
         text = f"{toolkit} needs your account. Open this link, then come back:"
-        return Message("?", Tone.WARNING, text, (clean(event.url[:SENTENCE]).strip(),), topic)
+        return Message("?", Tone.WAITING, text, (clean(event.url[:SENTENCE]).strip(),), topic)
     match event.outcome:
         case "completed":
             return Message("✓", Tone.GOOD, f"{toolkit} is connected.", topic=topic)
@@ -132,7 +136,9 @@ def _auth(event: AuthRequired | AuthFinished) -> Message:
         case "expired":
             return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: the link ran out.", topic=topic)
         case "unattended":
-            return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: nobody was there to sign in.", topic=topic)
+            return Message(
+                "⊘", Tone.WARNING, f"{toolkit} was not connected: nobody was there to sign in.", topic=topic
+            )
 
 
 def _finished(event: QueryFinished) -> Message | None:

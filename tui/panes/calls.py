@@ -1,0 +1,244 @@
+"""The tree of tool calls as plain records, and how a row of it looks: no widget here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rich.segment import Segment
+from rich.style import Style
+
+from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.observation import CrawlObservation, SubagentObservation
+from core.text import clean_line
+from tui.format import Mark, duration, main_argument, middle_cut, size, spinner, tail_cut, tool_label
+from tui.text_layout import PLAIN, Line, spread, width_of
+
+__all__ = ["CallNode", "CallRecord", "TraceTheme", "call_node", "query_node", "render_node"]
+
+SLOW, VERY_SLOW = 10.0, 60.0
+SIZE_CELLS, TIME_CELLS = 6, 8
+FOLDED, UNFOLDED = "▸", "▾"
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """Everything the session's events said about one tool call."""
+
+    started: ToolCallStarted
+    finished: ToolCallFinished | None = None
+    artifacts: list[ArtifactSaved] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class CallNode:
+    """A row of the trace: a query, a sub-agent or a call. `began` and `took` are seconds of a monotonic clock."""
+
+    key: str
+    kind: Literal["query", "agent", "call"]
+    label: str
+    argument: str = ""
+    parent: CallNode | None = None
+    place: int = 0
+    record: CallRecord | None = None
+    children: list[CallNode] = field(default_factory=list)
+    open: bool = True
+    mark: Mark = Mark.RUNNING
+    note: str = ""
+    flag: str = ""
+    size: int | None = None
+    began: float = 0.0
+    took: float | None = None
+    revision: int = 0
+
+    @property
+    def depth(self) -> int:
+        """How deep the row is nested; a query is at 0."""
+        return 0 if self.parent is None else self.parent.depth + 1
+
+    @property
+    def path(self) -> tuple[int, ...]:
+        """The row's place in the whole tree: sorts as the tree is read."""
+        return (self.place,) if self.parent is None else (*self.parent.path, self.place)
+
+    @property
+    def visible(self) -> bool:
+        """Whether everything above it is unfolded."""
+        return self.parent is None or (self.parent.open and self.parent.visible)
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not come to its end."""
+        return self.mark in {Mark.RUNNING, Mark.WAITING}
+
+    def add(self, child: CallNode) -> None:
+        """Put a row under this one, as the last."""
+        child.parent = self
+        child.place = len(self.children)
+        self.children.append(child)
+
+    def shown(self) -> Iterator[CallNode]:
+        """Yield the rows under this one that are unfolded, in order."""
+        if self.open:
+            for child in self.children:
+                yield child
+                yield from child.shown()
+
+    def walk(self) -> Iterator[CallNode]:
+        """Yield all rows under this one."""
+        for child in self.children:
+            yield child
+            yield from child.walk()
+
+    def last_shown(self) -> CallNode:
+        """Return the lowest unfolded row under this one, or itself."""
+        node = self
+        while node.open and node.children:
+            node = node.children[-1]
+        return node
+
+    def finish(self, finished: ToolCallFinished) -> None:
+        """Take in the end of the call."""
+        assert self.record is not None
+        self.record.finished = finished
+        self.mark = Mark[finished.status.upper()]
+        self.took = finished.duration_ms / 1000
+        self.note = _outcome(finished) or (self.note if self.kind == "agent" else "")
+        self.size = finished.observation.size if finished.observation is not None else None
+        if isinstance(finished.observation, CrawlObservation) and self.note:
+            self.argument = ""
+
+
+def query_node(query_id: str, text: str, began: float) -> CallNode:
+    """Make the row of a query."""
+    return CallNode(key=f"query/{query_id}", kind="query", label=clean_line(text) or "Query", began=began)
+
+
+def call_node(started: ToolCallStarted, began: float) -> CallNode:
+    """Make the row of a call; its label and argument are cleaned here."""
+    agent = started.name in {"Agent", "Task"}
+    return CallNode(
+        key=started.tool_use_id,
+        kind="agent" if agent else "call",
+        label=tool_label(started.name, started.input),
+        argument=main_argument(started.name, started.input),
+        record=CallRecord(started),
+        began=began,
+    )
+
+
+def _outcome(finished: ToolCallFinished) -> str:
+    observation = finished.observation
+    if finished.status == "error":
+        error = observation.error if observation is not None else None
+        return clean_line((error or "failed").strip().partition("\n")[0], 160)
+    if finished.status in {"denied", "cancelled"}:
+        return finished.status
+    if isinstance(observation, CrawlObservation):
+        wanted = observation.pages + observation.failed
+        return f"{observation.pages}/{wanted} pages" if observation.failed else f"{wanted} pages"
+    if observation is not None and observation.truncated and not isinstance(observation, SubagentObservation):
+        return "" if observation.recovered else "truncated"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceTheme:
+    """The styles of the trace."""
+
+    query: Style = PLAIN
+    name: Style = PLAIN
+    argument: Style = PLAIN
+    note: Style = PLAIN
+    number: Style = PLAIN
+    running: Style = PLAIN
+    good: Style = PLAIN
+    warning: Style = PLAIN
+    bad: Style = PLAIN
+
+    @classmethod
+    def read(cls, style: Callable[[str], Style]) -> TraceTheme:
+        """Build a theme from `style`, which gives the style of a component class."""
+        names = ("query", "name", "argument", "note", "number", "running", "good", "warning", "bad")
+        return cls(**{name: style(f"trace--{name}") for name in names})
+
+    def of(self, mark: Mark) -> Style:
+        """Return the style of a mark."""
+        match mark:
+            case Mark.SUCCESS:
+                return self.good
+            case Mark.ERROR:
+                return self.bad
+            case Mark.RUNNING:
+                return self.running
+            case Mark.DENIED | Mark.CANCELLED | Mark.WAITING | Mark.RETRY:
+                return self.warning
+
+
+def render_node(node: CallNode, width: int, theme: TraceTheme, *, now: float, tick: int) -> Line:
+    """Render one row: tree, mark, name, argument and outcome; at the right size and time in fixed columns."""
+    glyph = spinner(tick) if node.mark is Mark.RUNNING else node.mark.glyph
+    arrow = f"{UNFOLDED if node.open else FOLDED} " if node.children or node.kind != "call" else ""
+    indent = min(2 * node.depth, max(0, width // 3))
+    left: Line = [
+        Segment(" " * indent + arrow, theme.note),
+        Segment(f"{glyph} ", theme.of(node.mark)),
+    ]
+    right = _numbers(node, width, theme, now)
+    room = width - indent - len(arrow) - 2 - sum(width_of(part.text) for part in right) - 1
+    left += _words(node, max(1, room), theme)
+    return spread(left, right, width)
+
+
+def _words(node: CallNode, room: int, theme: TraceTheme) -> Line:
+    if node.kind == "query":
+        words = [Segment(tail_cut(node.label, room), theme.query)]
+    else:
+        # The outcome of a call that went wrong is worth more room than what it was asked.
+        failed = node.mark not in {Mark.SUCCESS, Mark.RUNNING}
+        most = room if not (node.argument or node.note) else max(8, room * 3 // 5)
+        words = [Segment(middle_cut(node.label, min(most, room)), theme.name)]
+        note = _note(node)
+        rest = room - width_of(words[0].text) - 2
+        note_room = min(width_of(note), rest if failed else rest * 2 // 3)
+        argument_room = rest - (note_room + 2 if note else 0)
+        if node.argument and argument_room >= 4 and not (failed and argument_room < 8):
+            words += [Segment("  "), Segment(tail_cut(node.argument, argument_room), theme.argument)]
+        if note and note_room >= 4:
+            words += [
+                Segment("  "),
+                Segment(tail_cut(note, note_room), theme.of(node.mark) if failed else theme.note),
+            ]
+        return words
+    note = _note(node)
+    rest = room - width_of(words[0].text) - 2
+    if note and rest >= 6:
+        words += [Segment("  "), Segment(tail_cut(note, rest), theme.note)]
+    return words
+
+
+def _note(node: CallNode) -> str:
+    if node.mark is Mark.WAITING:
+        return Mark.WAITING.word
+    return " · ".join(part for part in (node.flag, node.note) if part)
+
+
+def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
+    if width < 20:
+        return []
+    seconds = node.took if node.took is not None else max(0.0, now - node.began)
+    text = duration(seconds) if node.took is not None else _live(seconds)
+    style = theme.number
+    if node.kind == "call" and seconds > SLOW:
+        style = theme.bad if seconds > VERY_SLOW else theme.warning
+    line: Line = [Segment(f"{text:>{TIME_CELLS}}", style)]
+    if width >= 40:
+        bytes_ = "" if node.size is None or node.kind == "query" else size(node.size)
+        line.insert(0, Segment(f"{bytes_:>{SIZE_CELLS}}", theme.number))
+    return line
+
+
+def _live(seconds: float) -> str:
+    return f"{math.floor(seconds)}s" if seconds < 60 else duration(math.floor(seconds))

@@ -1,0 +1,278 @@
+"""The observer feed: what the deterministic layer did with each tool result."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.message import Message
+
+from core.events import (
+    ArtifactSaved,
+    ComplianceEnforced,
+    ComplianceFailed,
+    Event,
+    ObserverFinished,
+    ObserverStarted,
+)
+from core.text import clean, clean_line
+from tui.format import Mark, middle_cut, milliseconds, tail_cut
+from tui.lines import LineView
+from tui.text_layout import PLAIN, Line, spread, width_of, wrap
+
+__all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
+
+NAME_CELLS = 18
+TIME_CELLS = 7
+MEASURED = 200
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A row of the feed: one observer and one tool result, or one word of the compliance rules."""
+
+    key: str
+    observer: str
+    tool_use_id: str = ""
+    mark: Mark = Mark.RUNNING
+    artifacts: list[str] = field(default_factory=list)
+    copied: bool = False
+    what: str = "at work"
+    counts: str = ""
+    cause: str = ""
+    milliseconds: float | None = None
+    open: bool = False
+    quiet: bool = False
+    revision: int = 0
+
+    def finish(self, event: ObserverFinished) -> None:
+        """Take in the end of the run; all text is cleaned here."""
+        self.mark = Mark.ERROR if event.status == "failed" else Mark.SUCCESS
+        self.quiet = event.status == "skipped"
+        # The events keep paths as they are: these are for reading only.
+        self.artifacts = list(event.artifacts) or self.artifacts
+        self.counts = _counts(event)
+        self.milliseconds = event.duration_ms
+        self.cause = clean((event.error or "")[:4_000]).strip()
+        if event.status == "failed":
+            self.what = clean_line(self.cause) or "failed"
+        else:
+            self.what = _names(self.artifacts) or clean_line(event.note or "") or "nothing to save"
+
+
+def _names(paths: Sequence[str]) -> str:
+    if not paths:
+        return ""
+    first = clean_line(paths[0].rpartition("/")[2] or paths[0])
+    return first if len(paths) == 1 else f"{first} +{len(paths) - 1}"
+
+
+def _counts(event: ObserverFinished) -> str:
+    parts = [f"{event.items} item{'' if event.items == 1 else 's'}"] if event.items else []
+    if event.rejected:
+        parts.append(f"{event.rejected} rejected")
+    if event.duplicates:
+        parts.append(f"{event.duplicates} duplicate{'' if event.duplicates == 1 else 's'}")
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ObserversTheme:
+    """The styles of the feed."""
+
+    name: Style = PLAIN
+    what: Style = PLAIN
+    counts: Style = PLAIN
+    number: Style = PLAIN
+    quiet: Style = PLAIN
+    running: Style = PLAIN
+    good: Style = PLAIN
+    warning: Style = PLAIN
+    bad: Style = PLAIN
+
+    @classmethod
+    def read(cls, style: Callable[[str], Style]) -> ObserversTheme:
+        """Build a theme from `style`, which gives the style of a component class."""
+        names = ("name", "what", "counts", "number", "quiet", "running", "good", "warning", "bad")
+        return cls(**{name: style(f"observers--{name}") for name in names})
+
+
+def render_run(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
+    """Render a row: mark, observer, what was saved or why not, counts and time; below it the cause when open."""
+    failed = run.mark is Mark.ERROR
+    mark = theme.quiet if run.quiet else _mark_style(run.mark, theme)
+    glyph = "–" if run.quiet else "…" if run.mark is Mark.RUNNING else run.mark.glyph
+    name_cells = min(NAME_CELLS, max(4, width // 4))
+    name = middle_cut(run.observer, name_cells)
+    left: Line = [
+        Segment(f"{glyph} ", mark),
+        Segment(name + " " * (name_cells + 1 - width_of(name)), theme.quiet if run.quiet else theme.name),
+    ]
+    time = "" if run.milliseconds is None else milliseconds(run.milliseconds)
+    right: Line = [Segment(f"{time:>{TIME_CELLS}}", theme.number)] if width >= 24 else []
+    room = width - name_cells - 3 - (TIME_CELLS + 1 if right else 0)
+    counts = run.counts if room >= width_of(run.counts) + 12 else run.counts.partition(",")[0]
+    if counts and room >= width_of(counts) + 10:
+        right.insert(0, Segment(counts, theme.counts))
+        room -= width_of(counts) + 1
+    what = run.what + (" → SAVED_REPORTS" if run.copied and room > width_of(run.what) + 16 else "")
+    cut = tail_cut if failed or run.observer == "compliance" else middle_cut
+    style = theme.bad if failed else theme.quiet if run.quiet else theme.what
+    left.append(Segment(cut(what, max(1, room)), style))
+    lines: list[Line] = [spread(left, right, width)]
+    if run.open and run.cause:
+        lines += [[Segment("  "), *line] for line in wrap([(run.cause, style)], max(1, width - 2))]
+    return lines
+
+
+def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
+    match mark:
+        case Mark.SUCCESS:
+            return theme.good
+        case Mark.ERROR:
+            return theme.bad
+        case Mark.RUNNING:
+            return theme.running
+        case _:
+            return theme.warning
+
+
+class ObserversPane(LineView[Run]):
+    """Shows a row per observer run, failures with their cause, and what the compliance rules did."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"observers--{name}"
+        for name in ("name", "what", "counts", "number", "quiet", "running", "good", "warning", "bad")
+    }
+    HELP = "What was saved from each result. Enter goes to the file, or shows why a run failed."
+
+    class Opened(Message):
+        """An artifact is to be shown; `path` is relative to the workspace."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._theme = ObserversTheme()
+        self._runs: dict[str, Run] = {}
+        self._latest: dict[tuple[str, str | None], Run] = {}
+        self._copied: set[str] = set()
+        self._rules: dict[tuple[str, str], Run] = {}
+        self._saved = 0
+        self._failed = 0
+        self._times: deque[float] = deque(maxlen=MEASURED)
+        self._tell_counts()
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take a batch of events in order, and paint once."""
+        changed = False
+        for event in events:
+            changed = self._take(event) or changed
+        if changed:
+            self._tell_counts()
+            self.settle()
+
+    def _take(self, event: Event) -> bool:
+        match event:
+            case ObserverStarted():
+                self._run(event)
+            case ObserverFinished():
+                self._finish(event)
+            case ArtifactSaved():
+                self._saved += 1
+                if event.copied_to:
+                    self._copied.add(event.path)
+                    run = self._latest.get((event.observer, event.tool_use_id))
+                    if run is not None and event.path in run.artifacts:
+                        self._change(run, copied=True)
+            case ComplianceFailed() | ComplianceEnforced():
+                self._tell_rule(event)
+            case _:
+                return False
+        return True
+
+    def _run(self, event: ObserverStarted | ObserverFinished) -> Run:
+        run = self._runs.get(event.run_id)
+        if run is None:
+            run = Run(
+                key=f"run/{event.run_id}", observer=clean_line(event.observer), tool_use_id=event.tool_use_id
+            )
+            self._runs[event.run_id] = run
+            self._latest[event.observer, event.tool_use_id] = run
+            self.append(run)
+        return run
+
+    def _finish(self, event: ObserverFinished) -> None:
+        run = self._run(event)
+        run.finish(event)
+        self._times.append(event.duration_ms)
+        self._failed += event.status == "failed"
+        self._change(run, copied=any(path in self._copied for path in run.artifacts))
+
+    def _tell_rule(self, event: ComplianceFailed | ComplianceEnforced) -> None:
+        topic = (event.subagent, event.rule)
+        run = self._rules.get(topic)
+        if run is None or (isinstance(event, ComplianceFailed) and run.mark is Mark.RETRY):
+            run = Run(key=f"rule/{len(self._entries)}", observer="compliance", mark=Mark.DENIED)
+            self._rules[topic] = run
+            self.append(run)
+        rule = clean_line(event.rule).replace("_", " ")
+        run.cause = f"{clean_line(event.subagent)}: {clean(event.message[:4_000]).strip()}"
+        run.what = rule
+        if isinstance(event, ComplianceEnforced):
+            run.mark = Mark.RETRY
+            run.what = f"{rule} → {Mark.RETRY.word}"
+        self._change(run)
+
+    def _change(self, run: Run, *, copied: bool = False) -> None:
+        run.copied = run.copied or copied
+        run.revision += 1
+        self.touch(run.key)
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """All rows, in the order they came."""
+        return self.entries
+
+    def _tell_counts(self) -> None:
+        parts: list[str | Content | tuple[str, str]] = ["Observers"]
+        if self._entries:
+            failed = f"{self._failed} failed"
+            parts += [f" · {self._saved} saved · ", (failed, "bold $text-error") if self._failed else failed]
+            if self._times:
+                parts.append(f" · {milliseconds(median(self._times))}")
+        self.border_title = Content.assemble(*parts)
+
+    def restyled(self) -> None:
+        """Read the styles of the feed again."""
+        self._theme = ObserversTheme.read(self.palette.__getitem__)
+
+    def render_entry(self, entry: Run, width: int) -> Sequence[Line]:
+        """Render a row."""
+        return render_run(entry, width, self._theme)
+
+    def render_empty(self, width: int) -> Sequence[Line]:
+        """Say what will be here."""
+        muted = self.palette["lines--muted"]
+        text = (
+            "What is saved from each tool result appears here: search results, reports, code output, media."
+        )
+        return [[], *wrap([(text, muted)], width)]
+
+    def opened(self, entry: Run) -> None:
+        """Go to the artifact of a run; show in full why one failed or what a rule demanded."""
+        if entry.artifacts and entry.mark is not Mark.ERROR:
+            self.post_message(self.Opened(entry.artifacts[0]))
+        elif entry.cause:
+            entry.open = not entry.open
+            self._change(entry)
+            self.show_entry(entry.key)
+            self.settle()
