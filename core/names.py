@@ -13,8 +13,7 @@ __all__ = ["artifact_name", "is_protected", "safe_name", "short_id"]
 
 _HASH = 8
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
-_OUTSIDE = re.compile(r"[^a-z0-9_.-]+")
-_RUNS = re.compile(r"_{2,}|\.{2,}")
+_OUTSIDE = re.compile(r"(?:[^a-z0-9_.-]|\.{2,}|_)+")
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}$")
 # What a program run later in the folder, or by its owner, would obey without being asked.
 _PROTECTED = frozenset(
@@ -48,7 +47,7 @@ def safe_name(text: str, limit: int = 60) -> str:
     limit = max(limit, 2 * _HASH)
     plain = re.sub(r"(?<=\S) (?=\S)", "_", text.lower())
     folded = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode("ascii").lower()
-    name = _RUNS.sub("_", _OUTSIDE.sub("_", folded)).strip("._- ")
+    name = _OUTSIDE.sub("_", folded).strip("._- ")
     if (
         name
         and name == plain
@@ -71,7 +70,7 @@ def artifact_name(stem: str, suffix: str, now: datetime, unique: str) -> str:
     """
     safe_stem = safe_name(stem).replace(".", "_")
     safe_unique = re.sub(r"[^a-z0-9]+", "", unique.lower())[:24] or short_id()
-    safe_suffix = _RUNS.sub(".", re.sub(r"[^a-z0-9.]+", "", suffix.lower())).rstrip(".")[:16]
+    safe_suffix = re.sub(r"\.{2,}", ".", re.sub(r"[^a-z0-9.]+", "", suffix.lower())).rstrip(".")[:16]
     return f"{safe_stem}_{now:%H%M%S}_{safe_unique}{safe_suffix}"
 
 
