@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 import threading
+import weakref
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -44,7 +45,9 @@ class Spill:
     """Moves results out of memory, in a thread of its own; the file vanishes with the process."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(prefix="ua-results-")  # noqa: SIM115 - lives as long as the object
+        self._file, name = tempfile.mkstemp(prefix="ua-results-")
+        os.unlink(name)
+        weakref.finalize(self, os.close, self._file)
         self._end = 0
         self._queue: SimpleQueue[Held | None] = SimpleQueue()
         threading.Thread(target=self._work, name="observer-spill", daemon=True).start()
@@ -55,7 +58,7 @@ class Spill:
 
     def read(self, offset: int, length: int) -> ToolResult:
         """Read a result back."""
-        return _DECODER.decode(os.pread(self._file.fileno(), length, offset))
+        return _DECODER.decode(os.pread(self._file, length, offset))
 
     def close(self) -> None:
         """Stop moving results; what was moved can still be read until nothing holds it."""
@@ -80,5 +83,5 @@ class Spill:
     def _write(self, data: bytes) -> None:
         rest, place = memoryview(data), self._end
         while rest:
-            count = os.pwrite(self._file.fileno(), rest, place)
+            count = os.pwrite(self._file, rest, place)
             rest, place = rest[count:], place + count

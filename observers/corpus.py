@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -64,10 +64,11 @@ class Corpus:
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save each article and enrich the rows of the saved search results that point to it."""
         moment = moment_of(result, context)
-        decoded = decode_texts(texts_of(result, context.workspace))
+        texts = texts_of(result, context.workspace)
+        decoded = decode_texts(texts)
         pages, failed = _pages_of(decoded, context.workspace)
         if not pages:
-            return Outcome(rejected=failed, note=_why_not(result, decoded, failed))
+            return Outcome(rejected=failed, note=_why_not(texts, decoded, failed))
         saved: list[Saved] = []
         paths: dict[str, tuple[_Page, str]] = {}
         for page in pages:
@@ -135,9 +136,8 @@ def _read(read: Mapping[str, Any]) -> _Page | None:
     return _Page(str(url), title, content, words=len(content.split()))
 
 
-def _why_not(result: ToolResult, decoded: Decoded, failed: int) -> str:
-    text = result.observation.error or decoded.prose
-    if found := _READER_ERROR.search(text[:4_000]):
+def _why_not(texts: Sequence[str], decoded: Decoded, failed: int) -> str:
+    if found := next((found for text in texts if (found := _READER_ERROR.search(text[:4_000]))), None):
         reason = {"1234": "timed out or lost its network", "1214": "refused the request"}.get(
             found[1], "failed"
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from core.errors import WorkspaceError
+from core.errors import PathRefused, WorkspaceError
 from core.files import AlreadyThere, Root
 from core.names import safe_name
 from core.observation import ToolCall, ToolResult
@@ -207,7 +207,7 @@ def _copy(root: Root, relative: str, kind: str, context: ObserverContext) -> tup
             continue
         try:
             written = workspace.write(name, data, replace=False)
-        except AlreadyThere:
+        except (AlreadyThere, PathRefused):
             continue
         return Saved(name, kind, written.size, written.sha256), name
     raise WorkspaceError(f"cannot copy {source.name}: too many files of that name in {FOLDER}; remove some")

@@ -8,7 +8,8 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from core.errors import UniversalAgentError
+from core.errors import PathRefused, UniversalAgentError, WorkspaceError
+from core.files import AlreadyThere, Root, Written
 from core.names import safe_name
 from core.observation import ToolCall, ToolResult
 from core.workspace import Workspace
@@ -68,7 +69,7 @@ class WorkProducts:
         suffix = source.suffix if len(source.suffix) <= 16 else ""
         stem = source.name.removesuffix(suffix)
         name = safe_name(f"{safe_name(stem, 80)}_{moment:%Y%m%d_%H%M%S}{suffix.lower()}", 110)
-        written = workspace.saved_reports.write_new(name, data)
+        written = _write_new(workspace.saved_reports, name, data)
         entry = {
             "saved_as": written.path,
             "source": path,
@@ -123,6 +124,19 @@ def _settled(workspace: Workspace, path: str, *, patient: bool) -> bytes:
     raise UniversalAgentError(
         f"cannot copy {path}: it is still being written; write it again when it is complete"
     )
+
+
+def _write_new(root: Root, name: str, data: bytes) -> Written:
+    """Write under `name` or the first free of `-2`, `-3` and on; a link in the way is left alone."""
+    stem, dot, suffix = name.rpartition(".")
+    if not dot:
+        stem, suffix = name, ""
+    for number in range(1, 1_000):
+        try:
+            return root.write(name if number == 1 else f"{stem}-{number}{dot}{suffix}", data, replace=False)
+        except (AlreadyThere, PathRefused):
+            continue
+    raise WorkspaceError(f"cannot save {name}: too many files of that name in {root.path}; remove some")
 
 
 def _kept_before(workspace: Workspace, path: str, digest: str) -> str | None:

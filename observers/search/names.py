@@ -6,7 +6,16 @@ import re
 from enum import Enum
 from functools import lru_cache
 
-__all__ = ["Policy", "is_multi_execute", "kind_of_name", "policy_of", "short_name", "word_set", "words_of"]
+__all__ = [
+    "Policy",
+    "inner_policy_of",
+    "is_multi_execute",
+    "kind_of_name",
+    "policy_of",
+    "short_name",
+    "word_set",
+    "words_of",
+]
 
 
 class Policy(Enum):
@@ -100,6 +109,11 @@ def policy_of(name: str) -> Policy:
     if name.startswith("mcp__") or name.isupper():
         return Policy.UNKNOWN
     return Policy.NEVER
+
+
+def inner_policy_of(slug: str) -> Policy:
+    """Judge a tool that ran inside another tool's call: it is remote, whatever it is called."""
+    return policy_of(f"mcp__inner__{slug}")
 
 
 @lru_cache(maxsize=1024)

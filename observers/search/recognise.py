@@ -9,7 +9,15 @@ from typing import Any
 from core.observation import ToolCall
 from observers.decode import MAX_DEPTH, Decoded, decode_text
 from observers.salvage import CUT_OFF
-from observers.search.names import Policy, is_multi_execute, kind_of_name, policy_of, short_name, word_set
+from observers.search.names import (
+    Policy,
+    inner_policy_of,
+    is_multi_execute,
+    kind_of_name,
+    policy_of,
+    short_name,
+    word_set,
+)
 from observers.search.prose import rows_in_prose
 from observers.search.rows import Field, field_of, url_of
 
@@ -192,7 +200,7 @@ def _inner_calls(call: ToolCall) -> list[Scope]:
         arguments = tool.get("arguments") if isinstance(tool, dict) else None
         name = slug if isinstance(slug, str) and slug else short_name(call.name)
         scopes.append(
-            Scope(name, policy_of(name), query=_asked(arguments if isinstance(arguments, dict) else {}))
+            Scope(name, inner_policy_of(name), query=_asked(arguments if isinstance(arguments, dict) else {}))
         )
     return scopes
 
@@ -218,7 +226,7 @@ def _executed(
         place = len(scopes) - 1
         asked = inner[place] if place < len(inner) else None
     name = slug or (asked.tool if asked else scope.tool)
-    executed = Scope(name, policy_of(name), query=asked.query if asked else None)
+    executed = Scope(name, inner_policy_of(name), query=asked.query if asked else None)
     if executed.query is None and isinstance(arguments := value.get("arguments"), dict):
         executed.query = _asked(arguments)
     executed.error = _error_of(value)

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.workspace import Workspace
+from observers.base import ObserverContext
+
+NOON = datetime(2026, 3, 10, 12, 0, 0, tzinfo=timezone(timedelta(hours=1)))
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> ObserverContext:
+    return ObserverContext(Workspace.create(tmp_path, NOON), now=lambda: NOON)
+
+
+@pytest.fixture
+def result() -> Callable[..., ToolResult]:
+    return make_result
+
+
+def make_result(
+    tool: str, content: Any, tool_use_id: str = "toolu_1", *, error: str | None = None, **arguments: Any
+) -> ToolResult:
+    texts = (
+        content if isinstance(content, list) and all(isinstance(part, str) for part in content) else [content]
+    )
+    blocks = tuple(TextContent(text if isinstance(text, str) else json.dumps(text)) for text in texts)
+    return ToolResult(
+        call=ToolCall(tool_use_id=tool_use_id, name=tool, input=arguments),
+        observation=McpObservation(
+            tool_name=tool, tool_use_id=tool_use_id, server="test", content=blocks, error=error
+        ),
+    )

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.workspace import Workspace
+from observers.base import ObserverContext
+from observers.decode import decode_text
+from observers.search.observer import SearchResults
+from observers.search.recognise import recognise
+from observers.search.rows import normalise
+
+Make = Callable[..., ToolResult]
+SEARCH = "mcp__any__web_search"
+MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
+
+
+def artifacts_in(workspace: Workspace) -> list[dict[str, Any]]:
+    paths = sorted((workspace.path / "search_results").glob("*.json"))
+    return [json.loads(path.read_bytes(), parse_constant=pytest.fail) for path in paths]
+
+
+@pytest.mark.parametrize(
+    "slug",
+    ["../../../tmp/pwn_SEARCH", "a/b search", "SEARCH" * 80, "search\x00\n\u202e", "..", "CON", "🔎 search"],
+)
+def test_names_from_tool_text_stay_in_the_folder(
+    context: ObserverContext, result: Make, tmp_path: Path, slug: str
+) -> None:
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    rows = [{"title": "T", "url": "https://a.example/", "snippet": "s"}]
+    body = {
+        "data": {
+            "results": [{"tool_slug": slug, "index": 0, "response": {"data": {"organic_results": rows}}}]
+        }
+    }
+    outcome = SearchResults().observe(result(MULTI, body), context)
+    new = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    assert len(outcome.artifacts) == 1
+    for path in new:
+        assert path.parent == context.workspace.path / "search_results"
+        assert re.fullmatch(r"[a-z0-9_-]+\.json|urls\.txt", path.name)
+
+
+def test_fifty_results_of_one_second_have_fifty_files(context: ObserverContext, result: Make) -> None:
+    prefix = "https://long.example/" + "x" * 60
+    odd = ["https://..", "https://CON/", "https://a.example/\n/x", "https://😀.example/"]
+    for number in range(50):
+        urls = [f"{prefix}{number}-{n}" for n in range(20)] + odd
+        SearchResults().observe(
+            result(SEARCH, {"results": [{"title": u, "url": u} for u in urls]}, f"t{number}"), context
+        )
+    saved = artifacts_in(context.workspace)
+    assert len(saved) == 50
+    assert {len(artifact["results"]) + artifact["rejected"] for artifact in saved} == {24}
+    lines = context.workspace.read("search_results/urls.txt").decode().splitlines()
+    assert len(lines) == len(set(lines)) == 50 * 20 + 3
+
+
+ODD = [
+    ('{"news_results": [{"title": "T", "link": "https://a.example/", "s": NaN, "r": Infinity, "n": 1e999}]}', 1, 0),
+    ('{"news_results": [{"title": "T", "link": "https://a.example/", "link": "https://b.example/"}]}', 1, 0),
+    ('{"news_results": [{"title": "T", "link": "https://a.example/", "id": 12345678901234567890}]}', 1, 0),
+    ('{"news_results": [{"title": "T", "link": "https://a.example/", "n": ' + "9" * 5000 + "}]}", 1, 0),
+    ('\ufeff{"news_results": [{"title": "T", "link": "https://a.example/"}]} trailing text', 1, 0),
+    ('{"news_results": [{"title": "T\\ud800", "link": "https://a.example/", "x": "\\udfff"}]}', 1, 0),
+    (
+        '{"news_results": [{"title": "T", "link": 7}, {"title": "T"}, {"link": []}, null, 3, "s", '
+        '{"title": "T", "link": "https://a.example/"}]}', 1, 6
+    ),
+    ('{"news_results": ["a", "b"]}', 0, 2),
+    ('{"news_results": null, "organic_results": [{"title": "T", "link": "https://a.example/"}]}', 1, 0),
+    ('{"news_results": {"results": [{"title": "T", "url": "https://a.example/"}]}}', 1, 0),
+    (
+        '{"news_results": [{"title": ["T"], "link": "https://a.example/", "source": [1], "date": {}, "snippet": 5, '
+        '"position": "x"}]}', 1, 0
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "rows", "rejected"), ODD)
+def test_odd_values_never_lose_their_siblings(
+    context: ObserverContext, result: Make, text: str, rows: int, rejected: int
+) -> None:
+    SearchResults().observe(result("mcp__a__search_news", text), context)
+    (artifact,) = artifacts_in(context.workspace)
+    assert len(artifact["results"]) == rows
+    assert artifact["rejected"] == rejected
+    if "12345678901234567890" in text:
+        assert artifact["results"][0]["extra"]["id"] == 12345678901234567890
+
+
+def test_ten_thousand_rows(context: ObserverContext, result: Make) -> None:
+    rows = [{"title": f"T{n}", "link": f"https://a.example/{n}"} for n in range(10_000)]
+    outcome = SearchResults().observe(result("mcp__a__search_news", {"news_results": rows}), context)
+    assert outcome.items == 10_000
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 5_000, "[" + "1," * (18 << 20)], ids=["lists", "objects", "long"]
+)
+def test_what_cannot_be_read_is_skipped_with_a_reason(
+    context: ObserverContext, result: Make, text: str
+) -> None:
+    outcome = SearchResults().observe(result("mcp__other__tool", text), context)
+    assert outcome.artifacts == ()
+    assert "nested" in (outcome.note or "") or "too large" in (outcome.note or "")
+
+
+def test_eight_observers_at_once_list_every_url_once(context: ObserverContext) -> None:
+    barrier = threading.Barrier(8)
+
+    def observe(number: int) -> None:
+        urls = [f"https://shared.example/{n}" for n in range(25)] + [
+            f"https://own.example/{number}/{n}" for n in range(50)
+        ]
+        body = json.dumps({"results": [{"title": "T", "url": url} for url in urls]})
+        call = ToolCall(tool_use_id=f"t{number}", name=SEARCH)
+        observation = McpObservation(
+            tool_name=SEARCH, tool_use_id=call.tool_use_id, server="s", content=(TextContent(body),)
+        )
+        barrier.wait()
+        SearchResults().observe(ToolResult(call=call, observation=observation), context)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(observe, range(8)))
+    lines = context.workspace.read("search_results/urls.txt").decode().splitlines()
+    assert len(lines) == len(set(lines)) == 8 * 50 + 25
+    assert len(artifacts_in(context.workspace)) == 8
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=12)
+    | st.just("https://a.example/1"),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "results",
+                    "title",
+                    "url",
+                    "link",
+                    "data",
+                    "response",
+                    "tool_slug",
+                    "highlight",
+                    "stories",
+                    "answer",
+                    "error",
+                    "news_results",
+                    "date",
+                    "source",
+                    "x",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(VALUES)
+def test_any_json_is_survived(context_free: Any) -> None:
+    call = ToolCall(tool_use_id="t", name=MULTI)
+    from tests.observers.conftest import NOON
+
+    for page in recognise(call, decode_text(json.dumps(context_free))):
+        for found in normalise(page.items, page.kind, NOON).rows:
+            assert isinstance(found["url"], str)
+            json.dumps(found, allow_nan=False)

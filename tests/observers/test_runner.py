@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from core.events import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from core.observation import ToolCall, ToolResult
+from observers.base import ObserverContext, Outcome, Saved
+from observers.catalogue import default_observers
+from observers.runner import ObserverRunner
+
+Make = Callable[..., ToolResult]
+
+
+@dataclass
+class Probe:
+    """An observer whose work is what a test gives it."""
+
+    name: str = "probe"
+    work: Callable[[ToolResult], Outcome] = lambda result: Outcome()
+    seen: list[str] = field(default_factory=list)
+
+    def wants(self, call: ToolCall) -> bool:
+        return call.name != "unwanted"
+
+    def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
+        self.seen.append(result.observation.output)
+        return self.work(result)
+
+
+def started(
+    context: ObserverContext, *observers: Probe, **options: int
+) -> tuple[ObserverRunner, list[Event]]:
+    events: list[Event] = []
+    loop_thread = threading.get_ident()
+
+    def publish(event: Event) -> None:
+        assert threading.get_ident() == loop_thread
+        events.append(event)
+
+    runner = ObserverRunner(observers, context, publish, **options)
+    runner.start(asyncio.get_running_loop().create_task)
+    return runner, events
+
+
+def finished(events: list[Event]) -> list[ObserverFinished]:
+    return [event for event in events if isinstance(event, ObserverFinished)]
+
+
+async def test_events_of_a_run_come_in_order(context: ObserverContext, result: Make) -> None:
+    probe = Probe(work=lambda r: Outcome((Saved("a.json", "k", 3, "ff"),), items=2, rejected=1, duplicates=1))
+    runner, events = started(context, probe)
+    runner.submit(result("mcp__a__b", "x"))
+    runner.submit(result("unwanted", "x"))
+    assert await runner.drain() == []
+    assert [type(event) for event in events] == [ObserverStarted, ArtifactSaved, ObserverFinished]
+    (done,) = finished(events)
+    assert (done.status, done.items, done.rejected, done.duplicates, done.artifacts) == (
+        "saved",
+        2,
+        1,
+        1,
+        ["a.json"],
+    )
+    metrics = runner.metrics["probe"]
+    assert (metrics.runs, metrics.saved, metrics.items) == (1, 1, 2)
+    assert metrics.p95_ms >= metrics.p50_ms >= 0
+
+
+async def test_one_failing_observer_leaves_the_others_alone(context: ObserverContext, result: Make) -> None:
+    def fail(_: ToolResult) -> Outcome:
+        raise RecursionError("too deep \x1b[31m")
+
+    class Confused(Probe):
+        def wants(self, call: ToolCall) -> bool:
+            raise ValueError("cannot judge")
+
+    runner, events = started(context, Probe("bad", fail), Probe("good"), Confused("confused"))
+    runner.submit(result("mcp__a__b", "x"))
+    assert await runner.drain() == []
+    assert {event.observer: event.status for event in finished(events)} == {
+        "bad": "failed",
+        "good": "skipped",
+        "confused": "failed",
+    }
+    error = next(event.error for event in finished(events) if event.observer == "bad")
+    assert error is not None
+    assert "too deep" in error
+    assert "\x1b" not in error
+    assert runner.metrics["bad"].failed == 1
+
+
+async def test_nothing_is_dropped_when_results_come_faster_than_they_are_observed(
+    context: ObserverContext, result: Make
+) -> None:
+    gate = threading.Event()
+    probe = Probe(work=lambda r: Outcome() if gate.wait(20) else Outcome(note="late"))
+    runner, events = started(context, probe, limit=4)
+    texts = [f"{number} " + "x" * 20_000 for number in range(300)]
+    for number, text in enumerate(texts):
+        runner.submit(result("mcp__a__b", text, f"t{number}"))
+    await asyncio.sleep(0)
+    assert runner.backlog == 300
+    gate.set()
+    assert await runner.drain(30) == []
+    assert sorted(probe.seen) == sorted(texts)
+    assert len(finished(events)) == 300
+
+
+async def test_results_that_cannot_be_spilled_stay_in_memory(context: ObserverContext, result: Make) -> None:
+    probe = Probe()
+    runner, _ = started(context, probe, limit=0)
+    runner.submit(result("mcp__a__b", "\ud800" + "x" * 10_000))
+    assert await runner.drain() == []
+    assert probe.seen == ["\ud800" + "x" * 10_000]
+
+
+async def test_draining_waits_for_what_is_under_way(context: ObserverContext, result: Make) -> None:
+    def work(_: ToolResult) -> Outcome:
+        time.sleep(0.02)
+        return Outcome()
+
+    probe = Probe(work=work)
+    runner, events = started(context, probe)
+    for number in range(20):
+        runner.submit(result("mcp__a__b", "x", f"t{number}"))
+    assert await runner.drain(20) == []
+    assert len(finished(events)) == 20
+
+
+async def test_what_is_lost_at_the_deadline_is_named_and_ended_once(
+    context: ObserverContext, result: Make
+) -> None:
+    gate = threading.Event()
+    probe = Probe(work=lambda r: Outcome(items=gate.wait(20)))
+    runner, events = started(context, probe, workers=2)
+    for number in range(4):
+        runner.submit(result("mcp__a__slow", "x", f"t{number}"))
+    lost = await runner.drain(0.05)
+    assert sorted(lost) == [f"probe of mcp__a__slow (t{number})" for number in range(4)]
+    gate.set()
+    runner.submit(result("mcp__a__slow", "x", "t-late"))
+    await asyncio.sleep(0.05)
+    assert sorted(event.tool_use_id for event in finished(events)) == ["t-late", "t0", "t1", "t2", "t3"]
+    assert {event.status for event in finished(events)} == {"failed"}
+    assert sum(isinstance(event, ObserverStarted) for event in events) == 5
+
+
+async def test_cancelled_workers_lose_nothing(context: ObserverContext, result: Make) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def work(_: ToolResult) -> Outcome:
+        begun.set()
+        gate.wait(20)
+        return Outcome()
+
+    probe = Probe(work=work)
+    events: list[Event] = []
+    runner = ObserverRunner([probe], context, events.append, workers=1)
+    tasks: list[asyncio.Task[None]] = []
+    runner.start(lambda work: tasks.append(asyncio.create_task(work)))
+    for number in range(3):
+        runner.submit(result("mcp__a__b", "x", f"t{number}"))
+    await asyncio.to_thread(begun.wait, 20)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    gate.set()
+    assert await runner.drain(20) == []
+    assert sorted(event.tool_use_id for event in finished(events)) == ["t0", "t1", "t2"]
+
+
+@pytest.mark.parametrize(
+    "tool", ["mcp__composio__COMPOSIO_SEARCH_NEWS", "Bash", "mcp__local_toolkit__write_local_file"]
+)
+async def test_every_default_observer_judges_any_call(
+    context: ObserverContext, result: Make, tool: str
+) -> None:
+    events: list[Event] = []
+    runner = ObserverRunner(default_observers(), context, events.append)
+    runner.start(asyncio.get_running_loop().create_task)
+    runner.submit(result(tool, "odd", path=7, tools={"a": None}, output_path=[]))
+    assert await runner.drain() == []
+    assert all(event.status != "failed" for event in finished(events))

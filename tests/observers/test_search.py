@@ -1,0 +1,360 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.observation import NativeObservation, ToolCall, ToolResult
+from observers.base import ObserverContext, Outcome
+from observers.search.observer import SearchResults
+
+MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
+Make = Callable[..., ToolResult]
+
+
+def observe(context: ObserverContext, result: ToolResult) -> tuple[Outcome, list[dict[str, Any]]]:
+    outcome = SearchResults().observe(result, context)
+    return outcome, [json.loads(context.workspace.read(saved.path)) for saved in outcome.artifacts]
+
+
+def row(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "title": f"Title {number}",
+        "url": f"https://site{number}.example/page",
+        "snippet": "Said.",
+        **more,
+    }
+
+
+def link(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "title": f"Title {number}",
+        "link": f"https://site{number}.example/page",
+        "snippet": "Said.",
+        **more,
+    }
+
+
+ITEMS = [row(1), row(2), row(3)]
+LINKS = [link(1), link(2), link(3)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "body", "kind"),
+    [
+        ("mcp__tavily__tavily_search", {"query": "q", "answer": None, "results": ITEMS}, "web"),
+        ("mcp__exa__web_search_exa", {"results": [item | {"id": item["url"]} for item in ITEMS]}, "web"),
+        ("mcp__x__serper_google_search", {"searchParameters": {"q": "q"}, "organic": LINKS}, "web"),
+        ("mcp__x__serpapi_search", {"organic_results": LINKS, "related_searches": [link(9)]}, "web"),
+        ("mcp__x__COMPOSIO_SEARCH_NEWS", {"data": {"news_results": LINKS}, "successful": True}, "news"),
+        (
+            "mcp__brave__brave_web_search",
+            {"web": {"results": ITEMS}, "mixed": {"main": [{"type": "web"}]}},
+            "web",
+        ),
+        (
+            "mcp__x__bing_search",
+            {"webPages": {"value": [{"name": i["title"], "url": i["url"]} for i in ITEMS]}},
+            "web",
+        ),
+        ("mcp__searxng__search", {"number_of_results": 0, "results": ITEMS}, "web"),
+        ("mcp__g__google_search", {"kind": "customsearch#search", "items": LINKS}, "web"),
+        ("mcp__zai__web_search_prime", json.dumps(json.dumps(LINKS)), "web"),
+        ("mcp__you__you_search", {"hits": [item | {"snippets": ["a", "b"]} for item in ITEMS]}, "web"),
+        ("mcp__p__perplexity_search", {"choices": [], "search_results": ITEMS}, "web"),
+        (
+            "mcp__newsapi__search_news",
+            {"articles": [i | {"source": {"id": None, "name": "N"}} for i in ITEMS]},
+            "news",
+        ),
+        (
+            "mcp__ddg__search",
+            {"RelatedTopics": [{"FirstURL": i["url"], "Text": i["title"]} for i in ITEMS]},
+            "web",
+        ),
+        ("mcp__unheard_of__do_it", {"response": {"payload": {"entries": ITEMS}}}, "web"),
+        ("mcp__unheard_of__do_it", ITEMS, "web"),
+        (
+            "mcp__a__find_jobs_search",
+            {"jobs_results": [{"title": i["title"], "share_link": i["url"]} for i in ITEMS]},
+            "jobs",
+        ),
+        (
+            "mcp__a__product_search",
+            {"shopping_results": [{"title": "T", "product_link": i["url"], "price": "$1"} for i in ITEMS]},
+            "shopping",
+        ),
+        (
+            "WebSearch",
+            'Web search results for query: "q"\n\nLinks: ' + json.dumps(ITEMS) + "\n\nIt says [so] there.",
+            "web",
+        ),
+    ],
+)
+def test_every_shape_gives_its_rows(
+    context: ObserverContext, result: Make, tool: str, body: Any, kind: str
+) -> None:
+    call = result(tool, body if isinstance(body, str) else json.dumps(body))
+    assert SearchResults().wants(call.call)
+    outcome, artifacts = observe(context, call)
+    assert [(artifact["type"], len(artifact["results"])) for artifact in artifacts] == [(kind, 3)]
+    assert [found["url"] for found in artifacts[0]["results"]] == [item["url"] for item in ITEMS]
+    assert [found["position"] for found in artifacts[0]["results"]] == [1, 2, 3]
+    assert outcome.items == 3
+    assert context.workspace.read("search_results/urls.txt").decode().split() == [
+        item["url"] for item in ITEMS
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title: One\nURL: https://a.example/1\nDescription: D\n\nTitle: Two\nURL: https://a.example/2\nContent: C",
+        "Found 2 results:\n\n1. One\n   URL: https://a.example/1\n   Summary: D\n\n2. Two\n   URL: https://a.example/2",
+        "- [One](https://a.example/1) - D\n- [Two](https://a.example/2): C",
+        "## One\nURL: https://a.example/1\n\n## Two\nURL: https://a.example/2",
+    ],
+)
+def test_results_written_as_text(context: ObserverContext, result: Make, text: str) -> None:
+    _, (artifact,) = observe(context, result("mcp__any__web_search", text))
+    assert [(found["title"], found["url"]) for found in artifact["results"]] == [
+        ("One", "https://a.example/1"),
+        ("Two", "https://a.example/2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "mcp__composio__COMPOSIO_SEARCH_TOOLS",
+        "mcp__composio__GMAIL_FETCH_EMAILS",
+        "mcp__github__search_code",
+        "mcp__fs__search_files",
+        "mcp__local_toolkit__crawl_parallel",
+        "mcp__web_reader__webReader",
+        "Bash",
+        "Read",
+        "Grep",
+    ],
+)
+def test_tools_that_are_never_searches(tool: str) -> None:
+    assert not SearchResults().wants(ToolCall(tool_use_id="t", name=tool))
+
+
+def test_each_search_inside_one_call_has_its_artifact(context: ObserverContext, result: Make) -> None:
+    def answer(slug: str, index: int, data: Any) -> dict[str, Any]:
+        return {
+            "tool_slug": slug,
+            "index": index,
+            "response": {"successful": True, "data": data, "error": None},
+        }
+
+    body = {
+        "successful": False,
+        "error": "1 out of 5 tools failed",
+        "data": {
+            "results": [
+                answer("COMPOSIO_SEARCH_NEWS", 0, {"news_results": [link(1), link(2)]}),
+                answer(
+                    "COMPOSIO_SEARCH_WEB",
+                    1,
+                    {"answer": "So it is.", "citations": [{"id": "https://a.example/x", **row(3)}]},
+                ),
+                answer("GMAIL_FETCH_EMAILS", 2, {"messages": [row(4), row(5)]}),
+                {"tool_slug": "COMPOSIO_SEARCH_SCHOLAR", "index": 3, "error": "quota used up"},
+                answer("TAVILY_SEARCH", 4, json.dumps({"results": [row(6)]})),
+            ]
+        },
+    }
+    tools = [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {"query": "news of it"}}]
+    _, artifacts = observe(context, result(MULTI, body, tools=tools))
+    found = {artifact["tool"]: artifact for artifact in artifacts}
+    assert found.keys() == {
+        "COMPOSIO_SEARCH_NEWS",
+        "COMPOSIO_SEARCH_WEB",
+        "COMPOSIO_SEARCH_SCHOLAR",
+        "TAVILY_SEARCH",
+    }
+    assert found["COMPOSIO_SEARCH_NEWS"]["query"] == "news of it"
+    assert found["COMPOSIO_SEARCH_WEB"]["answer"] == "So it is."
+    assert found["COMPOSIO_SEARCH_WEB"]["results"][0]["title"] == "Title 3"
+    assert found["COMPOSIO_SEARCH_SCHOLAR"]["error"] == "quota used up"
+    assert found["TAVILY_SEARCH"]["results"][0]["url"] == "https://site6.example/page"
+
+
+def test_slugs_that_the_answer_leaves_out_come_from_the_question(
+    context: ObserverContext, result: Make
+) -> None:
+    body = {
+        "data": {
+            "results": [
+                {"response": {"data": {"news_results": [link(1)]}}},
+                {"response": {"data": {"results": [row(2)]}}},
+            ]
+        }
+    }
+    tools = [
+        {"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {}},
+        {"tool_slug": "EXA_SEARCH", "arguments": {"query": "e"}},
+    ]
+    _, artifacts = observe(context, result(MULTI, body, tools=tools))
+    assert [(artifact["tool"], artifact["query"]) for artifact in artifacts] == [
+        ("COMPOSIO_SEARCH_NEWS", None),
+        ("EXA_SEARCH", "e"),
+    ]
+
+
+def test_clusters_of_news_keep_their_stories(context: ObserverContext, result: Make) -> None:
+    body = {
+        "news_results": [
+            {
+                "position": 1,
+                "highlight": link(1, source={"name": "Daily", "icon": "x"}),
+                "stories": [link(2, position=1), link(3)],
+            },
+            link(4, position=2),
+        ]
+    }
+    _, (artifact,) = observe(context, result("mcp__x__news_search", body))
+    assert [(found["url"][8:13], found.get("kind")) for found in artifact["results"]] == [
+        ("site1", None), ("site2", "story"), ("site3", "story"), ("site4", None)
+    ]  # fmt: skip
+    assert artifact["results"][0]["source"] == "Daily"
+    assert artifact["results"][3]["position"] == 2
+
+
+def test_several_verticals_each_have_an_artifact(context: ObserverContext, result: Make) -> None:
+    body = {
+        "success": True,
+        "data": {
+            "web": [row(1)],
+            "news": [row(2)],
+            "images": [{"imageUrl": "https://i.example/a.png", **row(3)}],
+        },
+    }
+    _, artifacts = observe(context, result("mcp__f__firecrawl_search", body))
+    assert sorted(artifact["type"] for artifact in artifacts) == ["images", "news", "web"]
+
+
+def test_rows_are_clean_and_urls_exact(context: ObserverContext, result: Make) -> None:
+    url = "https://Shop.example:443/a%20b/?q=x&amp=1&utm_source=z#Frag"
+    item = {
+        "position": 0,
+        "title": "<b>Fish &amp; Chips</b> for List&lt;T&gt;  &quot;now&quot;",
+        "link": url,
+        "source": {"name": "The <i>Times</i>", "icon": "https://i.example"},
+        "date": "3 days ago",
+        "snippet": "One<br>two &nbsp; three",
+        "rating": 4.5,
+    }
+    _, (artifact,) = observe(context, result("mcp__x__web_search", {"organic_results": [item]}))
+    (found,) = artifact["results"]
+    assert found["title"] == 'Fish & Chips for List<T> "now"'
+    assert found["url"] == url
+    assert found["source"] == "The Times"
+    assert found["snippet"] == "One\ntwo three"
+    assert found["position"] == 0
+    assert found["date"] == "2026-03-07"
+    assert found["extra"]["date_original"] == "3 days ago"
+    assert found["extra"]["rating"] == 4.5
+
+
+def test_a_date_nobody_can_read_is_null_and_kept(context: ObserverContext, result: Make) -> None:
+    _, (artifact,) = observe(
+        context, result("mcp__x__web_search", {"results": [row(1, date="vor drei Tagen")]})
+    )
+    assert artifact["results"][0]["date"] is None
+    assert artifact["results"][0]["extra"]["date_original"] == "vor drei Tagen"
+
+
+def test_signed_addresses_stay_and_known_secrets_go(context: ObserverContext, result: Make) -> None:
+    context.workspace.redactor.add("my-own-secret-value")
+    signed, secret = (
+        "https://b.example/book?id=1&sig=1YRs1lHY30DgfzqDWglT",
+        "https://b.example/?key=my-own-secret-value",
+    )
+    _, (artifact,) = observe(
+        context,
+        result("mcp__x__web_search", {"results": [row(1) | {"url": signed}, row(2) | {"url": secret}]}),
+    )
+    assert artifact["results"][0]["url"] == signed
+    assert "my-own-secret-value" not in json.dumps(artifact)
+    listed = context.workspace.read("search_results/urls.txt").decode()
+    assert signed in listed
+    assert "my-own-secret-value" not in listed
+
+
+def test_empty_pages_and_errors_are_recorded(context: ObserverContext, result: Make) -> None:
+    _, (empty,) = observe(context, result("mcp__x__web_search", {"query": "q", "results": []}))
+    assert (empty["type"], empty["results"]) == ("web", [])
+    nothing = {
+        "search_information": {"organic_results_state": "Fully empty"},
+        "error": "No results for this.",
+    }
+    _, (none,) = observe(context, result("mcp__serpapi__search", nothing, "t2"))
+    assert none["type"] == "web"
+    _, (failed,) = observe(context, result("mcp__serpapi__search", {"error": "credit too low"}, "t3"))
+    assert (failed["type"], failed["error"]) == ("error", "credit too low")
+    _, (refused,) = observe(
+        context, result("mcp__x__web_search", "MCP error -32603", "t4", error="MCP error -32603")
+    )
+    assert (refused["type"], refused["error"]) == ("error", "MCP error -32603")
+
+
+def test_a_cut_off_result_keeps_its_rows_and_says_so(context: ObserverContext, result: Make) -> None:
+    text = json.dumps(
+        {
+            "data": {
+                "results": [
+                    {"tool_slug": "COMPOSIO_SEARCH_NEWS", "response": {"data": {"news_results": LINKS}}}
+                ]
+            }
+        }
+    )
+    _, (artifact,) = observe(context, result(MULTI, text[: text.index("site3")]))
+    assert artifact["truncated"] is True
+    assert [found["title"] for found in artifact["results"]][:2] == ["Title 1", "Title 2"]
+
+
+def test_a_search_that_cannot_be_read_is_kept_raw(context: ObserverContext, result: Make) -> None:
+    outcome, _ = SearchResults().observe(result("mcp__x__web_search", "[" * 20_000), context), None
+    assert outcome.artifacts[0].path.startswith("search_results/unparsed/")
+    assert "nested too deeply" in (outcome.note or "")
+
+
+def test_the_same_content_is_saved_once(context: ObserverContext, result: Make) -> None:
+    first, _ = observe(context, result("mcp__x__web_search", {"results": ITEMS}))
+    again, _ = observe(context, result("mcp__x__web_search", {"results": ITEMS}))
+    other_call, _ = observe(context, result("mcp__x__web_search", {"results": ITEMS}, "toolu_2"))
+    reopened, _ = observe(
+        ObserverContext(context.workspace, context.now), result("mcp__x__web_search", {"results": ITEMS})
+    )
+    assert len(first.artifacts) == 1
+    assert [again.artifacts, other_call.artifacts, reopened.artifacts] == [(), (), ()]
+    assert first.artifacts[0].path in (reopened.note or "")
+    assert len(context.workspace.read("search_results/urls.txt").split()) == 3
+
+
+def test_a_url_seen_before_is_marked_and_not_listed_again(context: ObserverContext, result: Make) -> None:
+    observe(context, result("mcp__x__web_search", {"results": [row(1)]}))
+    same = {"title": "Again", "url": "http://www.SITE1.example/page/?utm_source=x#top", "snippet": "s"}
+    outcome, (artifact,) = observe(
+        context, result("mcp__x__web_search", {"results": [same, row(2), row(2)]}, "t2")
+    )
+    assert [found.get("duplicate", False) for found in artifact["results"]] == [True, False, True]
+    assert (artifact["duplicates"], outcome.duplicates) == (2, 2)
+    assert len(context.workspace.read("search_results/urls.txt").split()) == 2
+
+
+def test_native_search_with_structured_results(context: ObserverContext) -> None:
+    structured = {
+        "query": "q",
+        "results": [{"tool_use_id": "s", "content": [{"title": "T", "url": "https://a.example/"}]}, "prose"],
+    }
+    call = ToolCall(tool_use_id="t", name="WebSearch", input={"query": "q"})
+    observation = NativeObservation(tool_name="WebSearch", tool_use_id="t", structured=structured)
+    _, (artifact,) = observe(context, ToolResult(call=call, observation=observation))
+    assert artifact["query"] == "q"
+    assert artifact["results"][0]["url"] == "https://a.example/"
