@@ -25,8 +25,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from core.demo.connections import CONNECTABLE, NO_AUTH, Account
 from core.demo.remote_tools import REMOTE_TOOLS, RemoteTool
-from core.demo.services import CONNECTABLE, NO_AUTH, Account, RemoteSession, Services, ToolFailed
+from core.demo.services import RemoteSession, Services, ToolFailed
 
 __all__ = ["ComposioServer"]
 
@@ -155,7 +156,7 @@ class ComposioServer:
             return composio_error(
                 404, "NOT_FOUND", f"Toolkit {toolkit} not found", "Ask for the list of toolkits."
             )
-        account = self._services.initiate(session.user_id, toolkit)
+        account = self._services.connections.initiate(session.user_id, toolkit)
         return JSONResponse(
             {
                 "connected_account_id": account.id,
@@ -169,14 +170,14 @@ class ComposioServer:
         refused = self.refusal(request)
         if refused is not None:
             return refused
-        account = self._services.accounts.get(request.path_params["account_id"])
+        account = self._services.connections.accounts.get(request.path_params["account_id"])
         if account is None:
             return composio_error(404, "NOT_FOUND", "Connected account not found", "Connect it first.")
         return JSONResponse(_account(account))
 
     async def _open_link(self, request: Request) -> Response:
         """Stands for the page on connect.composio.dev; whoever opens it agrees."""
-        account = self._services.open_link(request.path_params["token"])
+        account = self._services.connections.open_link(request.path_params["token"])
         if account is None:
             return HTMLResponse(
                 "<!doctype html><title>Demo</title><p>This link is unknown or expired.</p>", 404
@@ -187,7 +188,7 @@ class ComposioServer:
         )
 
     def _toolkit(self, session: RemoteSession, slug: str, name: str) -> dict[str, Any]:
-        account = self._services.account(session.user_id, slug)
+        account = self._services.connections.account(session.user_id, slug)
         connected = None
         if account is not None:
             connected = {

@@ -9,20 +9,17 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from core.demo.articles import Article, Catalogue
+from core.demo.connections import Connections
 from core.demo.pace import Pace
 from core.demo.playbook import Library
 from core.demo.video import make_clip
 
-__all__ = ["Account", "RemoteSession", "Services", "ToolAnswer"]
+__all__ = ["RemoteSession", "Services", "ToolAnswer", "ToolFailed"]
 
-LINK = "https://connect.composio.dev/link/"
-CONNECTABLE = {"gmail": "Gmail", "slack": "Slack"}
-NO_AUTH = {"composio_search": "Composio Search"}
 NEWS_ROWS = 25
 WEB_ROWS = 10
 EXCERPT = 4_000
@@ -33,23 +30,6 @@ MOST_CLIPS = 99
 CLIP_FOLDER = "downloads"
 CLIP_SUFFIX = ".mp4"
 CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{1,2})(?:\.\d+)?|(\d+(?:\.\d+)?)")
-
-
-@dataclass
-class Account:
-    """A connected account; it becomes ACTIVE once somebody has opened its link."""
-
-    id: str
-    toolkit: str
-    user_id: str
-    link_token: str
-    created_at: datetime
-    status: str = "INITIATED"
-
-    @property
-    def redirect_url(self) -> str:
-        """The page at which a person would agree."""
-        return LINK + self.link_token
 
 
 @dataclass
@@ -87,13 +67,13 @@ class ToolFailed(Exception):
 
 
 class Services:
-    """All remote tools over one catalogue; accounts belong to users and outlive sessions, as the real ones do."""
+    """All remote tools over one catalogue; `connections` holds the accounts of their users."""
 
     def __init__(self, library: Library, catalogue: Catalogue, pace: Pace) -> None:
         self._library = library
         self._catalogue = catalogue
         self._pace = pace
-        self.accounts: dict[str, Account] = {}
+        self.connections = Connections()
         self._executors: dict[str, Executor] = {
             "COMPOSIO_SEARCH_NEWS": self._search_news,
             "COMPOSIO_SEARCH_WEB": self._search_web,
@@ -104,32 +84,6 @@ class Services:
     def slugs(self) -> list[str]:
         """The tools that MULTI_EXECUTE can run."""
         return list(self._executors)
-
-    def account(self, user_id: str, toolkit: str) -> Account | None:
-        """The newest account of a user in a toolkit."""
-        mine = [a for a in self.accounts.values() if a.user_id == user_id and a.toolkit == toolkit]
-        return mine[-1] if mine else None
-
-    def initiate(self, user_id: str, toolkit: str) -> Account:
-        """Start a connection, or give the one that is pending or active."""
-        account = self.account(user_id, toolkit)
-        if account is None:
-            account = Account(
-                id=f"ca_{secrets.token_urlsafe(9)}",
-                toolkit=toolkit,
-                user_id=user_id,
-                link_token=f"lk_{secrets.token_urlsafe(9)}",
-                created_at=datetime.now(UTC),
-            )
-            self.accounts[account.id] = account
-        return account
-
-    def open_link(self, token: str) -> Account | None:
-        """Do what a person does at the end of a link: agree."""
-        account = next((a for a in self.accounts.values() if a.link_token == token), None)
-        if account is not None:
-            account.status = "ACTIVE"
-        return account
 
     async def execute(self, session: RemoteSession, slug: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run one tool by its slug; raises ToolFailed."""
@@ -146,9 +100,11 @@ class Services:
             case "COMPOSIO_SEARCH_TOOLS":
                 return ToolAnswer(self._envelope(session, self._search_tools(session, arguments)))
             case "COMPOSIO_MANAGE_CONNECTIONS":
-                return ToolAnswer(self._envelope(session, self._manage_connections(session, arguments)))
+                return ToolAnswer(
+                    self._envelope(session, self.connections.manage(session.user_id, arguments))
+                )
             case "COMPOSIO_WAIT_FOR_CONNECTIONS":
-                return ToolAnswer(self._envelope(session, self._wait_for_connections(session, arguments)))
+                return ToolAnswer(self._envelope(session, self.connections.wait(session.user_id, arguments)))
             case "COMPOSIO_REMOTE_WORKBENCH" | "COMPOSIO_REMOTE_BASH_TOOL":
                 return ToolAnswer(await self._recorded(session, name, arguments))
             case "trim_video":
@@ -214,7 +170,7 @@ class Services:
         return {"answer": leads, "citations": [self._citation(article) for article in found]}
 
     async def _send_mail(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
-        account = self.account(session.user_id, "gmail")
+        account = self.connections.account(session.user_id, "gmail")
         if account is None or account.status != "ACTIVE":
             raise ToolFailed("No active connection found for toolkit(s) 'gmail' in this session")
         if not arguments.get("recipient_email"):
@@ -238,43 +194,6 @@ class Services:
                 return recording.result
         return None
 
-    def _manage_connections(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
-        results: dict[str, Any] = {}
-        for toolkit in _toolkits(arguments):
-            if toolkit not in CONNECTABLE:
-                results[toolkit] = {
-                    "toolkit": toolkit,
-                    "status": "failed",
-                    "error": f"Unknown toolkit {toolkit}",
-                }
-                continue
-            account = self.initiate(session.user_id, toolkit)
-            results[toolkit] = _active(account) if account.status == "ACTIVE" else _initiated(account)
-        active = sum(result["status"] == "active" for result in results.values())
-        initiated = sum(result["status"] == "initiated" for result in results.values())
-        return {
-            "message": f"{active} active, {initiated} initiated and pending completion",
-            "results": results,
-            "summary": {
-                "total_toolkits": len(results),
-                "active_connections": active,
-                "initiated_connections": initiated,
-                "failed_connections": len(results) - active - initiated,
-            },
-        }
-
-    def _wait_for_connections(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Nobody can open a stand-in's link in a browser, so whoever waits for a person is told: they agreed."""
-        results: dict[str, Any] = {}
-        for toolkit in _toolkits(arguments):
-            account = self.account(session.user_id, toolkit)
-            if account is not None:
-                self.open_link(account.link_token)
-            results[toolkit] = (
-                _active(account) if account is not None else {"toolkit": toolkit, "status": "not_initiated"}
-            )
-        return {"message": "All connections are settled", "results": results}
-
     def _search_tools(self, session: RemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         queries = arguments.get("queries")
         results: list[dict[str, Any]] = []
@@ -295,19 +214,7 @@ class Services:
         toolkits = sorted({toolkit for result in results for toolkit in result["toolkits"]})
         return {
             "results": results,
-            "toolkit_connection_statuses": [self.connection_status(session, t) for t in toolkits],
-        }
-
-    def connection_status(self, session: RemoteSession, toolkit: str) -> dict[str, Any]:
-        """What a search for tools says about a toolkit's connection."""
-        account = self.account(session.user_id, toolkit)
-        active = toolkit in NO_AUTH or (account is not None and account.status == "ACTIVE")
-        return {
-            "toolkit": toolkit,
-            "has_active_connection": active,
-            "description": CONNECTABLE.get(toolkit) or NO_AUTH.get(toolkit) or toolkit,
-            "connection_details": {},
-            "status_message": "Connection is active and ready to use" if active else "No active connection",
+            "toolkit_connection_statuses": [self.connections.status(session.user_id, t) for t in toolkits],
         }
 
     async def _trim_video(self, arguments: dict[str, Any]) -> ToolAnswer:
@@ -366,13 +273,6 @@ def _limit(arguments: Mapping[str, Any], otherwise: int) -> int:
     return min(asked, otherwise) if isinstance(asked, int) and asked > 0 else otherwise
 
 
-def _toolkits(arguments: Mapping[str, Any]) -> list[str]:
-    """The toolkits asked for, given as names or as objects with a name."""
-    asked = arguments.get("toolkits")
-    items = asked if isinstance(asked, list) else [asked] if asked else []
-    return [str(item.get("name") if isinstance(item, dict) else item).lower() for item in items]
-
-
 def _write_new(path: Path, data: bytes) -> Path:
     """Write a file that must not exist yet; a name that is taken gets a number."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
@@ -396,29 +296,3 @@ def _seconds(value: Any) -> float | None:
         return None
     hours, minutes, seconds, plain = found.groups()
     return float(plain) if plain else int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
-
-
-def _initiated(account: Account) -> dict[str, Any]:
-    name = CONNECTABLE[account.toolkit]
-    return {
-        "toolkit": account.toolkit,
-        "status": "initiated",
-        "redirect_url": account.redirect_url,
-        "instruction": (
-            f"Action required: share this link with the user to connect {name}: {account.redirect_url}\n\n"
-            f"- DO NOT execute any {account.toolkit} tools until an Active connection is confirmed.\n"
-            f"- Render as clickable link: [Connect {account.toolkit}]({account.redirect_url}).\n"
-            "- The above link expires in 10 minutes.\n"
-        ),
-        "was_reinitiated": False,
-    }
-
-
-def _active(account: Account) -> dict[str, Any]:
-    return {
-        "toolkit": account.toolkit,
-        "status": "active",
-        "has_active_connection": True,
-        "connected_account_id": account.id,
-        "current_user_info": {"email": "you@mail.example"},
-    }

@@ -69,8 +69,8 @@ async def test_mail_needs_a_connection_of_the_same_user(services: Services, sess
     assert refused["data"]["results"][0]["error"].startswith(
         "No active connection found for toolkit(s) 'gmail'"
     )
-    account = services.initiate("somebody", "gmail")
-    assert services.open_link(account.link_token) is account
+    account = services.connections.initiate("somebody", "gmail")
+    assert services.connections.open_link(account.link_token) is account
     assert (await execute(services, session, "GMAIL_SEND_EMAIL", **mail))["successful"] is True
     other = RemoteSession("trs_other", "another", {})
     assert (await execute(services, other, "GMAIL_SEND_EMAIL", **mail))["successful"] is False
