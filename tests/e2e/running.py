@@ -1,0 +1,74 @@
+"""Runs the real program as a person would, and reads what it left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.events import Event
+from core.journal import read_journal
+
+DEADLINE = 110
+
+
+@dataclass(frozen=True)
+class Finished:
+    """One run of the program that came to its end."""
+
+    code: int
+    stdout: str
+    stderr: str
+    base: Path
+
+    @property
+    def session(self) -> Path:
+        """The one session folder the run made."""
+        (found,) = (self.base / "AGENT_RUN_WORKSPACES").iterdir()
+        return found
+
+    @property
+    def events(self) -> list[Event]:
+        """What the journal holds; every line of it must be an event."""
+        reading = read_journal(self.session / "journal.jsonl")
+        assert reading.skipped == 0
+        return reading.events
+
+    def of(self, *kinds: type[Event]) -> list[Any]:
+        """The events of these kinds, in order."""
+        return [event for event in self.events if isinstance(event, kinds)]
+
+    def json(self, relative: str) -> Any:
+        """A JSON file of the session."""
+        return json.loads((self.session / relative).read_text(encoding="utf-8"))
+
+
+def environment(home: Path, **extra: str) -> dict[str, str]:
+    """An environment without anybody's keys, with a home of its own."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    return {**kept, "HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC", **extra}
+
+
+def program() -> str:
+    """The installed `ua-tui` of the environment the tests run in."""
+    return str(Path(sys.executable).parent / "ua-tui")
+
+
+def run(base: Path, *args: str, env: dict[str, str] | None = None, stdin: str | None = None) -> Finished:
+    """Run `ua-tui` with these arguments in `base` and wait for its end."""
+    base.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [program(), *args],
+        cwd=base,
+        env=env or environment(base),
+        input=stdin or "",
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout, done.stderr, base)
