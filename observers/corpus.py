@@ -28,7 +28,7 @@ from observers.base import (
 from observers.decode import Decoded, decode_texts
 from observers.search.names import short_name, words_of
 from observers.search.rows import plain_text
-from observers.search.urls import is_public_address, is_web_url, normal_form
+from observers.search.urls import is_public_address, is_web_url, normal_form, with_masked_parts
 
 __all__ = ["FOLDER", "Corpus"]
 
@@ -188,8 +188,8 @@ def _enrich(path: str, pages: Mapping[str, tuple[_Page, str]], workspace: Worksp
     changed = sum(_enrich_row(row, pages) for row in rows)
     if changed:
         redactor = workspace.redactor
-        urls = {url for row in rows if isinstance(row, dict) and isinstance(url := row.get("url"), str)}
-        exact = [url for url in urls if redactor.redact(url) != url and is_public_address(url, redactor)]
+        urls = [url for row in rows if isinstance(row, dict) and isinstance(url := row.get("url"), str)]
+        exact = [url for url in with_masked_parts(urls, redactor) if is_public_address(url, redactor)]
         write_json(workspace, path, artifact, exact)
     return changed
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from core.errors import WorkspaceError
 from core.workspace import Workspace
-from observers.search.urls import is_public_address, is_web_url, normal_form
+from observers.search.urls import is_public_address, is_web_url, normal_form, with_masked_parts
 
 __all__ = ["URL_LIST", "Ledger"]
 
@@ -79,9 +79,10 @@ class Ledger:
     def list_urls(self, urls: Sequence[str]) -> None:
         """Append new URLs to the session's list, one a line."""
         redactor = self._workspace.redactor
+        secret = {url for url in with_masked_parts(urls, redactor) if not is_public_address(url, redactor)}
         with self._appending:
             for url in urls:
-                line = url if is_public_address(url, redactor) else redactor.redact(url)
+                line = redactor.redact(url) if url in secret else url
                 self._workspace.root.append_line(URL_LIST, line.encode())
 
     def exclusively(self, action: Callable[[], None]) -> None:

@@ -124,14 +124,16 @@ class ObserverRunner:
         held = Held(result)
         queued = False
         for observer in self._observers:
-            run = Run(observer.name, result.call.name, result.call.tool_use_id)
+            refusal: str | None = None
             try:
-                wanted = observer.wants(result.call)
+                if not observer.wants(result.call):
+                    continue
             except Exception as error:
                 _log.exception("observer %s could not judge a tool call", observer.name)
-                self._give_up(run, clean_line(f"{type(error).__name__}: {error}", 500))
-                continue
-            if not wanted:
+                refusal = clean_line(f"{type(error).__name__}: {error}", 500)
+            run = Run(observer.name, result.call.name, result.call.tool_use_id)
+            if refusal is not None:
+                self._give_up(run, refusal)
                 continue
             if self._closing:
                 self._give_up(run, _LOST)

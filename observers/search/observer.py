@@ -13,7 +13,7 @@ from observers.decode import Decoded, decode_texts
 from observers.search.names import Policy, is_multi_execute, policy_of, short_name
 from observers.search.recognise import Page, Scope, recognise
 from observers.search.rows import Rows, normalise, plain_text
-from observers.search.urls import is_public_address
+from observers.search.urls import is_public_address, with_masked_parts
 
 __all__ = ["FOLDER", "SearchResults"]
 
@@ -117,7 +117,7 @@ def _save(
         }
 
     redactor = context.workspace.redactor
-    masked = [url for url in dict.fromkeys(urls) if redactor.redact(url) != url]
+    masked = with_masked_parts(urls, redactor)
     try:
         saved, path = save_json_once(
             context,

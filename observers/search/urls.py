@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from core.text import Redactor
 
-__all__ = ["is_public_address", "is_web_url", "normal_form"]
+__all__ = ["is_public_address", "is_web_url", "normal_form", "with_masked_parts"]
 
 _WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -35,6 +36,14 @@ def is_public_address(url: str, redactor: Redactor) -> bool:
     """
     bare = _SIGNED.sub(r"\1part=", url)
     return redactor.redact(bare) == bare
+
+
+def with_masked_parts(urls: Sequence[str], redactor: Redactor) -> list[str]:
+    """Those of `urls` that the redactor would change; looks at all of them at once first."""
+    together = "\n".join(urls)
+    if redactor.redact(together) == together:
+        return []
+    return [url for url in dict.fromkeys(urls) if redactor.redact(url) != url]
 
 
 def normal_form(url: str) -> str:
