@@ -38,7 +38,9 @@ def seal_json(text: str, redactor: Redactor) -> bytes:
     if masked != text and not _is_json(masked):
         # A mask that ate a piece of the syntax: mask value by value instead, which cannot.
         masked = msgspec.json.encode(redactor.redact_value(msgspec.json.decode(text))).decode()
-    return escape_unsafe(masked).encode("utf-8", "replace") + b"\n"
+    # Searching a large text for rare characters takes milliseconds; most lines are plain ASCII.
+    plain = masked.isascii() and "\x7f" not in masked
+    return (masked if plain else escape_unsafe(masked)).encode("utf-8", "replace") + b"\n"
 
 
 def _is_json(text: str) -> bool:
