@@ -40,8 +40,8 @@ _ROLES = (
 
 def highlight_lines(text: str, language: str) -> list[list[Span]]:
     """The coloured spans of every line; no spans when the language is not known."""
-    from pygments.lexers import get_lexer_by_name
-    from pygments.util import ClassNotFound
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # ships no types
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # ships no types
 
     try:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=True)

@@ -12,6 +12,8 @@ from tui.viewers.text_body import TextBody
 
 __all__ = ["VIEWER"]
 
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,300})\]\((https?://[^\s()<>]{1,2000})\)")
+_MOST_ADDRESSES = 200
 _LOOKS_LIKE_HTML = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 
 
@@ -35,7 +37,21 @@ def _view(sample: Sample) -> View:
         return View("HTML", raw, None, facts, "Too long to render; shown as it is written.")
     if not source:
         return View("HTML", raw, None, facts, "This page has no text; shown as it is written.")
-    return View("HTML", raw, MarkdownBody(source), facts)
+    return View("HTML", raw, MarkdownBody(source + _addresses(source)), facts)
+
+
+def _addresses(source: str) -> str:
+    """A list of the addresses that are hidden behind words, as a terminal shows none of them."""
+    found: dict[str, str] = {}
+    for words, url in _LINK.findall(source):
+        if words.strip() != url:
+            found.setdefault(url, words.strip())
+        if len(found) >= _MOST_ADDRESSES:
+            break
+    if not found:
+        return ""
+    lines = [f"{number}. {words or 'link'}: <{url}>" for number, (url, words) in enumerate(found.items(), 1)]
+    return "\n\n---\n\n**Links on this page**\n\n" + "\n".join(lines) + "\n"
 
 
 VIEWER = Viewer("HTML", _wants, _view)

@@ -159,7 +159,11 @@ def _cells(columns: Sequence[tuple[int, str, str]], cells: Sequence[str], role: 
         blank = " " * (width - cell_len(cut))
         if parts:
             parts.append((" " * _GAP, ""))
-        parts.append((blank + cut if align == ">" else cut + blank, role or own_role))
+        parts += [
+            (blank if align == ">" else "", ""),
+            (cut, role or own_role),
+            (blank if align != ">" else "", ""),
+        ]
     return _assemble(parts)
 
 

@@ -45,6 +45,17 @@ class TextBody:
         self.first_number = first_number
         self.indent = indent
 
+    def followed_by(self, other: TextBody) -> TextBody:
+        """The lines of another body behind those of this one; this one ends with a whole line."""
+        text = self.text if self.text.endswith("\n") or not self.text else self.text + "\n"
+        return TextBody(
+            text + other.text,
+            style=self.style,
+            numbers=self.numbers,
+            first_number=self.first_number,
+            indent=self.indent,
+        )
+
     def lay_out(self, width: int, theme: MarkdownTheme) -> TextRows:
         """Fold every line to the width."""
         gutter = 0

@@ -18,6 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style as VisualStyle
 
+from tui.jobs import start_job
 from tui.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
 from tui.viewers.document import ROLES, Body, ListRows, Match, Rows
 from tui.viewers.markdown_body import MarkdownBody
@@ -32,12 +33,14 @@ class DocumentView(ScrollView, can_focus=True):
     """Shows one body at a time; `show` replaces it and nothing of an older one appears afterwards."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = (
-        {f"document--{role}" for role in ROLES} | set(MARKDOWN_COMPONENTS) | {"document--match", "document--current"}
+        {f"document--{role}" for role in ROLES}
+        | set(MARKDOWN_COMPONENTS)
+        | {"document--match", "document--current"}
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_up", "Up", show=False),
-        Binding("down,j,enter", "scroll_down", "Down", show=False),
+        Binding("down,j", "scroll_down", "Down", show=False),
         Binding("pageup,b,ctrl+b", "page_up", "Page up", show=False),
         Binding("pagedown,space,ctrl+f", "page_down", "Page down", show=False),
         Binding("home,g", "scroll_home", "Top", show=False),
@@ -70,6 +73,13 @@ class DocumentView(ScrollView, can_focus=True):
             """The view."""
             return self.view
 
+    class Ends(Message):
+        """The reader asked for the very end, or for the very beginning."""
+
+        def __init__(self, *, last: bool) -> None:
+            self.last = last
+            super().__init__()
+
     class LinkClicked(Message):
         """A link was clicked; `url` is as untrusted as the text it stands in."""
 
@@ -77,7 +87,7 @@ class DocumentView(ScrollView, can_focus=True):
             self.url = url
             super().__init__()
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._body: Body = TextBody("")
         self._rows: Rows = ListRows()
@@ -88,7 +98,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._matches: list[Match] = []
         self._by_row: dict[int, list[int]] = {}
         self._current = -1
-        self._keep_place = False
+        self._place: float | None = None
 
     @property
     def row_count(self) -> int:
@@ -100,16 +110,25 @@ class DocumentView(ScrollView, can_focus=True):
         """The number of the current match, from 1, and the count of all; zeros when there are none."""
         return (self._current + 1, len(self._matches))
 
-    def show(self, body: Body, *, keep_place: bool = False) -> None:
-        """Show a body from its top, or, when it is a longer form of the one shown, from where the reader is."""
+    @property
+    def place(self) -> float:
+        """Where the reader is, from 0 to 1."""
+        return float(self.scroll_offset.y) / max(1, len(self._rows))
+
+    def show(self, body: Body, *, place: float = 0.0) -> None:
+        """Show a body from its top, or from a place between 0 and 1."""
         self._body = body
-        self._keep_place = keep_place
-        if not keep_place:
-            self._rows = ListRows()
-            self._strips.clear()
-            self._matches, self._by_row, self._current = [], {}, -1
-            self.virtual_size = Size(0, 0)
-            self.scroll_to(0, 0, animate=False)
+        self._place = place or None
+        self._rows = ListRows()
+        self._strips.clear()
+        self._matches, self._by_row, self._current = [], {}, -1
+        self.virtual_size = Size(0, 0)
+        self.scroll_to(0, 0, animate=False)
+        self._start_layout()
+
+    def extend(self, body: Body) -> None:
+        """Show a longer form of the body shown; the reader stays at the same row."""
+        self._body = body
         self._start_layout()
 
     def text_at(self, y: int) -> str:
@@ -117,10 +136,10 @@ class DocumentView(ScrollView, can_focus=True):
         row = self._rows.row(y)
         return row.plain if isinstance(row, Content) else row.text
 
-    def search(self, needle: str) -> int:
+    async def search(self, needle: str) -> int:
         """Mark every place of `needle` and go to the first at or below the top; gives their number."""
         self._needle = needle
-        self._find()
+        await self._find()
         if self._matches:
             top = int(self.scroll_offset.y)
             self._current = next((i for i, match in enumerate(self._matches) if match.row >= top), 0)
@@ -154,8 +173,18 @@ class DocumentView(ScrollView, can_focus=True):
         super().notify_style_update()
         self._strips.clear()
         if self._theme is not None and self._read_theme() != self._theme:
-            self._keep_place = True
+            self._place = self._place or self.place or None
             self._start_layout()
+
+    def action_scroll_home(self) -> None:
+        """Go to the top."""
+        self.scroll_home(animate=False)
+        self.post_message(self.Ends(last=False))
+
+    def action_scroll_end(self) -> None:
+        """Go to the end."""
+        self.scroll_end(animate=False)
+        self.post_message(self.Ends(last=True))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Say when the reader comes near the end."""
@@ -166,10 +195,10 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _on_resize(self, event: events.Resize) -> None:
         if self._content_width() != self._width:
-            self._keep_place = True
+            self._place = self._place or self.place or None
             self._start_layout()
 
-    def _on_click(self, event: events.Click) -> None:
+    async def _on_click(self, event: events.Click) -> None:
         url = event.style.meta.get("url")
         if isinstance(url, str) and url:
             event.stop()
@@ -180,39 +209,43 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _start_layout(self) -> None:
         if self.is_mounted and self.size.width:
-            self.run_worker(self._lay_out(), group="layout", exclusive=True, exit_on_error=False)
+            start_job(self, self._lay_out, "layout")
 
     async def _lay_out(self) -> None:
         body, width, theme = self._body, self._content_width(), self._read_theme()
-        changed_width = self._width not in {0, width}
         self._width, self._theme = width, theme
-        if isinstance(body, MarkdownBody) and not self._keep_place:
+        if isinstance(body, MarkdownBody) and not len(self._rows) and self._place is None:
             glance = await asyncio.to_thread(body.glance, width, theme)
             if glance is not None:
                 self._take(glance)
         rows = await asyncio.to_thread(body.lay_out, width, theme)
-        place = self.scroll_offset.y / max(1, len(self._rows)) if self._keep_place and changed_width else None
         self._take(rows)
-        if place is not None:
-            self.scroll_to(0, round(place * len(rows)), animate=False)
-        self._keep_place = False
+        if self._place is not None:
+            self.scroll_to(0, round(self._place * len(rows)), animate=False)
+            self._place = None
+        if self._needle:
+            current = self._current
+            await self._find()
+            self._current = min(current, len(self._matches) - 1)
+            self.refresh()
         self.post_message(self.Laid(self))
 
     def _take(self, rows: Rows) -> None:
         self._rows = rows
         self._strips.clear()
+        self._matches, self._by_row = [], {}
         self.virtual_size = Size(self._width, len(rows))
-        if self._needle:
-            current = self._current
-            self._find()
-            self._current = min(current, len(self._matches) - 1)
         self.refresh()
 
-    def _find(self) -> None:
+    async def _find(self) -> None:
+        rows = self._rows
+        found = await asyncio.to_thread(rows.find, self._needle) if self._needle else []
+        if rows is not self._rows:
+            return
         self._strips.clear()
-        self._matches = self._rows.find(self._needle) if self._needle else []
+        self._matches = found
         self._by_row = {}
-        for index, match in enumerate(self._matches):
+        for index, match in enumerate(found):
             self._by_row.setdefault(match.row, []).append(index)
         self._current = -1
 

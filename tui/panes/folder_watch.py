@@ -1,0 +1,102 @@
+"""Hints that something changed beneath a folder, as long as anybody asks; the truth is what a scan finds."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+__all__ = ["FolderWatch", "Hints"]
+
+_DEBOUNCE_MS = 200
+_STEP_MS = 50
+_POLL_MS = 1_000
+_WAIT_SECONDS = 2.0
+_RUST_TIMEOUT_MS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """Paths that something happened to, and those of them that appeared."""
+
+    touched: frozenset[str]
+    added: frozenset[str] = frozenset()
+
+
+class FolderWatch:
+    """Watches one folder, which may come into being, or come back, while it is being watched.
+
+    `on_polling` is called when the system's limits allow no notifications and the folder is polled instead.
+    """
+
+    def __init__(self, path: str, on_polling: Callable[[], None]) -> None:
+        self.path = path
+        self._on_polling = on_polling
+        self._stop = asyncio.Event()
+        self._look = asyncio.Event()
+
+    def stop(self) -> None:
+        """End the watch; `hints` ends within 50 ms."""
+        self._stop.set()
+        self._look.set()
+
+    def look(self) -> None:
+        """Look at once whether a missing folder is there by now."""
+        self._look.set()
+
+    async def hints(self) -> AsyncIterator[Hints]:
+        """Give hints until stopped; the folder itself is hinted at when it appears."""
+        polling = False
+        while not self._stop.is_set():
+            if not await asyncio.to_thread(os.path.isdir, self.path):
+                await self._wait()
+                continue
+            yield Hints(frozenset({self.path}))
+            try:
+                async for hints in self._watch(polling):
+                    yield hints
+                    if self.path in hints.touched and not await asyncio.to_thread(os.path.isdir, self.path):
+                        break
+            except OSError:
+                if polling:
+                    await self._wait()
+                elif await asyncio.to_thread(os.path.isdir, self.path):
+                    polling = True
+                    self._on_polling()
+            except Exception as error:
+                # The watcher's own error type is not an OSError; any other is not for this place.
+                if type(error).__name__ != "WatchfilesRustInternalError":
+                    raise
+                if polling:
+                    await self._wait()
+                else:
+                    polling = True
+                    self._on_polling()
+
+    async def _watch(self, polling: bool) -> AsyncIterator[Hints]:
+        watchfiles = await asyncio.to_thread(importlib.import_module, "watchfiles")
+        stopped = watchfiles.awatch(
+            self.path,
+            watch_filter=None,
+            debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
+            stop_event=self._stop,
+            rust_timeout=_RUST_TIMEOUT_MS,
+            force_polling=polling or None,
+            poll_delay_ms=_POLL_MS,
+            ignore_permission_denied=True,
+        )
+        async for changes in stopped:
+            added = frozenset(path for change, path in changes if change is watchfiles.Change.added)
+            yield Hints(frozenset(path for _, path in changes), added)
+
+    async def _wait(self) -> None:
+        self._look.clear()
+        if self._stop.is_set():
+            return
+        try:
+            await asyncio.wait_for(self._look.wait(), _WAIT_SECONDS)
+        except TimeoutError:
+            return

@@ -1,0 +1,119 @@
+"""The preview: what the cursor of the workspace is on, read in a thread and dropped when it moves on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from textual.content import Content, Span
+
+from core.events import ArtifactSaved, Event
+from core.text import clean_line
+from tui.format import size
+from tui.jobs import start_job
+from tui.panes.folder_scan import list_folder
+from tui.viewers.document import Document
+from tui.viewers.reading import FileUnviewable
+from tui.viewers.registry import PREVIEW_LIMIT, load
+from tui.viewers.text_body import TextBody
+from tui.viewers.view import DocumentView
+
+__all__ = ["PreviewPane"]
+
+_PATIENCE_SECONDS = 0.06
+_COUNTED = 2_000
+_NAME = 120
+
+
+class PreviewPane(DocumentView):
+    """Shows the beginning of a file, rendered; `show_path` replaces it and cancels what was being read."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.border_title = Content("Preview")
+        self.path: Path | None = None
+        self.document: Document | None = None
+
+    def on_mount(self) -> None:
+        """Say what will be here."""
+        if self.path is None:
+            self.clear()
+
+    def clear(self) -> None:
+        """Show nothing but what this pane is for."""
+        self.workers.cancel_group(self, "preview")
+        self.path = self.document = None
+        self._entitle("Preview", "")
+        self.show(
+            TextBody(
+                "The file under the cursor of the workspace is shown here. Enter opens it in full.",
+                style=_dim,
+            )
+        )
+
+    def show_path(self, path: Path) -> None:
+        """Read a file and show its beginning."""
+        self.path = path
+        start_job(self, partial(self._read, path), "preview")
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Read the file shown again when it was saved anew."""
+        if self.path is not None and any(
+            isinstance(event, ArtifactSaved) and self.path.as_posix().endswith(f"/{event.path}")
+            for event in events
+        ):
+            self.show_path(self.path)
+
+    async def _read(self, path: Path) -> None:
+        # The cursor passes over many files on its way: only one it rests on is read.
+        await asyncio.sleep(_PATIENCE_SECONDS)
+        name = clean_line(path.name, _NAME)
+        try:
+            if await asyncio.to_thread(_is_folder, path):
+                told = await asyncio.to_thread(_describe_folder, path)
+                self._entitle(name, "folder")
+                self.show(TextBody(told, style=_dim))
+                return
+            document = await asyncio.to_thread(load, path, PREVIEW_LIMIT)
+        except FileUnviewable as error:
+            self.document = None
+            self._entitle(name, "")
+            self.show(TextBody(str(error), style=_dim))
+            return
+        self.document = document
+        self._entitle(name, " · ".join((document.kind, size(document.size))))
+        if document.notice and not document.size:
+            self.show(TextBody(document.notice, style=_dim))
+        else:
+            self.show(document.best)
+
+    def _entitle(self, title: str, facts: str) -> None:
+        self.border_title = Content(title)
+        self.border_subtitle = Content(facts) if facts else None
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _describe_folder(path: Path) -> str:
+    listing = list_folder(os.fspath(path), _COUNTED)
+    if listing.error or listing.missing:
+        return f"This folder cannot be read: {listing.error or 'it is no longer there'}."
+    files = [entry for entry in listing.entries if not entry.is_folder]
+    folders = len(listing.entries) - len(files)
+    if not listing.entries:
+        return "This folder is empty."
+    parts = [
+        f"{len(files) + listing.more:,} file{'' if len(files) + listing.more == 1 else 's'}" if files else "",
+        f"{folders:,} folder{'' if folders == 1 else 's'}" if folders else "",
+        "" if listing.more else size(sum(entry.size for entry in files)),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _dim(number: int, line: str) -> list[Span]:
+    return [Span(0, len(line), "dim")]

@@ -1,0 +1,342 @@
+"""A file over the whole screen, rendered or raw, searched, read on page by page."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from core.text import clean_line
+from tui.format import size
+from tui.jobs import start_job
+from tui.links import browser_link
+from tui.viewers.binary import HexBody
+from tui.viewers.chrome import KeyLine, TitleLine
+from tui.viewers.document import Body, Document
+from tui.viewers.handing_over import NotHandedOver, browser_target
+from tui.viewers.reading import FileUnviewable
+from tui.viewers.registry import WHOLE_LIMIT, load, load_page
+from tui.viewers.text_body import TextBody
+from tui.viewers.view import DocumentView
+
+__all__ = ["ViewerScreen"]
+
+_MOST_LOADED = 16 * 1024 * 1024
+_MOST_COPIED = 1024 * 1024
+_NAME = 200
+
+
+class ViewerScreen(ModalScreen[None]):
+    """Shows one file until it is closed.
+
+    Args:
+        path: the file.
+        root: the folder that paths are shown relative to.
+        copies: where sanitised copies for the browser are written; the user's cache folder by default.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", show=False),
+        Binding("q", "close", "Close", show=False),
+        Binding("m", "toggle_raw", "Rendered or raw", show=False),
+        Binding("o", "open_outside", "Open in the browser", show=False),
+        Binding("y", "copy_path", "Copy the path", show=False),
+        Binding("Y", "copy_text", "Copy the text", show=False),
+        Binding("r", "reload", "Read again", show=False),
+        Binding("slash", "search", "Search", show=False),
+        Binding("n", "match(1)", "Next match", show=False),
+        Binding("N", "match(-1)", "Match before", show=False),
+    ]
+    AUTO_FOCUS = "DocumentView"
+
+    def __init__(self, path: Path, root: Path | None = None, *, copies: Path | None = None) -> None:
+        super().__init__()
+        self.path = path
+        self.document: Document | None = None
+        self.raw = False
+        self._root = root
+        self._copies = copies
+        self._reading_on = False
+
+    def compose(self) -> ComposeResult:
+        """Put down title, notice, content, search line and keys."""
+        yield TitleLine(id="viewer-title")
+        yield Static(id="viewer-notice")
+        yield DocumentView(id="viewer-view")
+        yield Input(id="viewer-search", placeholder="search, Enter finds, Esc leaves", compact=True)
+        yield KeyLine(id="viewer-keys")
+
+    def on_mount(self) -> None:
+        """Read the file."""
+        self.query_one("#viewer-search", Input).display = False
+        self.query_one("#viewer-notice").display = False
+        title = self.query_one(TitleLine)
+        title.tell(clean_line(self.path.name, _NAME), place=self._shown_folder())
+        self._offer_keys()
+        self._read()
+
+    @property
+    def view(self) -> DocumentView:
+        """The content."""
+        return self.query_one(DocumentView)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def _read(self, place: float = 0.0) -> None:
+        start_job(self, partial(self._load, place), "viewer")
+
+    async def _load(self, place: float = 0.0) -> None:
+        try:
+            document = await asyncio.to_thread(load, self.path, WHOLE_LIMIT)
+        except FileUnviewable as error:
+            self._explain(str(error))
+            return
+        self._take(document)
+        self.view.show(self._body(), place=place)
+
+    async def _load_tail(self, document: Document) -> None:
+        offset = max(0, document.size - WHOLE_LIMIT // 16)
+        try:
+            tail = await asyncio.to_thread(load_page, self.path, offset)
+        except FileUnviewable as error:
+            self._explain(str(error))
+            return
+        self.raw = True
+        self._take(tail)
+        self.view.show(tail.raw, place=1.0)
+
+    async def _read_on(self, document: Document) -> None:
+        try:
+            page = await asyncio.to_thread(load_page, self.path, document.end)
+            body = await asyncio.to_thread(_joined, document.raw, page.raw)
+        except FileUnviewable as error:
+            self._tell(str(error))
+            return
+        finally:
+            self._reading_on = False
+        if self.document is document and body is not None:
+            self._take(replace(document, raw=body, end=page.end, size=page.size))
+            self.view.extend(body)
+
+    def _take(self, document: Document) -> None:
+        self.document = document
+        self._offer_keys()
+        self._show_facts()
+
+    def _explain(self, message: str) -> None:
+        self.document = None
+        self._tell("")
+        self.query_one(TitleLine).tell(facts="")
+        self.view.show(TextBody(message))
+        self._offer_keys()
+
+    def _body(self) -> Body:
+        assert self.document is not None
+        return self.document.raw if self.raw else self.document.best
+
+    def on_document_view_near_end(self, event: DocumentView.NearEnd) -> None:
+        """Read on where the file is longer than what is shown."""
+        event.stop()
+        document = self.document
+        if document is None or self._reading_on or document.end >= document.size:
+            return
+        if self._body() is document.raw and document.end - document.start < _MOST_LOADED:
+            self._reading_on = True
+            start_job(self, partial(self._read_on, document), "viewer", replacing=False)
+
+    def on_document_view_ends(self, event: DocumentView.Ends) -> None:
+        """Jump to the real end or beginning of a file that is shown in part."""
+        event.stop()
+        document = self.document
+        if document is None or document.whole:
+            return
+        if event.last and document.end < document.size:
+            start_job(self, partial(self._load_tail, document), "viewer")
+        elif not event.last and document.start > 0:
+            self._read()
+
+    # -- what is told -----------------------------------------------------------------------------
+
+    def _shown_folder(self) -> str:
+        folder = self.path.parent
+        if self._root is not None and folder.is_relative_to(self._root):
+            inside = folder.relative_to(self._root).as_posix()
+            return "" if inside == "." else clean_line(inside, 1000)
+        return clean_line(os.fspath(folder), 1000)
+
+    def _show_facts(self) -> None:
+        document = self.document
+        if document is None:
+            return
+        facts = [document.kind, size(document.size), *document.facts]
+        if self.raw and document.rendered is not None:
+            facts.insert(1, "raw")
+        number, count = self.view.matches
+        if count:
+            facts.insert(0, f"match {number:,} of {count:,}")
+        self.query_one(TitleLine).tell(facts=" · ".join(clean_line(fact, 80) for fact in facts))
+        self._tell(
+            " ".join(part for part in (document.notice, self._told_range(document)) if part),
+            warning=document.notice is not None,
+        )
+
+    def _told_range(self, document: Document) -> str:
+        if document.whole:
+            return ""
+        total = size(document.size)
+        if document.start > 0:
+            return (
+                f"The last {size(document.end - document.start)} of {total}. Home goes back to the beginning."
+            )
+        shown = f"The first {size(document.end)} of {total}."
+        if self._body() is not document.raw:
+            return f"{shown} Press m to read on as it is written."
+        if document.end >= _MOST_LOADED:
+            return f"{shown} End goes to the last part."
+        return f"{shown} More is read as you scroll; End goes to the last part."
+
+    def _tell(self, notice: str, *, warning: bool = False) -> None:
+        line = self.query_one("#viewer-notice", Static)
+        line.set_class(warning, "-warning")
+        line.update(Content(notice))
+        line.display = bool(notice)
+
+    def _offer_keys(self) -> None:
+        keys = [("Esc", "close", "screen.close")]
+        document = self.document
+        if document is not None:
+            if document.rendered is not None:
+                keys.append(("m", "rendered" if self.raw else "raw", "screen.toggle_raw"))
+            keys.append(("/", "search", "screen.search"))
+            if self.view.matches[1]:
+                keys.append(("n", "next", "screen.match(1)"))
+            keys.append(("o", "browser", "screen.open_outside"))
+            keys.append(("Y", "copy text", "screen.copy_text"))
+        keys.append(("y", "copy path", "screen.copy_path"))
+        self.query_one(KeyLine).offer(*keys)
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    def action_leave(self) -> None:
+        """Leave the search line, then the marks of the search, then the screen."""
+        line = self.query_one("#viewer-search", Input)
+        if line.display:
+            line.display = False
+            self.view.focus()
+        elif self.view.matches[1]:
+            start_job(self, partial(self._find, ""), "search")
+        else:
+            self.action_close()
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)
+
+    def action_toggle_raw(self) -> None:
+        """Change between the rendered form and the text as it is written."""
+        if self.document is None or self.document.rendered is None:
+            self.notify("This file has only one form.", markup=False)
+            return
+        self.raw = not self.raw
+        self.view.show(self._body(), place=self.view.place)
+        self._offer_keys()
+        self._show_facts()
+
+    def action_reload(self) -> None:
+        """Read the file again."""
+        self._read(self.view.place)
+
+    def action_copy_path(self) -> None:
+        """Send the path to the terminal's clipboard."""
+        self.app.copy_to_clipboard(os.fspath(self.path))
+        self.notify("Path sent to the terminal's clipboard (OSC 52)", markup=False)
+
+    def action_copy_text(self) -> None:
+        """Send the text as it is written to the terminal's clipboard."""
+        raw = self.document.raw if self.document is not None else None
+        if not isinstance(raw, TextBody):
+            self.notify("There is no text to copy.", markup=False)
+        elif len(raw.text) > _MOST_COPIED:
+            self.notify("Too long for a clipboard: copy the path instead.", markup=False)
+        else:
+            self.app.copy_to_clipboard(raw.text)
+            self.notify("Text sent to the terminal's clipboard (OSC 52)", markup=False)
+
+    def action_open_outside(self) -> None:
+        """Hand the file to the browser; of HTML a copy without scripts and remote content."""
+        start_job(self, self._open_outside, "browser")
+
+    async def _open_outside(self) -> None:
+        try:
+            target = await asyncio.to_thread(browser_target, self.path, self._copies)
+        except (NotHandedOver, FileUnviewable) as error:
+            self.notify(str(error), markup=False, severity="warning")
+            return
+        self.app.open_url(target.url)
+        said = "Asked the browser to open "
+        self.notify(
+            said + ("a copy without scripts and remote content" if target.sanitised else "it"), markup=False
+        )
+
+    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
+        """Ask before a link leaves for the browser."""
+        from tui.screens.link import LinkScreen
+
+        event.stop()
+        url = event.url
+
+        def settle(answer: str | None) -> None:
+            if answer == "copy":
+                self.app.copy_to_clipboard(url)
+                self.notify("Link sent to the terminal's clipboard (OSC 52)", markup=False)
+            elif answer == "open" and (link := browser_link(url)) is not None:
+                self.app.open_url(link.url)
+
+        self.app.push_screen(LinkScreen(url), settle)
+
+    # -- searching --------------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        """Ask what to search for."""
+        line = self.query_one("#viewer-search", Input)
+        line.display = True
+        line.focus()
+
+    def action_match(self, step: int) -> None:
+        """Go to the next match, or to the one before."""
+        self.view.step_match(step)
+        self._show_facts()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Search."""
+        event.stop()
+        event.input.display = False
+        self.view.focus()
+        start_job(self, partial(self._find, event.value), "search")
+
+    async def _find(self, needle: str) -> None:
+        found = await self.view.search(needle)
+        if needle and not found:
+            self.notify(f"Not found: {clean_line(needle, 60)}", markup=False, severity="warning")
+        self._show_facts()
+        self._offer_keys()
+
+
+def _joined(first: Body, second: Body) -> Body | None:
+    """One body of two that follow each other; None when they are of different kinds."""
+    match first, second:
+        case TextBody(), TextBody():
+            return first.followed_by(second)
+        case HexBody(), HexBody():
+            return HexBody(first.data + second.data, first.offset)
+        case _:
+            return None

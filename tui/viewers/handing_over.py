@@ -1,0 +1,63 @@
+"""Which files a browser may be given, and in what form."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import WorkspaceError
+from tui.viewers.reading import decode, open_regular, read_piece
+from tui.viewers.safe_html import LARGEST, TooDeep, write_browser_copy
+
+__all__ = ["NotHandedOver", "Target", "browser_target"]
+
+_HTML = frozenset({".html", ".htm"})
+_HARMLESS = frozenset(
+    {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".pdf", ".txt", ".log", ".md", ".csv", ".json"}
+    | {".mp4", ".webm", ".mp3", ".ogg", ".wav"}
+)
+
+
+class NotHandedOver(WorkspaceError):
+    """A file is not given to the browser; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the browser is asked to open; `sanitised` says that it is a copy that cannot run or load anything."""
+
+    url: str
+    sanitised: bool
+
+
+def browser_target(path: Path, copies: Path | None = None) -> Target:
+    """Prepare a file for the browser. Runs in a thread.
+
+    Raises:
+        FileUnviewable: the file is gone, not readable, or not a regular file.
+        NotHandedOver: a browser would run what is in it, or it cannot be made safe.
+    """
+    suffix = path.suffix.lower()
+    if suffix in _HTML:
+        return Target(_sanitised(path, copies).as_uri(), sanitised=True)
+    if suffix not in _HARMLESS:
+        raise NotHandedOver("A browser is only given HTML, pictures, sound, film, PDF and plain text.")
+    os.close(open_regular(path))
+    return Target(path.absolute().as_uri(), sanitised=False)
+
+
+def _sanitised(path: Path, copies: Path | None) -> Path:
+    piece = read_piece(path, LARGEST + 1)
+    if len(piece.data) > LARGEST:
+        raise NotHandedOver("This page is too large to be made safe for a browser.")
+    if copies is None:
+        from platformdirs import user_cache_path
+
+        copies = user_cache_path("ua-tui") / "opened"
+    try:
+        return write_browser_copy(decode(piece.data), path.absolute(), copies)
+    except TooDeep as error:
+        raise NotHandedOver(str(error)) from error
+    except OSError as error:
+        raise NotHandedOver(f"The copy for the browser cannot be written: {error.strerror}.") from error
