@@ -27,7 +27,7 @@ from core.events import (
     ToolCallStarted,
     UnknownEvent,
 )
-from core.journal import DeltaJoiner, Journal, iter_journal, read_journal
+from core.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
 from core.observation import McpObservation, TextContent
 from core.text import Redactor
 from tests.core.limits import file_size_limit
@@ -107,6 +107,17 @@ def test_an_auth_link_is_masked_but_its_host_is_kept(path: Path, journal: Journa
     event = read_journal(path).events[0]
     assert isinstance(event, AuthRequired)
     assert event.url == "https://accounts.login.example/[redacted]"
+
+
+def test_a_line_for_elsewhere_is_the_journal_s_own(path: Path, journal: Journal) -> None:
+    events = [
+        query(1, "hunter2hunter2 \u202e"),
+        AuthRequired(seq=2, toolkit="gmail", url="https://l.example/abcdefgh"),
+    ]
+    for event in events:
+        journal.append(event)
+    redactor = Redactor(["hunter2hunter2"])
+    assert path.read_bytes() == b"".join(journal_line(event, redactor) for event in events)
 
 
 def test_what_is_no_plain_json_is_written_as_far_as_it_can_be(path: Path, journal: Journal) -> None:
