@@ -240,14 +240,6 @@ class Journal:
             self._on_failure(failure)
 
 
-def journal_line(event: Event, redactor: Redactor) -> bytes:
-    """Encode an event as the journal's line for it, with its line break; a link for a login becomes a secret."""
-    if isinstance(event, AuthRequired):
-        redactor.add(event.url)
-        event = msgspec.structs.replace(event, url=mask_link(event.url))
-    return seal_json(_encode(event), redactor)
-
-
 @dataclass(frozen=True, kw_only=True)
 class JournalReading:
     """What a journal holds: its events in order, and how many of its lines were no events."""
