@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
+
+from platformdirs import user_state_path
 
 from core.bus import Bus
 from core.derived.trace import TraceInfo
 from core.derived.writer import Deriver
 from core.errors import UniversalAgentError
-from core.events import ErrorRaised, Event
+from core.events import ErrorRaised, Event, QueryReceived
 from core.journal import DeltaJoiner, Journal, journal_line
 from core.logs import LogFile, RootHandler, SessionLog
 from core.settings import Settings
 from core.text import Redactor
+from core.tracing import SPANS, Tracer
 from core.workspace import Workspace
 
 __all__ = ["Recording"]
-
-log = logging.getLogger(__name__)
 
 
 class Recording:
@@ -50,22 +50,41 @@ class Recording:
             sinks.append(lambda event: on_line(journal_line(event, redactor)))
         self._joiner = DeltaJoiner(*sinks)
         self._deriver = Deriver(workspace, self._trace_info, on_failure=self._told)
+        self._tracer = Tracer(
+            workspace.path / SPANS,
+            redactor,
+            state_dir=user_state_path("ua-tui") / "logfire",
+            token=settings.logfire_token,
+        )
         self._user_id = settings.user_id
         self.session_url = ""
         bus.subscribe(self._joiner)
         bus.subscribe(SessionLog(self._log_file))
         bus.subscribe(self._deriver)
+        bus.subscribe(self._tracer)
+        bus.subscribe(self._start_tracing)
 
     async def close(self) -> None:
         """Write what waits and close every record."""
         self._joiner.flush()
+        await self._tracer.close()
         await self._deriver.drain()
         self._root_handler.detach()
         self._log_file.close()
         self._journal.close()
 
     def _trace_info(self) -> TraceInfo:
-        return TraceInfo(url=self.session_url, user_id=self._user_id)
+        return TraceInfo(
+            url=self.session_url,
+            user_id=self._user_id,
+            logfire_enabled=self._tracer.exporting,
+            trace_id=self._tracer.trace_id,
+        )
+
+    def _start_tracing(self, event: Event) -> None:
+        # The library behind it takes a while to import: not before the agent is up and has something to do.
+        if isinstance(event, QueryReceived):
+            self._tracer.start()
 
     def _told(self, error: UniversalAgentError) -> None:
         self._bus.publish(ErrorRaised(where="records", message=str(error)))

@@ -12,7 +12,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from io import StringIO
 from pathlib import Path
@@ -190,6 +190,7 @@ def load_settings(
     for layer in reversed(layers):
         for name, given in layer.items():
             found[name] = _checked(name, given, cwd, home)
+    _refuse_redirected_secrets(layers)
     found.setdefault("workspace_base", cwd)
     found.setdefault("claude_config_dir", home / ".claude")
     settings = Settings(**found)
@@ -199,6 +200,28 @@ def load_settings(
             "use default, acceptEdits or plan, or say --dangerously-skip-permissions."
         )
     return settings
+
+
+_SENT_TO = {"base_url": ("api_key", "auth_token"), "composio_base_url": ("composio_api_key",)}
+
+
+def _refuse_redirected_secrets(layers: Sequence[_Layer]) -> None:
+    """A folder may name a server for its own key, but not have the user's key sent to it."""
+    for address, keys in _SENT_TO.items():
+        where = _winner(layers, address)
+        if where is None or not where.in_folder or not where.value:
+            continue
+        for key in keys:
+            secret = _winner(layers, key)
+            if secret is not None and secret.value and not secret.in_folder:
+                raise SettingsError(
+                    f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} to {where.value}: "
+                    f"set {ENVIRONMENT[address][0]} in the environment if you mean it, or the key in the same file."
+                )
+
+
+def _winner(layers: Sequence[_Layer], name: str) -> _Given | None:
+    return next((layer[name] for layer in layers if name in layer), None)
 
 
 def _checked(name: str, given: _Given, cwd: Path, home: Path) -> Any:

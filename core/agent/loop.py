@@ -19,6 +19,7 @@ from core.agent.results import RawResult, ResultAdapter
 from core.agent.translate import OpenCall, RawToolResult, Translator, TurnResult
 from core.errors import AgentError, AgentUnavailable
 from core.events import (
+    ApiRetry,
     AuthRequired,
     Event,
     MessageFinished,
@@ -42,6 +43,13 @@ log = logging.getLogger(__name__)
 
 _STOP_WITHIN = 8.0
 _SERVERS_WITHIN = 20.0
+_REFUSALS = {
+    "authentication_failed": (
+        "the model's service refused the credentials: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, "
+        "and ANTHROPIC_BASE_URL if it is set"
+    ),
+    "billing_error": "the model's service refused for lack of credit: check the account's billing",
+}
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,7 @@ class _Turn:
     links: set[str] = field(default_factory=set)
     calls: list[ToolCall] = field(default_factory=list)
     interrupted: bool = False
+    refusal: str | None = None
 
 
 class AgentLoop:
@@ -100,6 +109,7 @@ class AgentLoop:
         self._turn: _Turn | None = None
         self._cost = 0.0
         self._session_model = model
+        self._stopping: asyncio.Task[None] | None = None
         self.failure: AgentUnavailable | None = None
         self.ended = asyncio.Event()
 
@@ -227,6 +237,10 @@ class AgentLoop:
                 self._publish(PathFellBack(query_id=turn.query_id, tool_name=event.name))
             case MessageFinished():
                 self._note_link(event.text, None)
+            case ApiRetry() if turn.refusal is None and event.error in _REFUSALS:
+                # The agent would go on trying for minutes; a key that is refused once is refused always.
+                turn.refusal = _REFUSALS[event.error]
+                self._stopping = asyncio.create_task(self._client.interrupt())
             case _:
                 return
 
@@ -308,6 +322,8 @@ class AgentLoop:
             cost = max(0.0, result.cost_usd - self._cost)
             self._cost = max(self._cost, result.cost_usd)
         status, error = result.status, result.error
+        if turn.refusal is not None and status != "success":
+            status, error = "error", turn.refusal
         if turn.interrupted and status == "error":
             status, error = "interrupted", None
         return TurnOutcome(

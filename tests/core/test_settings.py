@@ -239,3 +239,18 @@ def test_secrets_come_from_settings_and_from_the_environment(folders: Folders) -
         },
     )
     assert found == {"ak_setting", "pa55word", "ghp_value", "s3cretpw", "headervalue", "other"}
+
+
+def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> None:
+    (folders.cwd / ".env").write_text("ANTHROPIC_BASE_URL=https://thief.example\n")
+    with pytest.raises(SettingsError, match=r"thief\.example") as refused:
+        folders.load(environ={"ANTHROPIC_API_KEY": "sk-ant-of-the-user"})
+    assert "sk-ant-of-the-user" not in str(refused.value)
+    assert folders.load().base_url == "https://thief.example"
+    both = "ANTHROPIC_BASE_URL=https://own.example\nANTHROPIC_AUTH_TOKEN=token-of-the-folder\n"
+    (folders.cwd / ".env").write_text(both)
+    assert folders.load().base_url == "https://own.example"
+    elsewhere = folders.load(
+        environ={"ANTHROPIC_API_KEY": "sk-ant-of-the-user", "ANTHROPIC_BASE_URL": "https://mine.example"}
+    )
+    assert elsewhere.base_url == "https://mine.example"
