@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, TextIO
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
     from core.session import Session
     from core.settings import Settings
 
-__all__ = ["EXIT_FAILED", "EXIT_INTERRUPTED", "ProgressPrinter", "run_headless"]
+__all__ = ["EXIT_FAILED", "ProgressPrinter", "run_headless"]
 
 EXIT_FAILED = 1
-EXIT_INTERRUPTED = 130
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ProgressPrinter:
@@ -114,7 +115,7 @@ class ProgressPrinter:
 
 
 async def run_headless(settings: Settings, query: str, *, as_json: bool) -> int:
-    """Run one query to its end and return the exit code: 0, 1 when it failed, 130 when interrupted."""
+    """Run one query to its end and return the exit code: 0, 1 when it failed, 130 when interrupted (128 + the signal)."""
     from tui.compose import compose_session
 
     printer = None if as_json else ProgressPrinter(sys.stderr)
@@ -130,17 +131,15 @@ async def run_headless(settings: Settings, query: str, *, as_json: bool) -> int:
 async def _run(session: Session, query: str, *, as_json: bool) -> int:
     ended: list[QueryFinished] = []
     session.bus.subscribe(lambda event: ended.append(event) if isinstance(event, QueryFinished) else None)
-    interrupted = asyncio.Event()
+    interrupted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, interrupted.set)
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, _note_signal, interrupted, number)
     reason = "finished"
     try:
         work = asyncio.create_task(_query(session, query))
-        stop = asyncio.create_task(interrupted.wait())
-        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
-        if interrupted.is_set():
+        await asyncio.wait({work, interrupted}, return_when=asyncio.FIRST_COMPLETED)
+        if interrupted.done():
             reason = "interrupted"
             work.cancel()
         await asyncio.gather(work, return_exceptions=True)
@@ -148,11 +147,11 @@ async def _run(session: Session, query: str, *, as_json: bool) -> int:
             raise error
     finally:
         await session.close(reason)
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _SIGNALS:
             loop.remove_signal_handler(number)
-    if interrupted.is_set():
+    if interrupted.done():
         sys.stderr.write("interrupted\n")
-        return EXIT_INTERRUPTED
+        return 128 + interrupted.result()
     last = ended[-1] if ended else None
     if last is None or last.status != "success":
         why = (last.error if last else None) or "the query did not come to its end"
@@ -170,6 +169,14 @@ async def _query(session: Session, query: str) -> None:
     await session.wait_idle()
     if session.pending_auth is not None:
         session.finish_auth("unattended")
+
+
+def _note_signal(interrupted: asyncio.Future[int], number: int) -> None:
+    if interrupted.done():
+        # A second time means now: what is not written by then is lost.
+        sys.stderr.write("ended before everything was saved\n")
+        os._exit(128 + number)
+    interrupted.set_result(int(number))
 
 
 def _write_line(line: bytes) -> None:
