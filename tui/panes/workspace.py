@@ -66,6 +66,7 @@ class Folder:
     children: dict[str, TreeNode[Item]] = field(default_factory=dict)
     more: TreeNode[Item] | None = None
     touched: bool = False
+    grown: bool = False
 
 
 class WorkspacePane(Tree[Item]):
@@ -293,9 +294,11 @@ class WorkspacePane(Tree[Item]):
             folder = self._saved_folder(listing)
         if folder is None or listing == folder.listing:
             return
-        first = folder.listing is None or folder.listing.missing
+        first = folder.listing is None or folder.listing.missing or folder.grown
+        folder.grown = False
         before, folder.listing = folder.listing, listing
         wanted = {entry.name: entry for entry in listing.entries}
+        held = self._held()
         for name, node in list(folder.children.items()):
             still = wanted.get(name)
             if still is None or _entry_of(node).is_folder != still.is_folder:
@@ -306,7 +309,9 @@ class WorkspacePane(Tree[Item]):
                 self._add(folder, index, entry)
                 self._mark_if_new(folder, entry, first=first)
                 if index % _ADDED_AT_ONCE == _ADDED_AT_ONCE - 1:
+                    self._hold(held)
                     await asyncio.sleep(0)
+                    held = self._held()
                     if self._folders.get(listing.path) is not folder:
                         return
             elif (item := child.data) is not None and item.entry != entry:
@@ -317,6 +322,7 @@ class WorkspacePane(Tree[Item]):
         if before is None or bool(before.entries) != bool(listing.entries):
             folder.node.refresh()
         self._open_by_itself(folder)
+        self._hold(held)
 
     def _saved_folder(self, listing: Listing) -> Folder | None:
         """The folder of the saved reports; its row is there only while it is not empty."""
@@ -435,14 +441,31 @@ class WorkspacePane(Tree[Item]):
                 return
             folder = self._folder_at(node)
 
+    def _held(self) -> tuple[TreeNode[Item], int] | None:
+        """The row that must stay where it is: the cursor's when it is in sight, else the topmost."""
+        top = int(self.scroll_offset.y)
+        line = self.cursor_line
+        if not top <= line < top + self.scrollable_content_region.height:
+            line = top
+        node = self.get_node_at_line(line) if line else None
+        return None if node is None else (node, line - top)
+
+    def _hold(self, held: tuple[TreeNode[Item], int] | None) -> None:
+        """Scroll so that a row is where it was."""
+        if held is None or held[0].id not in self._tree_nodes:
+            return
+        node, offset = held
+        # Asking for the last line makes the tree give every node its line.
+        if self.last_line >= 0 and node.line - offset != int(self.scroll_offset.y):
+            self.scroll_to(y=node.line - offset, animate=False, immediate=True)
+
     def _drop_cursor(self) -> None:
         self.unselect()
         self._cursor_node = None
 
     def _point_at(self, node: TreeNode[Item]) -> None:
-        # Asking for the last line makes the tree give every node its line.
-        _ = self.last_line
-        self.move_cursor(node)
+        if self.last_line >= 0:
+            self.move_cursor(node)
 
     def on_focus(self) -> None:
         """Show where the cursor is."""
@@ -469,6 +492,7 @@ class WorkspacePane(Tree[Item]):
             folder = self._folders.get(item.path)
             if folder is not None:
                 folder.limit += FOLDER_CAP
+                folder.grown = True
                 self._look_at({folder.path})
         elif item.entry.is_folder:
             event.node.toggle()

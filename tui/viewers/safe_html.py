@@ -48,6 +48,8 @@ _DROPPED = frozenset(
     {"script", "style", "title", "noscript", "iframe", "object", "embed", "svg", "math", "template", "canvas"}
     | {"form", "select", "textarea", "audio", "video"}
 )
+_STYLE = re.compile(r"<style[^>]*>.*?</style>", re.IGNORECASE | re.DOTALL)
+_FETCHES = re.compile(r"url\s*\(|@import|image-set|src\s*\(|\\", re.IGNORECASE)
 _PAGE_TAGS = frozenset({"style", "html", "body", "section", "main"})
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -121,7 +123,9 @@ def browser_copy(source: str) -> str:
         url_schemes={"http", "https", "mailto"},
         url_relative="deny",
         link_rel="noopener noreferrer nofollow",
+        attribute_filter=_harmless_attribute,
     )
+    safe = _STYLE.sub(_harmless_style, safe)
     title = html.escape(title_of(source) or "Report")
     return (
         '<!doctype html>\n<html><head><meta charset="utf-8">\n'
@@ -129,6 +133,15 @@ def browser_copy(source: str) -> str:
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{title}</title></head>\n<body>\n{safe}\n</body></html>\n"
     )
+
+
+def _harmless_attribute(tag: str, name: str, value: str) -> str | None:
+    return None if name == "style" and _FETCHES.search(value) else value
+
+
+def _harmless_style(match: re.Match[str]) -> str:
+    # The page's policy forbids fetching in any case; a style that tries, or hides what it does, goes as a whole.
+    return "" if _FETCHES.search(match[0]) else match[0]
 
 
 def write_browser_copy(source: str, origin: Path, folder: Path) -> Path:

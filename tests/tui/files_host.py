@@ -1,0 +1,93 @@
+"""A small application around one widget or screen, in the real styles, for the tests of the file views."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui.panes.workspace import WorkspacePane
+from tui.themes import THEMES
+
+STYLES = Path(__file__).parents[2] / "styles"
+
+
+class Host(App[None]):
+    """Shows `widgets`, then `screen`; keeps the messages and the requests that reach an application."""
+
+    CSS_PATH = [STYLES / "workspace.tcss", STYLES / "viewer.tcss", STYLES / "tool_call.tcss"]  # noqa: RUF012
+
+    def __init__(self, *widgets: Widget, screen: Screen[Any] | None = None, theme: str = "ua-dark") -> None:
+        super().__init__()
+        self._widgets = widgets
+        self._first = screen
+        self.result: object = None
+        self.opened: list[Path] = []
+        self.highlighted: list[Path] = []
+        self.urls: list[str] = []
+        self.copied: list[str] = []
+        self.said: list[str] = []
+        for each in THEMES:
+            self.register_theme(each)
+        self.theme = theme
+
+    def compose(self) -> ComposeResult:
+        yield from self._widgets
+
+    def on_mount(self) -> None:
+        if self._first is not None:
+            self.push_screen(self._first, self._take)
+
+    def _take(self, result: object) -> None:
+        self.result = result
+
+    def on_workspace_pane_opened(self, event: WorkspacePane.Opened) -> None:
+        self.opened.append(event.path)
+
+    def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
+        self.highlighted.append(event.path)
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        self.urls.append(url)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        self.copied.append(text)
+
+    def notify(self, message: str, **options: object) -> None:
+        assert options.get("markup") is False, "untrusted text must not be parsed"
+        self.said.append(message)
+
+
+@asynccontextmanager
+async def hosted(
+    *widgets: Widget,
+    screen: Screen[Any] | None = None,
+    size: tuple[int, int] = (80, 24),
+    theme: str = "ua-dark",
+) -> AsyncIterator[tuple[Host, Pilot[None]]]:
+    """Run a host; warnings of the run are errors as everywhere."""
+    app = Host(*widgets, screen=screen, theme=theme)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield app, pilot
+
+
+async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Let the application run until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not come"
+        await asyncio.sleep(0.005)
+
+
+def screen_text(app: App[None]) -> str:
+    """What the terminal would show, line by line."""
+    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
