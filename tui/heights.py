@@ -71,6 +71,19 @@ class Heights:
             tree[index] += change
             index += index & -index
 
+    def append(self, height: int) -> None:
+        """Add one height at the end."""
+        self._values.append(height)
+        self._total += height
+        tree = self._tree
+        place = len(tree)
+        covered = place - (place & -place)
+        below = place - 1
+        while below > covered:
+            height += tree[below]
+            below -= below & -below
+        tree.append(height)
+
     def splice(self, start: int, removed: int, heights: Sequence[int]) -> None:
         """Replace `removed` heights from `start` on by others."""
         values = self._values

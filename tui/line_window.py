@@ -98,6 +98,10 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         """Name the run of neighbours the cursor takes as one."""
         return entry.key
 
+    def lead(self, entry: EntryT) -> int:
+        """Count the blank lines at the top of an entry, which the cursor leaves out."""
+        return 0
+
     def render_empty(self, width: int) -> Sequence[Line]:
         """Render what an empty view says."""
         return []
@@ -123,9 +127,20 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         """Return the place of an entry, or None when there is none of that key."""
         return self._index.get(key)
 
+    @property
+    def on_screen(self) -> Sequence[EntryT]:
+        """The entries of which a line is on screen, in order."""
+        first, last = (self._rows[0].place, self._rows[-1].place) if self._rows else (0, -1)
+        return self._entries[max(0, first) : last + 1]
+
     def append(self, *entries: EntryT) -> None:
         """Add entries at the end."""
-        self.splice(len(self._entries), 0, entries)
+        width = self._inside()
+        for entry in entries:
+            self._index[entry.key] = len(self._entries)
+            self._entries.append(entry)
+            self._heights.append(self.estimate(entry, width))
+        self._pending = True
 
     def splice(self, start: int, removed: int, entries: Iterable[EntryT]) -> None:
         """Replace `removed` entries from `start` on; the cost is that of what follows them."""
@@ -275,9 +290,11 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         shown = 0
         while index < len(self._entries) and shown < area.height:
             rendered = self._rendered(index)
-            is_lit = lit is not None and self.group(self._entries[index]) == lit
+            entry = self._entries[index]
+            is_lit = lit is not None and self.group(entry) == lit
+            lead = self.lead(entry) if is_lit else 0
             for number in range(line, len(rendered.strips)):
-                yield Row(self._paint(rendered, number, area.width, lit=is_lit), index, number)
+                yield Row(self._paint(rendered, number, area.width, lit=is_lit and number >= lead), index, number)
                 shown += 1
                 if shown == area.height:
                     return

@@ -114,11 +114,10 @@ class LineView(LineWindow[EntryT], can_focus=True):
         if self._following or self._at_end():
             self._new, self._grew = 0, False
         else:
-            last = self._rows[-1].place
-            rest = sum(
-                1 for entry in self._entries[last + 1 : last + 1 + self._new] if self.counts_as_new(entry)
-            )
-            self._new = min(self._new, rest)
+            start = self._rows[-1].place + 1
+            below = self._entries[start : start + MOST_COUNTED]
+            if len(below) < MOST_COUNTED:
+                self._new = min(self._new, sum(1 for entry in below if self.counts_as_new(entry)))
         mark = f"{self._new} new ↓" if self._new else "more ↓" if self._grew else ""
         if mark != self._mark:
             self._mark = mark

@@ -28,7 +28,7 @@ from core.events import (
 from core.text import clean, clean_line
 from tui.format import clock, count, duration, tool_label
 from tui.lines import LineView
-from tui.markdown import MARKDOWN_COMPONENTS, split_stable
+from tui.markdown import MARKDOWN_COMPONENTS, split_stable, warm_up
 from tui.markdown_stream import Chunk, blocks_of, definitions, split_long
 from tui.panes.blocks import (
     CONVERSATION_COMPONENTS,
@@ -108,6 +108,10 @@ class ConversationPane(LineView[Block]):
         self._unfolded: set[Hashable] = set()
         self._serial = 0
         self.border_title = Content("Conversation")
+
+    def on_mount(self) -> None:
+        """Load parser and lexers in a thread, so that the first answer does not wait for them."""
+        self.run_worker(warm_up, group="warm-up", thread=True, exit_on_error=False)
 
     # Events
 
@@ -440,6 +444,10 @@ class ConversationPane(LineView[Block]):
     def group(self, entry: Block) -> Hashable:
         """Take a message, its heading and its pieces as one."""
         return entry.group
+
+    def lead(self, entry: Block) -> int:
+        """Leave out the blank line above a message; those inside it belong to it."""
+        return 0 if isinstance(entry, Prose) and not entry.first else entry.gap
 
     def counts_as_new(self, entry: Block) -> bool:
         """Count messages, not their pieces."""

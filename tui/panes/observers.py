@@ -24,7 +24,7 @@ from core.events import (
 from core.text import clean, clean_line
 from tui.format import Mark, middle_cut, milliseconds, tail_cut
 from tui.lines import LineView
-from tui.text_layout import PLAIN, Line, spread, width_of, wrap
+from tui.text_layout import PLAIN, Line, cut_line, spread, width_of, wrap
 
 __all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
 
@@ -105,13 +105,14 @@ class ObserversTheme:
 
 def render_run(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
     """Render a row: mark, observer, what was saved or why not, counts and time; below it the cause when open."""
+    if width < 8:
+        return [cut_line([Segment(f"{_glyph(run)} {run.observer}", theme.name)], width)]
     failed = run.mark is Mark.ERROR
     mark = theme.quiet if run.quiet else _mark_style(run.mark, theme)
-    glyph = "–" if run.quiet else "…" if run.mark is Mark.RUNNING else run.mark.glyph
     name_cells = min(NAME_CELLS, max(4, width // 4))
     name = middle_cut(run.observer, name_cells)
     left: Line = [
-        Segment(f"{glyph} ", mark),
+        Segment(f"{_glyph(run)} ", mark),
         Segment(name + " " * (name_cells + 1 - width_of(name)), theme.quiet if run.quiet else theme.name),
     ]
     time = "" if run.milliseconds is None else milliseconds(run.milliseconds)
@@ -129,6 +130,10 @@ def render_run(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
     if run.open and run.cause:
         lines += [[Segment("  "), *line] for line in wrap([(run.cause, style)], max(1, width - 2))]
     return lines
+
+
+def _glyph(run: Run) -> str:
+    return "–" if run.quiet else "…" if run.mark is Mark.RUNNING else run.mark.glyph
 
 
 def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:

@@ -279,8 +279,9 @@ class TracePane(LineView[CallNode]):
 
     def _advance(self) -> None:
         self._tick += 1
-        for node in self._live.values():
-            self._change(node)
+        for node in self.on_screen:
+            if node.key in self._live:
+                self._change(node)
         self.settle()
 
     # The view

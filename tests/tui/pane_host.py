@@ -1,0 +1,83 @@
+"""A tiny application around one pane, with the real themes and styles, and the events of a small session."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from textual.app import App, ComposeResult
+from textual.widget import Widget
+from textual.widgets import Button
+
+from core.events import ToolCallFinished, ToolCallStarted
+from core.observation import AnyObservation, McpObservation, TextContent
+from tui.lines import LineView
+from tui.panes.observers import ObserversPane
+from tui.panes.trace import TracePane
+from tui.themes import DEFAULT_THEME, THEMES
+
+STYLES = Path(__file__).parents[2] / "styles"
+START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
+NAMES = ("lines", "conversation", "trace", "observers")
+
+
+class PaneHost(App[None]):
+    """Shows one widget, and a button for the focus to go to."""
+
+    CSS_PATH = [STYLES / f"{name}.tcss" for name in NAMES]  # noqa: RUF012  # as Textual declares it
+    CSS = "LineView { height: 1fr; } Button { dock: bottom; height: 1; border: none; }"
+
+    def __init__(self, pane: Widget) -> None:
+        super().__init__()
+        self.pane = pane
+        self.opened: list[str] = []
+
+    def on_load(self) -> None:
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DEFAULT_THEME
+
+    def compose(self) -> ComposeResult:
+        yield self.pane
+        yield Button("other")
+
+    def on_mount(self) -> None:
+        self.pane.focus()
+
+    def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
+        self.opened.append(message.tool_use_id)
+
+    def on_observers_pane_opened(self, message: ObserversPane.Opened) -> None:
+        self.opened.append(message.path)
+
+
+def rows(view: LineView[Any]) -> list[str]:
+    """What the view shows, row by row."""
+    return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def started(
+    call: str, name: str = "WebSearch", parent: str | None = None, query: str = "q", **arguments: Any
+) -> ToolCallStarted:
+    return ToolCallStarted(
+        query_id=query, tool_use_id=call, name=name, input=arguments, parent_tool_use_id=parent
+    )
+
+
+def finished(
+    call: str,
+    status: Literal["success", "error", "denied", "cancelled"] = "success",
+    seconds: float = 0.4,
+    text: str = "ok",
+    error: str | None = None,
+    observation: AnyObservation | None = None,
+) -> ToolCallFinished:
+    seen = observation or McpObservation(
+        tool_name="x", tool_use_id=call, server="s", content=(TextContent(text),), error=error
+    )
+    return ToolCallFinished(tool_use_id=call, status=status, observation=seen, duration_ms=seconds * 1000)

@@ -1,0 +1,282 @@
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Any
+
+from core.events import (
+    ApiRetry,
+    AuthFinished,
+    AuthRequired,
+    ComplianceEnforced,
+    ComplianceFailed,
+    ErrorRaised,
+    Event,
+    McpServer,
+    McpStatus,
+    MessageFinished,
+    PathFellBack,
+    PermissionAnswered,
+    PermissionAsked,
+    PipelineFailed,
+    QueryClassified,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SubagentFinished,
+    SubagentStarted,
+    TextDelta,
+    ThinkingDelta,
+)
+from tests.tui.pane_host import PaneHost, at, finished, rows, started
+from tui.panes.blocks import ConversationTheme, Notice, Tone, render_block
+from tui.panes.conversation import ConversationPane
+from tui.panes.notices import message_of
+from tui.text_layout import plain
+
+
+def pane() -> ConversationPane:
+    return ConversationPane(zone=UTC)
+
+
+def asked(text: str = "What is it?", query: str = "q") -> list[Event]:
+    return [
+        QueryReceived(query_id=query, text=text, at=at(0)),
+        QueryClassified(query_id=query, decision="COMPLEX", source="rule", at=at(0)),
+    ]
+
+
+def delta(text: str, message: str = "m", parent: str | None = None) -> TextDelta:
+    return TextDelta(query_id="q", message_id=message, text=text, parent_tool_use_id=parent, at=at(1))
+
+
+def said(text: str, message: str = "m", parent: str | None = None) -> MessageFinished:
+    return MessageFinished(query_id="q", message_id=message, text=text, parent_tool_use_id=parent, at=at(1))
+
+
+def text_of(view: ConversationPane) -> str:
+    """What is shown, without the column of the cursor."""
+    return "\n".join(row[view.GUTTER :].strip() for row in rows(view)).rstrip()
+
+
+async def test_an_empty_conversation_offers_three_things_to_try() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert sum(row.strip().startswith("›") for row in rows(view)) == 3
+
+
+async def test_question_and_answer_are_told_apart_by_words() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 24)):
+        view.apply([*asked("Line one\nline two"), said("**Yes**, it is.")])
+        shown = text_of(view).split("\n")
+        assert shown[0].split() == ["You", "14:02"]
+        assert shown[1:4] == ["Line one", "line two", ""]
+        assert shown[4].startswith("Agent")
+        assert shown[4].endswith("COMPLEX · 14:02")
+        assert shown[5] == "Yes, it is."
+        assert len(shown) == 6
+
+
+async def test_the_heading_counts_calls_and_then_says_how_long_it_took() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 24)):
+        view.apply([*asked(), started("t1"), finished("t1"), started("t2")])
+        assert "COMPLEX · 2 calls · 14:02" in text_of(view)
+        view.apply([QueryFinished(query_id="q", status="success", duration_ms=41_200)])
+        assert "COMPLEX · 2 calls · 41.2s" in text_of(view)
+
+
+async def test_streamed_text_reads_as_the_whole_does() -> None:
+    source = "# Chips\n\nSome **bold** text.\n\n- one\n- two\n\n```python\nx = 1\n\ny = 2\n```\n\nThe end.\n"
+    streamed, whole = pane(), pane()
+    async with PaneHost(streamed).run_test(size=(60, 30)):
+        streamed.apply(asked())
+        for start in range(0, len(source), 3):
+            streamed.apply([delta(source[start : start + 3])])
+        assert text_of(streamed).endswith("The end.▍")
+        streamed.apply([said(source)])
+        seen = text_of(streamed)
+    async with PaneHost(whole).run_test(size=(60, 30)):
+        whole.apply([*asked(), said(source)])
+        assert text_of(whole) == seen
+    assert "▍" not in seen
+
+
+async def test_a_long_stream_renders_only_its_tail() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 30)):
+        view.apply(asked())
+        for number in range(200):
+            view.apply([delta(f"Paragraph {number} with some words.\n\n")])
+        rendered: list[int] = []
+        original = view.render_entry
+
+        def counting(entry: object, width: int) -> object:
+            lines = original(entry, width)  # type: ignore[arg-type]  # any block
+            rendered.append(len(lines))
+            return lines
+
+        view.render_entry = counting  # type: ignore[method-assign, assignment]  # counted, else the same
+        view.apply([delta("tail")])
+        view.apply([delta(" grows")])
+        assert sum(rendered) <= 8
+        assert text_of(view).endswith("tail grows▍")
+
+
+async def test_the_final_text_replaces_what_was_streamed() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 30)):
+        view.apply([*asked(), delta("Wrong start\n\nsecond "), delta("part")])
+        view.apply([said("Right start\n\nsecond part\n\nthird")])
+        assert "Wrong" not in text_of(view)
+        assert text_of(view).endswith("Right start\n\nsecond part\n\nthird")
+
+
+async def test_an_answer_that_was_never_streamed_is_shown_once() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 30)):
+        view.apply([*asked(), QueryFinished(query_id="q", status="success", text="Short answer")])
+        assert text_of(view).count("Short answer") == 1
+        view.apply([*asked(query="q2"), MessageFinished(query_id="q2", message_id="n", text="Another")])
+        view.apply([QueryFinished(query_id="q2", status="success", text="Another")])
+        assert text_of(view).count("Another") == 1
+
+
+async def test_thinking_is_one_line_until_it_is_unfolded() -> None:
+    view = pane()
+    thought = ThinkingDelta(query_id="q", message_id="m", text="Hmm, let me see.")
+    async with PaneHost(view).run_test(size=(60, 30)) as pilot:
+        view.apply([*asked(), thought, delta("Answer")])
+        assert "▸ Thinking" in text_of(view)
+        assert "let me see" not in text_of(view)
+        view.apply([said("Answer")])
+        assert "▸ Thought" in text_of(view)
+        await pilot.press("up", "enter")
+        assert "▾ Thought" in text_of(view)
+        assert "let me see" in text_of(view)
+        view.apply([ThinkingDelta(query_id="q", message_id="m", text=" More.")])
+        assert "let me see. More." in text_of(view)
+        await pilot.press("enter")
+        assert "let me see" not in text_of(view)
+        line = next(y for y, row in enumerate(rows(view)) if "Thought" in row)
+        await pilot.click(view, offset=(6, line + 1))
+        assert "let me see" in text_of(view)
+
+
+async def test_a_subagents_text_is_folded_under_its_name() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(80, 40)) as pilot:
+        view.apply(
+            [
+                *asked(),
+                started("a", "Agent", subagent_type="report-creation-expert"),
+                SubagentStarted(
+                    task_id="k", tool_use_id="a", name="report-creation-expert", description="Write it"
+                ),
+                delta("I read **ten** articles.", "s1", "a"),
+            ]
+        )
+        assert "▸ report-creation-expert: Write it" in text_of(view)
+        assert "at work · 1 message" in text_of(view)
+        assert "articles" not in text_of(view)
+        await pilot.press("end", "enter")
+        assert "I read ten articles." in text_of(view)
+        view.apply([delta("\n\nThen I wrote.", "s1", "a"), said("Done.", "s2", "a")])
+        assert "Then I wrote." in text_of(view)
+        assert text_of(view).endswith("Done.")
+        view.apply(
+            [SubagentFinished(task_id="k", tool_use_id="a", name="report-creation-expert"), said("Back.")]
+        )
+        assert "done · 2 messages" in text_of(view)
+        assert text_of(view).endswith("Back.")
+
+
+async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 40)):
+        view.apply([*asked(), PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")])
+        assert "needed a tool (SEARCH_NEWS)" in text_of(view)
+        view.apply([PermissionAsked(request_id="p", tool_name="Bash", subjects=["GMAIL_SEND_EMAIL"])])
+        assert "? May GMAIL_SEND_EMAIL run?" in text_of(view)
+        view.apply([PermissionAnswered(request_id="p", tool_name="Bash", decision="deny", reason="no")])
+        assert "May GMAIL" not in text_of(view)
+        assert "⊘ Bash was denied: no" in text_of(view)
+        view.apply([AuthRequired(toolkit="gmail", url="https://connect.example/link/x")])
+        assert "https://connect.example/link/x" in text_of(view)
+        view.apply([AuthFinished(toolkit="gmail", outcome="completed")])
+        assert "https://connect" not in text_of(view)
+        assert "✓ gmail is connected." in text_of(view)
+        view.apply([ApiRetry(attempt=1, max_attempts=10, delay_ms=1000, error="overloaded")])
+        view.apply([ApiRetry(attempt=2, max_attempts=10, delay_ms=3000, error="overloaded")])
+        assert text_of(view).count("did not answer") == 1
+        assert "try 2 of 10 in 3.0s" in text_of(view)
+        view.apply([delta("On it."), ApiRetry(attempt=1, max_attempts=10, delay_ms=1000)])
+        assert text_of(view).count("did not answer") == 2
+        rule: dict[str, Any] = {
+            "subagent": "expert",
+            "rule": "corpus_first",
+            "message": "The corpus is missing",
+        }
+        view.apply([ComplianceFailed(**rule)])
+        view.apply([ComplianceEnforced(**rule)])
+        assert text_of(view).count("The corpus is missing") == 1
+        assert "⟲ expert broke a rule: The corpus is missing. It was sent back" in text_of(view)
+        broken = McpServer(name="composio", status="failed", error="502")
+        view.apply([McpStatus(servers=[broken]), McpStatus(servers=[broken])])
+        assert text_of(view).count("MCP server composio is failed: 502") == 1
+
+
+async def test_an_interruption_keeps_the_text_so_far() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 30)):
+        view.apply(
+            [
+                *asked(),
+                delta("Half an ans"),
+                QueryFinished(query_id="q", status="interrupted", duration_ms=2000),
+            ]
+        )
+        assert "Half an ans\n" in text_of(view)
+        assert "Interrupted after 2.0s" in text_of(view)
+        assert "▍" not in text_of(view)
+
+
+async def test_untrusted_text_is_shown_and_never_acts() -> None:
+    nasty = "[/nope][@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \x1b[2J \u202egnp.exe"
+    view = pane()
+    async with PaneHost(view).run_test(size=(100, 50)):
+        view.apply(
+            [
+                *asked(nasty),
+                ThinkingDelta(query_id="q", message_id="m", text=nasty),
+                delta(nasty),
+                said(nasty, "s", "call\x1b[2J"),
+                ErrorRaised(where=nasty, message=nasty, causes=[nasty]),
+                PipelineFailed(pipeline=nasty, handler=nasty, error=nasty),
+                SessionFinished(reason=nasty),
+            ]
+        )
+        shown = text_of(view)
+        assert "[/nope]" in shown
+        assert all(char.isprintable() or char == "\n" for char in shown)
+        assert "\u202e" not in shown
+
+
+async def test_messages_are_counted_as_new_not_their_pieces() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+        view.apply([*asked(), said("word\n\n" * 30)])
+        await pilot.press("pageup")
+        view.apply([said("one\n\ntwo\n\nthree", "m2"), said("four", "m3")])
+        assert view.new_below == 2
+
+
+def test_an_error_names_its_causes() -> None:
+    message = message_of(ErrorRaised(where="agent", message="It died", causes=["OSError: gone"]))
+    assert message is not None
+    notice = Notice(key=1, mark=message.mark, tone=message.tone, text=message.text, details=message.details)
+    shown = [plain(line) for line in render_block(notice, 40, ConversationTheme())]
+    assert shown == ["✗ agent: It died", "  because OSError: gone"]
+    assert message.tone is Tone.BAD
+    assert message_of(QueryFinished(query_id="q", status="success")) is None

@@ -1,0 +1,327 @@
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.style import Style
+from textual.events import MouseScrollUp
+from textual.geometry import Offset, Region
+from textual.selection import Selection
+from textual.strip import Strip
+
+from tests.tui.pane_host import PaneHost, rows
+from tui.heights import Heights
+from tui.line_cache import LineCache
+from tui.lines import LineView
+from tui.text_layout import Line, wrap
+
+
+@dataclass
+class Item:
+    key: int
+    text: str
+    revision: int = 0
+
+
+class Items(LineView[Item]):
+    """Entries that wrap; the estimate is always wrong for tall ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rendered: list[Hashable] = []
+        self.painted: list[Region] = []
+        self.opens: list[int] = []
+        self.clicks: list[tuple[int, int, int]] = []
+
+    def render_entry(self, entry: Item, width: int) -> Sequence[Line]:
+        self.rendered.append(entry.key)
+        return wrap([(entry.text, Style.null())], width)
+
+    def render_empty(self, width: int) -> Sequence[Line]:
+        return wrap([("nothing yet", Style.null())], width)
+
+    def opened(self, entry: Item) -> None:
+        self.opens.append(entry.key)
+
+    def clicked(self, entry: Item, column: int, line: int) -> None:
+        self.clicks.append((entry.key, column, line))
+
+    def refresh(self, *regions: Region, **options: bool) -> Items:
+        self.painted.extend(regions or [Region(0, 0, 999, 999)])
+        super().refresh(*regions, **options)
+        return self
+
+    def add(self, *texts: str) -> None:
+        start = len(self.entries)
+        self.append(*[Item(start + n, text) for n, text in enumerate(texts)])
+        self.settle()
+
+    def change(self, key: int, text: str) -> None:
+        index = self.index_of(key)
+        assert index is not None
+        entry = self.entries[index]
+        entry.text, entry.revision = text, entry.revision + 1
+        self.touch(key)
+        self.settle()
+
+
+def tall(key: int, lines: int) -> str:
+    return "\n".join(f"{key}.{line}" for line in range(lines))
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.integers(0, 6), st.lists(st.integers(0, 5), max_size=8)), max_size=12
+    )
+)
+def test_heights_are_the_sums_of_a_list(edits: list[tuple[int, int, list[int]]]) -> None:
+    heights, plain = Heights(), list[int]()
+    for start, removed, added in edits:
+        at = min(start, len(plain))
+        plain[at : at + removed] = added
+        heights.splice(at, min(removed, len(heights) - at), added)
+        heights.append(2)
+        plain.append(2)
+        heights.set(start % len(plain), removed)
+        plain[start % len(plain)] = removed
+        sums = [0, *accumulate(plain)]
+        assert [heights.before(index) for index in range(len(plain) + 1)] == sums
+        assert heights.total == sums[-1]
+        for line in range(sums[-1]):
+            index, offset = heights.at(line)
+            assert sums[index] + offset == line
+            assert offset < plain[index]
+
+
+def test_the_cache_is_bounded_by_lines_and_keeps_equal_lines() -> None:
+    cache = LineCache(most_lines=4)
+    first = cache.put("a", 1, [Strip.blank(1), Strip.blank(2)])
+    again = cache.put("a", 2, [Strip.blank(1), Strip.blank(3)])
+    assert again.strips[0] is first.strips[0]
+    assert cache.get("a", 1) is None
+    cache.put("b", 1, [Strip.blank(1)] * 3)
+    assert cache.get("a", 2) is None
+    assert cache.get("b", 1) is not None
+
+
+async def test_it_follows_the_end_and_stops_when_the_reader_moves_up() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(*[f"entry {n}" for n in range(40)])
+        assert rows(view)[-1] == "entry 39"
+        view.add("entry 40")
+        assert rows(view)[-1] == "entry 40"
+        await pilot.press("pageup")
+        before = rows(view)
+        view.add("late", "later")
+        assert rows(view) == before
+        assert view.new_below == 2
+        assert view._border_subtitle is not None
+        assert view._border_subtitle.plain == "2 new ↓"
+        await pilot.press("end")
+        assert rows(view)[-1] == "later"
+        assert view._border_subtitle is None
+        assert view.following
+
+
+async def test_text_growing_below_is_told_without_a_count() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(*[f"entry {n}" for n in range(40)])
+        await pilot.press("pageup")
+        view.change(39, "more\nlines")
+        assert view._border_subtitle is not None
+        assert view._border_subtitle.plain == "more ↓"
+
+
+async def test_nothing_moves_when_heights_above_change() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(*[tall(n, 1 + n % 5) for n in range(60)])
+        for _ in range(4):
+            await pilot.press("pageup")
+        before = rows(view)
+        view.change(0, tall(0, 30))
+        view.splice(1, 2, [Item(100, tall(100, 9))])
+        view.settle()
+        assert rows(view) == before
+
+
+async def test_every_line_comes_by_whichever_way_one_scrolls() -> None:
+    view = Items()
+    texts = [tall(n, 1 + n * 7 % 13) for n in range(30)]
+    expected = "\n".join(texts).split("\n")
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(*texts)
+        height = len(rows(view))
+        seen = rows(view)
+        while view.scroll_y > 0:
+            top = rows(view)[0]
+            view.scroll_to(y=view.scroll_y - 3)
+            now = rows(view)
+            moved = now.index(top)
+            assert 0 < moved <= 3
+            seen = now[:moved] + seen
+        assert seen == expected
+        await pilot.press("home")
+        assert rows(view) == expected[:height]
+        view.scroll_to(y=10_000)
+        assert rows(view) == expected[-height:]
+        assert view.following
+
+
+async def test_only_what_is_seen_is_rendered() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)):
+        view.add(*[f"entry {n}" for n in range(5_000)])
+        assert len(set(view.rendered)) < 20
+        view.rendered.clear()
+        view.change(4_999, "changed")
+        assert view.rendered == [4_999]
+
+
+async def test_only_changed_rows_are_painted() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(tall(0, 3), "tail")
+        await pilot.pause()
+        view.painted.clear()
+        view.change(1, "tail grows")
+        assert [(region.y, region.height) for region in view.painted] == [(3, 1)]
+        view.painted.clear()
+        view.change(1, "tail grows\nand breaks")
+        assert [(region.y, region.height) for region in view.painted] == [(4, 1)]
+
+
+async def test_the_cursor_goes_by_entry_and_reads_through_tall_ones() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        height = view.size.height
+        view.add("first", tall(1, 20), "last")
+        await pilot.press("home")
+        assert view.cursor is view.entries[0]
+        await pilot.press("down")
+        assert view.cursor is view.entries[1]
+        steps = 0
+        while view.cursor is view.entries[1]:
+            await pilot.press("down")
+            steps += 1
+        assert 20 // height < steps < 20
+        assert view.cursor is view.entries[2]
+        assert rows(view)[-1] == "last"
+        await pilot.press("up")
+        assert view.cursor is view.entries[1]
+        assert not view.following
+        await pilot.press("enter")
+        assert view.opens == [1]
+        await pilot.press("pageup", "pageup", "pageup", "pageup", "pageup")
+        assert view.cursor is view.entries[0]
+        await pilot.press("pagedown", "pagedown", "pagedown", "pagedown", "pagedown")
+        assert view.following
+
+
+async def test_the_mouse_chooses_opens_and_scrolls() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(*[f"entry {n}" for n in range(40)])
+        top = rows(view)[0]
+        await pilot.click(view, offset=(4, 2))
+        assert view.clicks == [(int(top.split()[1]) + 1, 2, 0)]
+        assert view.cursor is not None
+        assert view.cursor.key == view.clicks[0][0]
+        await pilot.double_click(view, offset=(4, 3))
+        assert view.opens == [view.cursor.key]
+        await pilot.press("end")
+        view.post_message(MouseScrollUp(view, 4, 3, 0, -1, 0, False, False, False))
+        await pilot.pause()
+        assert not view.following
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (3, 3), (4, 4), (20, 5), (240, 60)])
+async def test_any_size_shows_what_fits(size: tuple[int, int]) -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(40, 12)) as pilot:
+        view.add(*[f"entry {n} 中文 words that wrap" for n in range(30)])
+        await pilot.resize_terminal(*size)
+        await pilot.press("up", "pageup", "down", "home", "end")
+        await pilot.resize_terminal(40, 12)
+        await pilot.pause()
+        assert rows(view)[-1].endswith("wrap")
+
+
+async def test_a_resize_keeps_the_reader_where_he_was() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+        view.add(*[f"entry {n} " + "word " * 20 for n in range(50)])
+        for _ in range(3):
+            await pilot.press("pageup")
+        top = rows(view)[0] if rows(view)[0].startswith("entry") else rows(view)[1]
+        await pilot.resize_terminal(30, 12)
+        await pilot.pause()
+        assert any(row.startswith(" ".join(top.split()[:2])) for row in rows(view)[:8])
+        assert not view.following
+
+
+async def test_an_empty_view_says_what_will_come_and_can_be_cleared() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        await pilot.pause()
+        assert rows(view)[0] == "nothing yet"
+        await pilot.press("up", "down", "pageup", "pagedown", "home", "end", "enter")
+        view.add("one")
+        assert rows(view)[0] == "one"
+        view.clear()
+        assert rows(view)[0] == "nothing yet"
+
+
+async def test_a_hidden_view_keeps_records_and_catches_up() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.display = False
+        await pilot.pause()
+        view.rendered.clear()
+        view.add(*[f"entry {n}" for n in range(100)])
+        assert view.rendered == []
+        view.display = True
+        await pilot.pause()
+        assert rows(view)[-1] == "entry 99"
+
+
+async def test_a_new_theme_renders_again_and_focus_does_not() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add("one", "two")
+        await pilot.pause()
+        view.rendered.clear()
+        await pilot.press("tab")
+        await pilot.pause()
+        assert not view.has_focus
+        assert view.rendered == []
+        pilot.app.theme = "ua-light"
+        await pilot.pause()
+        assert set(view.rendered) == {0, 1}
+
+
+async def test_markup_is_text() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(60, 9)) as pilot:
+        view.add("[/nope] [red]x[/] [@click=app.quit]y[/]")
+        await pilot.pause()
+        assert rows(view)[0] == "[/nope] [red]x[/] [@click=app.quit]y[/]"
+
+
+async def test_selected_text_is_given_line_by_line() -> None:
+    view = Items()
+    async with PaneHost(view).run_test(size=(30, 9)) as pilot:
+        view.add(*[f"entry {n}" for n in range(40)])
+        await pilot.pause()
+        found = view.get_selection(Selection(Offset(2, 3), Offset(5, 5)))
+        assert found == ("try 3\nentry 4\nentry", "\n")
+        view.screen.selections = {view: Selection(Offset(0, 38), Offset(3, 38))}
+        await pilot.pause()
+        line = view.render_line(view.size.height - 2)
+        assert next(segment.text for segment in line) == "ent"

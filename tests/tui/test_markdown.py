@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.style import Style
+
+from tui.highlight import CodeTheme
+from tui.markdown import MarkdownTheme, render_markdown, split_stable
+from tui.markdown_stream import blocks_of, definitions, split_long
+from tui.tables import MOST_ROWS
+from tui.text_layout import Line, line_width, plain, wrap
+
+THEME = MarkdownTheme()
+DOCUMENT = """# Title
+
+A paragraph with **bold**, `code` and [a link](https://news.example/a).
+It goes on.
+
+- one
+- two
+
+  still two
+    - deep
+
+1. first
+2. second
+
+> quoted
+> text
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+```python
+x = 1
+
+y = 2
+```
+
+last
+"""
+
+
+def lines(source: str, width: int = 60, theme: MarkdownTheme = THEME) -> list[str]:
+    return [plain(line).rstrip() for line in render_markdown(source, width, theme)]
+
+
+def styled(source: str, text: str) -> Style:
+    found: Line = [part for line in render_markdown(source, 60, THEME) for part in line if part.text == text]
+    assert found, f"no segment {text!r}"
+    assert found[0].style is not None
+    return found[0].style
+
+
+def test_blocks_stand_apart_and_paragraphs_flow() -> None:
+    assert lines("# A\nb\nc\n\nd") == ["A", "", "b c", "", "d"]
+
+
+def test_emphasis_is_style_not_text() -> None:
+    assert lines("a **b** *c* ~~d~~ `e`") == ["a b c d e"]
+    assert styled("a **b**", "b").bold
+    assert styled("a *c*", "c").italic
+    assert styled("a ~~d~~", "d").strike
+
+
+def test_lists_nest_number_and_show_tasks() -> None:
+    assert lines("- a\n  - b\n    - c\n- d") == ["• a", "  ◦ b", "    ▪ c", "• d"]
+    assert lines("9. a\n10. b") == [" 9. a", "10. b"]
+    assert lines("- [ ] open\n- [x] done\n- [no] task") == ["☐ open", "☑ done", "• [no] task"]
+    assert lines("- a\n\n- b") == ["• a", "", "• b"]
+    assert lines("- aaa bbb", 7) == ["• aaa", "  bbb"]
+
+
+def test_quotes_keep_their_bar_on_every_line() -> None:
+    assert lines("> a\n>\n> > b") == ["│ a", "│", "│ │ b"]
+
+
+def test_links_keep_their_url_as_data_only() -> None:
+    style = styled("see [the story](https://news.example/a?b=1)", "the story")
+    assert style.meta == {"url": "https://news.example/a?b=1"}
+    assert style.link is None
+    assert (
+        styled("at https://news.example/x.", "https://news.example/x").meta["url"] == "https://news.example/x"
+    )
+
+
+def test_pictures_show_their_caption() -> None:
+    assert lines("![a chart](https://x.example/c.png)") == ["[image: a chart]"]
+    assert lines("![](https://x.example/c.png)") == ["[image: picture]"]
+
+
+def test_html_and_unsafe_schemes_are_text() -> None:
+    assert lines("<script>alert(1)</script>") == ["<script>alert(1)</script>"]
+    assert lines("[x](javascript:alert)") == ["[x](javascript:alert)"]
+
+
+def test_nothing_that_steers_a_terminal_survives() -> None:
+    source = "a\x1b[2Jb &#x202E; &#27; `\x9b1m` [t\x07](https://x.example/%1b)\n\n```\n\x1b]52;c;x\x07\n```\n\n|\x1b[1m|\n|--|\n|\u202e|"
+    text = "\n".join(lines(source))
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert "\u202e" not in text
+
+
+def test_code_is_kept_line_by_line_and_coloured() -> None:
+    blue, red = Style(color="blue"), Style(color="red")
+    theme = MarkdownTheme(block=CodeTheme(keyword=blue, string=red))
+    rendered = render_markdown('```python\ndef f():\n\treturn "x"\n```', 30, theme)
+    assert [plain(line) for line in rendered] == [" def f():".ljust(30), '     return "x"'.ljust(30)]
+    styles = {part.text.strip(): part.style for line in rendered for part in line}
+    assert styles["def"] == blue
+    assert styles['"x"'] == red
+    assert lines("```nosuchlanguage\n[b]a[/b]\n```") == [" [b]a[/b]"]
+    assert lines("```\nabcdef\n```", 6) == [" abcd", " ef"]
+
+
+def test_tables_align_and_fit() -> None:
+    source = "| Name | N |\n|:--|--:|\n| a | 12 |\n| bb | 3 |"
+    assert lines(source) == ["Name   N", "────────", "a     12", "bb     3"]
+    wide = "| Name | Text |\n|--|--|\n| a | " + "word " * 30 + "|"
+    assert all(line_width(line) <= 30 for line in render_markdown(wide, 30, THEME))
+
+
+def test_a_table_too_narrow_becomes_records() -> None:
+    source = "| Name | Value | More |\n|--|--|--|\n| alpha | beta | gamma delta |"
+    assert lines(source, 16) == ["Name: alpha", "Value: beta", "More: gamma", "delta"]
+
+
+def test_a_huge_table_is_capped_and_says_so() -> None:
+    row = "|" + " cell |" * 20
+    rule = "|" + "--|" * 20
+    rendered = lines("\n".join([row, rule, *[row] * 500]), 400)
+    assert rendered[-1] == f"… {500 - MOST_ROWS} more rows"
+
+
+def test_deep_nesting_ends() -> None:
+    assert lines(">" * 500 + " x", 20)
+    assert lines("".join("  " * n + "- x\n" for n in range(200)), 20)
+
+
+FRAGMENTS = [
+    "# h",
+    "text *a* `b",
+    "- item",
+    "  - sub",
+    "1. one",
+    "> q",
+    "```py",
+    "```",
+    "~~~",
+    "| a | b |",
+    "|--|--|",
+    "",
+    "",
+    "",
+    "---",
+    "    code",
+    "***",
+    "- [x] t",
+    "**open",
+    "[l](http://x.example)",
+    "中文字符",
+    "+",
+    "2",
+    "\tx",
+    "===",
+    "word word word word word word word word word word word word",
+]
+MARKDOWN = st.lists(st.sampled_from(FRAGMENTS), max_size=24).map("\n".join)
+
+
+@given(MARKDOWN, st.integers(2, 50))
+@settings(max_examples=300, deadline=None)
+def test_no_line_is_wider_than_asked(source: str, width: int) -> None:
+    for line in render_markdown(source, width, THEME):
+        assert line_width(line) <= width, plain(line)
+
+
+@given(MARKDOWN)
+@settings(max_examples=400, deadline=None)
+def test_a_stable_prefix_renders_as_it_does_in_the_whole(source: str) -> None:
+    at = split_stable(source)
+    head, rest = lines(source[:at]), lines(source[at:])
+    together = [*head, "", *rest] if head and rest else head or rest
+    assert together == lines(source)
+
+
+@given(MARKDOWN, MARKDOWN)
+@settings(max_examples=300, deadline=None)
+def test_text_that_follows_never_changes_a_stable_prefix(source: str, more: str) -> None:
+    at = split_stable(source)
+    grown = split_stable(source + more)
+    assert grown >= at
+    assert lines((source + more)[:grown])[: len(lines(source[:at]))] == lines(source[:at])
+
+
+@given(MARKDOWN)
+@settings(max_examples=300, deadline=None)
+def test_chunks_hold_everything(source: str) -> None:
+    assert "".join(chunk.source for chunk in blocks_of(source)).strip() == source.strip()
+
+
+def test_only_the_last_block_is_unstable() -> None:
+    at = split_stable(DOCUMENT)
+    assert DOCUMENT[at:] == "last\n"
+    assert split_stable("one paragraph only") == 0
+    assert split_stable("```\na\n\nb") == 0
+    assert split_stable("- a\n\n- b\n\n  more") == 0
+    assert split_stable("- a\n\ntext") == len("- a\n\n")
+    assert split_stable("- a\n\n1") == 0
+
+
+def test_long_code_is_cut_between_lines_and_goes_on_as_code() -> None:
+    source = "```python\n" + "x = 1\n" * 400
+    head, rest = split_long(source, 1_000)
+    assert head.endswith("x = 1\n")
+    assert rest.startswith("```python\nx = 1\n")
+    assert head.count("x = 1") + rest.count("x = 1") == 400
+
+
+def test_long_lists_and_lines_are_cut_and_tables_are_not() -> None:
+    head, rest = split_long("- item\n" * 400, 1_000)
+    assert rest.startswith("- item")
+    assert head + rest == "- item\n" * 400
+    head, rest = split_long("word " * 1_000, 1_000)
+    assert head.endswith(" ")
+    assert head + rest == "word " * 1_000
+    table = "| a |\n|--|\n" + "| b |\n" * 400
+    assert split_long(table, 500) == (table, "")
+    assert len(split_long("x" * 5_000, 1_000)[0]) == 1_000
+
+
+def test_a_huge_text_is_cut_into_bounded_chunks() -> None:
+    chunks = blocks_of("y" * 100_000)
+    assert max(len(chunk.source) for chunk in chunks) <= 8_000
+    assert [chunk.joined for chunk in chunks[:2]] == [False, True]
+
+
+def test_links_are_resolved_by_definitions_elsewhere() -> None:
+    text = "see [a][1]\n\n[1]: https://x.example/a"
+    assert definitions(text) == "[1]: https://x.example/a"
+    rendered = render_markdown("see [a][1]", 40, THEME, definitions=definitions(text))
+    assert [plain(line) for line in rendered] == ["see a"]
+
+
+@given(st.text(alphabet="ab 中\n\t", max_size=60), st.integers(2, 12))
+def test_wrapping_keeps_every_visible_character(text: str, width: int) -> None:
+    wrapped = wrap([(text, Style.null())], width)
+    assert all(line_width(line) <= width for line in wrapped)
+    assert "".join("".join(plain(line) for line in wrapped).split()) == "".join(text.split())
