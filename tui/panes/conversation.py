@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, ClassVar
 
@@ -26,10 +27,10 @@ from core.events import (
     ToolCallStarted,
 )
 from core.text import clean, clean_line
-from tui.format import clock, count, duration, tool_label
+from tui.format import clock, duration, tool_label
+from tui.format import count as scaled
 from tui.lines import LineView
-from tui.markdown import MARKDOWN_COMPONENTS, split_stable, warm_up
-from tui.markdown_stream import Chunk, blocks_of, definitions, split_long
+from tui.markdown import MARKDOWN_COMPONENTS, warm_up
 from tui.panes.blocks import (
     CONVERSATION_COMPONENTS,
     Block,
@@ -44,11 +45,11 @@ from tui.panes.blocks import (
     render_block,
 )
 from tui.panes.notices import Message, message_of, server_message
+from tui.panes.streams import MessageStream, pieces_of
 from tui.text_layout import Line, wrap
 
 __all__ = ["ConversationPane"]
 
-TAIL_LIMIT = 6_000
 SUGGESTIONS = (
     "Research the latest AI chip news and write a comprehensive report",
     "What is the difference between a mutex and a semaphore?",
@@ -65,15 +66,6 @@ class _Turn:
     calls: int = 0
     took: str = ""
     said: bool = False
-
-
-@dataclass(slots=True)
-class _Stream:
-    """An assistant message as it comes: finished pieces are blocks of their own, the last one grows."""
-
-    group: Hashable
-    pieces: list[Prose] = field(default_factory=list)
-    parts: list[str] = field(default_factory=list)
 
 
 class ConversationPane(LineView[Block]):
@@ -100,13 +92,13 @@ class ConversationPane(LineView[Block]):
         self._suggestions = suggestions
         self._theme = ConversationTheme()
         self._turns: dict[str, _Turn] = {}
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, MessageStream] = {}
         self._folds: dict[str, Fold] = {}
         self._agents: dict[str, str] = {}
         self._topics: dict[Hashable, Notice] = {}
         self._servers: dict[str, str] = {}
         self._unfolded: set[Hashable] = set()
-        self._serial = 0
+        self._numbers = itertools.count()
         self.border_title = Content("Conversation")
 
     def on_mount(self) -> None:
@@ -130,7 +122,7 @@ class ConversationPane(LineView[Block]):
         match event:
             case TextDelta(parent_tool_use_id=None):
                 self._topics.pop("retry", None)
-                self._write(event.query_id, event.message_id, clean(event.text), event.at)
+                self._stream(event.query_id, event.message_id, event.at).write(clean(event.text))
             case ThinkingDelta(parent_tool_use_id=None):
                 self._think(event)
             case TextDelta() | MessageFinished(parent_tool_use_id=str()):
@@ -168,8 +160,8 @@ class ConversationPane(LineView[Block]):
     def _ask(self, event: QueryReceived) -> None:
         group = ("query", event.query_id)
         at = clock(event.at, self._zone)
-        self._add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=at))
-        self._add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
+        self.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=at))
+        self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
 
     def _turn(self, query_id: str, at: datetime) -> _Turn:
         turn = self._turns.get(query_id)
@@ -178,14 +170,14 @@ class ConversationPane(LineView[Block]):
             facts = clock(at, self._zone)
             heading = Heading(key=group, group=group, speaker="Agent", facts=facts)
             turn = self._turns[query_id] = _Turn(heading, took=facts)
-            self._add(heading)
+            self.add(heading)
         return turn
 
     def _tell_facts(self, query_id: str) -> None:
         turn = self._turns[query_id]
         calls = f"{turn.calls} call{'' if turn.calls == 1 else 's'}" if turn.calls else ""
         turn.heading.facts = " · ".join(fact for fact in (turn.path, calls, turn.took) if fact)
-        self._change(turn.heading)
+        self.change(turn.heading)
 
     def _count_call(self, event: ToolCallStarted) -> None:
         turn = self._turn(event.query_id, event.at)
@@ -202,107 +194,36 @@ class ConversationPane(LineView[Block]):
         if turn is None:
             return
         if event.text and not turn.said:
-            self._finish_text(event.query_id, f"{event.query_id}/answer", clean(event.text), event.at)
+            self._stream(event.query_id, f"{event.query_id}/answer", event.at).finish(clean(event.text))
         if event.duration_ms:
             turn.took = duration(event.duration_ms / 1000)
         self._tell_facts(event.query_id)
         for stream in self._streams.values():
-            self._rest(stream)
+            stream.rest()
         self._streams.clear()
 
     # The agent's text
 
-    def _write(self, query_id: str, message_id: str, text: str, at: datetime) -> None:
-        turn = self._turn(query_id, at)
-        turn.said = True
+    def _stream(self, query_id: str, message_id: str, at: datetime) -> MessageStream:
         stream = self._streams.get(message_id)
         if stream is None:
+            turn = self._turn(query_id, at)
+            turn.said = True
             last = self._entries[-1] if self._entries else None
             group = turn.heading.group if last is turn.heading else ("message", message_id)
-            stream = self._streams[message_id] = _Stream(group)
-        stream.parts.append(text)
-        if not stream.pieces:
-            text = text.lstrip("\n")
-            if not text:
-                return
-            self._serial += 1
-            piece = Prose(key=("prose", self._serial), group=stream.group, source=text, first=True, live=True)
-            stream.pieces.append(piece)
-            self._add(piece)
-        else:
-            piece = stream.pieces[-1]
-            piece.source += text
-            self._change(piece)
-        self._freeze(stream)
-
-    def _freeze(self, stream: _Stream) -> None:
-        """Give the finished part of the growing piece a block of its own, which is not rendered again."""
-        while True:
-            piece = stream.pieces[-1]
-            at = split_stable(piece.source)
-            head, rest = piece.source[:at], piece.source[at:]
-            joined = not at
-            if joined:
-                if len(piece.source) <= TAIL_LIMIT:
-                    return
-                head, rest = split_long(piece.source, TAIL_LIMIT)
-                if not rest:
-                    return
-            piece.source, piece.live = head, False
-            self._change(piece)
-            self._serial += 1
-            gap = 0 if joined else 1
-            key = ("prose", self._serial)
-            grown = Prose(key=key, group=stream.group, source=rest, live=True, gap=gap)
-            stream.pieces.append(grown)
-            self._insert_after(piece, grown)
+            stream = self._streams[message_id] = MessageStream(self, group, self._numbers)
+        return stream
 
     def _finish_message(self, event: MessageFinished) -> None:
         if event.text.strip():
-            self._finish_text(event.query_id, event.message_id, clean(event.text), event.at)
+            self._stream(event.query_id, event.message_id, event.at).finish(clean(event.text))
         elif event.message_id in self._streams:
-            self._rest(self._streams.pop(event.message_id))
+            self._streams[event.message_id].rest()
+        self._streams.pop(event.message_id, None)
         thought = self._folds.get(f"thinking/{event.message_id}")
         if thought is not None:
             thought.title = "Thought"
-            self._change(thought)
-
-    def _finish_text(self, query_id: str, message_id: str, text: str, at: datetime) -> None:
-        stream = self._streams.pop(message_id, None)
-        links = definitions(text)
-        if stream is None or not stream.pieces:
-            self._write(query_id, message_id, text, at)
-            stream = self._streams.pop(message_id)
-        elif "".join(stream.parts) != text:
-            first = self.index_of(stream.pieces[0].key)
-            assert first is not None
-            pieces = self._pieces(text, stream.group)
-            pieces[0].gap = stream.pieces[0].gap
-            self.splice(first, len(stream.pieces), pieces)
-            stream.pieces = pieces
-        for piece in stream.pieces:
-            if links and "[" in piece.source:
-                piece.definitions = links
-        self._rest(stream)
-
-    def _pieces(self, text: str, group: Hashable, *, indent: int = 0) -> list[Prose]:
-        pieces: list[Prose] = []
-        for chunk in blocks_of(text.strip("\n")) or [Chunk(text)]:
-            self._serial += 1
-            gap = 0 if chunk.joined or not pieces else 1
-            piece = Prose(
-                key=("prose", self._serial), group=group, source=chunk.source, gap=gap, indent=indent
-            )
-            pieces.append(piece)
-        pieces[0].first = True
-        return pieces
-
-    def _rest(self, stream: _Stream) -> None:
-        for piece in stream.pieces[-1:]:
-            piece.live = False
-        for piece in stream.pieces:
-            if piece.definitions or piece is stream.pieces[-1]:
-                self._change(piece)
+            self.change(thought)
 
     # Folded text
 
@@ -313,7 +234,7 @@ class ConversationPane(LineView[Block]):
             self._turn(event.query_id, event.at)
             fold = Fold(key=key, group=key, title="Thinking", markdown=False)
             self._folds[key] = fold
-            self._add(fold)
+            self.add(fold)
         fold.messages.setdefault("", []).append(clean(event.text))
         self._sum_up(fold)
 
@@ -324,7 +245,7 @@ class ConversationPane(LineView[Block]):
             if description:
                 title = f"{title}: {description}"
             fold = self._folds[call] = Fold(key=call, group=call, title=title, summary="at work")
-            self._add(fold)
+            self.add(fold)
         return fold
 
     def _hear_subagent(self, event: TextDelta | MessageFinished) -> None:
@@ -344,11 +265,11 @@ class ConversationPane(LineView[Block]):
         if fold is not None:
             words = {"success": "done", "error": "failed"}
             fold.summary = f"{words.get(status, status)} · {self._amount(fold)}"
-            self._change(fold)
+            self.change(fold)
 
     def _amount(self, fold: Fold) -> str:
         size = sum(len(part) for parts in fold.messages.values() for part in parts)
-        letters = f"{count(size)} characters"
+        letters = f"{scaled(size)} characters"
         if not fold.markdown:
             return letters
         said = len(fold.messages)
@@ -356,7 +277,7 @@ class ConversationPane(LineView[Block]):
 
     def _sum_up(self, fold: Fold) -> None:
         fold.summary = self._amount(fold) if not fold.markdown else f"at work · {self._amount(fold)}"
-        self._change(fold)
+        self.change(fold)
         if fold.open:
             self._unfolded.add(fold.key)
 
@@ -367,7 +288,7 @@ class ConversationPane(LineView[Block]):
         old = self._behind(start)
         new: list[Block] = []
         if fold.open:
-            new = [*self._pieces(fold.text or "…", fold.group, indent=2)] if fold.markdown else []
+            new = [*pieces_of(fold.text or "…", fold.group, self._numbers, indent=2)] if fold.markdown else []
             if not fold.markdown:
                 key = (fold.key, "text")
                 new = [
@@ -399,25 +320,26 @@ class ConversationPane(LineView[Block]):
     def _tell(self, message: Message) -> None:
         notice = self._topics.get(message.topic) if message.topic is not None else None
         if notice is None:
-            self._serial += 1
-            key = ("app", self._serial)
+            key = ("app", next(self._numbers))
             notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
             notice.details = message.details
-            self._add(notice)
+            self.add(notice)
             if message.topic is not None:
                 self._topics[message.topic] = notice
             return
         notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text
         notice.details = message.details
-        self._change(notice)
+        self.change(notice)
 
     # The view
 
-    def _add(self, block: Block) -> None:
+    def add(self, block: Block) -> None:
+        """Put a block at the end."""
         block.gap = gap_after(self._entries[-1] if self._entries else None, block)
         self.append(block)
 
-    def _insert_after(self, before: Block, block: Block) -> None:
+    def insert_after(self, before: Block, block: Block) -> None:
+        """Put a block after another."""
         index = self.index_of(before.key)
         assert index is not None
         if index == len(self._entries) - 1:
@@ -425,7 +347,14 @@ class ConversationPane(LineView[Block]):
         else:
             self.splice(index + 1, 0, [block])
 
-    def _change(self, block: Block) -> None:
+    def replace(self, first: Block, count: int, blocks: Sequence[Block]) -> None:
+        """Put `blocks` in the place of `count` blocks from `first` on."""
+        index = self.index_of(first.key)
+        assert index is not None
+        self.splice(index, count, blocks)
+
+    def change(self, block: Block) -> None:
+        """Take note that a block looks different."""
         block.revision += 1
         self.touch(block.key)
 
@@ -464,7 +393,7 @@ class ConversationPane(LineView[Block]):
         fold = self._folds.get(str(entry.group)) if isinstance(entry.group, str) else None
         if fold is not None:
             fold.open = not fold.open
-            self._change(fold)
+            self.change(fold)
             self._show_behind(fold)
             self.show_entry(fold.key)
             self.settle()
