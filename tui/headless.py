@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from core.events import (
     ApiRetry,
@@ -115,7 +115,7 @@ class ProgressPrinter:
 
 
 async def run_headless(settings: Settings, query: str, *, as_json: bool) -> int:
-    """Run one query to its end and return the exit code: 0, 1 when it failed, 130 when interrupted (128 + the signal)."""
+    """Run one query to its end; the exit code is 0, 1 when it failed, 128 + the signal when interrupted."""
     from tui.compose import compose_session
 
     printer = None if as_json else ProgressPrinter(sys.stderr)
@@ -138,7 +138,8 @@ async def _run(session: Session, query: str, *, as_json: bool) -> int:
     reason = "finished"
     try:
         work = asyncio.create_task(_query(session, query))
-        await asyncio.wait({work, interrupted}, return_when=asyncio.FIRST_COMPLETED)
+        ends: set[asyncio.Future[Any]] = {work, interrupted}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if interrupted.done():
             reason = "interrupted"
             work.cancel()

@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 
 SERVER = "composio"
 _DEADLINE = 45.0
+_TIMEOUT = 20.0
 
 # The session has its own crawler, whose articles it keeps.
 _DISABLED_TOOLKITS = ["firecrawl", "exa"]
@@ -49,6 +50,7 @@ async def open_composio(settings: Settings) -> Connection:
 
 
 def _create(settings: Settings) -> Any:
+    import httpx
     from composio import Composio
     from composio.core.models import base
     from composio.exceptions import ComposioError
@@ -58,12 +60,16 @@ def _create(settings: Settings) -> Any:
     vars(base)["push_event"] = lambda _event: None
     where: dict[str, Any] = {"base_url": settings.composio_base_url} if settings.composio_base_url else {}
     try:
-        client = Composio(api_key=settings.composio_api_key or "", allow_tracking=False, **where)
-        return client.create(
-            user_id=settings.composio_user_id or settings.user_id,
-            toolkits={"disable": _DISABLED_TOOLKITS},
-            mcp=True,
-        )
+        # Only the session's address is wanted of the SDK: its connections are closed once it has given that.
+        with httpx.Client(timeout=_TIMEOUT) as http:
+            client = Composio(
+                api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **where
+            )
+            return client.create(
+                user_id=settings.composio_user_id or settings.user_id,
+                toolkits={"disable": _DISABLED_TOOLKITS},
+                mcp=True,
+            )
     except AuthenticationError as error:
         raise ConnectionFailed(
             "Composio refused the key: the session goes on without its tools; set a valid COMPOSIO_API_KEY"

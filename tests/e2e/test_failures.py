@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import ErrorRaised, PermissionAnswered, QueryFinished, SessionFinished, ToolCallFinished
+from core.events import ErrorRaised, QueryFinished, SessionFinished
 from core.journal import read_journal
 from tests.e2e.running import environment, program, run
 
@@ -208,16 +208,3 @@ def test_a_signal_ends_everything_in_order(tmp_path: Path, number: signal.Signal
     assert children
     for pid, command in children:
         assert not Path(f"/proc/{pid}").exists(), command
-
-
-def test_a_call_that_needs_a_person_is_denied_headless_and_named(tmp_path: Path) -> None:
-    """The demo connects the account when asked to wait for it, so a second query reaches the mail itself."""
-    done = run(
-        tmp_path, "run", "--demo", "The authentication is complete. Please go on from where you stopped."
-    )
-    assert done.code == 0, done.stderr
-    denied = [e for e in done.of(PermissionAnswered) if e.decision == "deny"]
-    calls = [e for e in done.of(ToolCallFinished) if e.status == "denied"]
-    assert len(denied) == len(calls)
-    if denied:
-        assert "--allow 'GMAIL_SEND_EMAIL'" in done.stderr

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.events import (
+    AuthFinished,
+    AuthRequired,
+    ErrorRaised,
+    Event,
+    MessageFinished,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    TextDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.session import Session, SessionState
+from core.settings import load_settings
+from tui.compose import compose_session
+
+MAIL = "Email the report to the team"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "COMPOSIO_", "UA_", "LOGFIRE_", "XDG_")):
+            monkeypatch.delenv(name)
+
+
+@asynccontextmanager
+async def demo_session(
+    base: Path, events: list[Event], *, interactive: bool = True, **overrides: Any
+) -> AsyncIterator[Session]:
+    """A real demo session, started; everything it publishes is appended to `events`."""
+    settings = load_settings(
+        {"demo": True, "workspace_base": base, "demo_pace": 0.0, **overrides}, environ={}, cwd=base
+    )
+    session = await compose_session(settings, interactive=interactive, subscribers=(events.append,))
+    try:
+        await session.start()
+        yield session
+    finally:
+        await session.close("test")
+
+
+async def ask(session: Session, text: str) -> None:
+    session.submit(text)
+    await session.wait_idle()
+
+
+def of(events: list[Event], *kinds: type[Event]) -> list[Any]:
+    return [event for event in events if isinstance(event, kinds)]
+
+
+def answering(session: Session, *, allow: bool, scope: str = "once") -> Callable[[Event], None]:
+    def answer(event: Event) -> None:
+        if isinstance(event, PermissionAsked):
+            session.answer_permission(event.request_id, allow=allow, scope=scope, reason="Not today.")
+
+    return answer
+
+
+async def test_mail_is_sent_only_after_link_and_permission(tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with demo_session(tmp_path, events) as session:
+        session.bus.subscribe(lambda e: loop_soon(answering(session, allow=True, scope="session"), e))
+        await ask(session, MAIL)
+        assert len(of(events, AuthRequired)) == 1
+        assert session.pending_auth is not None
+        session.finish_auth("completed")
+        await session.wait_idle()
+    assert [e.outcome for e in of(events, AuthFinished)] == ["completed"]
+    (asked,) = of(events, PermissionAsked)
+    assert asked.subjects == ["GMAIL_SEND_EMAIL"]
+    (answered,) = of(events, PermissionAnswered)
+    assert (answered.decision, answered.scope) == ("allow", "once")
+    assert "outside" in answered.reason
+    ended = {e.tool_use_id: e.status for e in of(events, ToolCallFinished)}
+    assert ended[asked.tool_use_id] == "success"
+    assert [e.text for e in of(events, QueryReceived)][1].startswith("The authentication is complete")
+
+
+def loop_soon(answer: Callable[[Event], None], event: Event) -> None:
+    """Answer after the asker has begun to wait, as a person would."""
+    import asyncio
+
+    asyncio.get_running_loop().call_soon(answer, event)
+
+
+async def test_a_no_reaches_the_model_and_nothing_is_sent(tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with demo_session(tmp_path, events) as session:
+        session.bus.subscribe(lambda e: loop_soon(answering(session, allow=False), e))
+        await ask(session, MAIL)
+        session.finish_auth("completed")
+        await session.wait_idle()
+    (asked,) = of(events, PermissionAsked)
+    (denied,) = [e for e in of(events, ToolCallFinished) if e.status == "denied"]
+    assert denied.tool_use_id == asked.tool_use_id
+    assert "Not today." in denied.observation.error
+    assert of(events, QueryFinished)[-1].status == "success"
+
+
+async def test_headless_says_which_option_would_have_allowed_it(tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with demo_session(tmp_path, events, interactive=False) as session:
+        await ask(session, MAIL)
+        session.finish_auth("completed")
+        await session.wait_idle()
+    (answered,) = of(events, PermissionAnswered)
+    assert (answered.decision, answered.scope) == ("deny", "headless")
+    assert "--allow 'GMAIL_SEND_EMAIL'" in answered.reason
+
+
+async def test_an_allow_pattern_on_the_inner_tool_is_enough(tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with demo_session(tmp_path, events, interactive=False, allow=("GMAIL_SEND_*",)) as session:
+        await ask(session, MAIL)
+        session.finish_auth("completed")
+        await session.wait_idle()
+    assert not of(events, PermissionAsked)
+    assert any("GMAIL_SEND_EMAIL" in json.dumps(e.input) for e in of(events, ToolCallStarted))
+    assert all(e.status == "success" for e in of(events, ToolCallFinished))
+
+
+async def test_an_interrupt_keeps_what_was_said_and_the_prompt_usable(tmp_path: Path) -> None:
+    import asyncio
+
+    events: list[Event] = []
+    said = asyncio.Event()
+    async with demo_session(tmp_path, events, demo_pace=1.0) as session:
+        session.bus.subscribe(lambda e: said.set() if isinstance(e, TextDelta) else None)
+        session.submit("Research the latest AI chip news and write a comprehensive report")
+        session.submit("What is the capital of France?")
+        assert await asyncio.wait_for(said.wait(), 60)
+        await session.interrupt()
+        await session.wait_idle()
+        assert session.state is SessionState.IDLE
+    first, second = of(events, QueryFinished)
+    assert (first.status, second.status) == ("interrupted", "success")
+    assert "Paris" in second.text
+    kept = [e.text for e in of(events, MessageFinished) if e.query_id == first.query_id]
+    assert any(kept)
+    started = {e.tool_use_id for e in of(events, ToolCallStarted)}
+    assert started == {e.tool_use_id for e in of(events, ToolCallFinished)}
+
+
+async def test_after_the_agent_died_the_conversation_goes_on(tmp_path: Path) -> None:
+    import asyncio
+
+    events: list[Event] = []
+    async with demo_session(tmp_path, events) as session:
+        await ask(session, "What is the capital of France?")
+        (agent,) = [pid for pid, command in children(os.getpid()) if "_bundled/claude" in command]
+        failed = asyncio.Event()
+        session.bus.subscribe(lambda e: failed.set() if isinstance(e, ErrorRaised) else None)
+        os.kill(agent, signal.SIGKILL)
+        assert await asyncio.wait_for(failed.wait(), 20)
+        states = [session.state]
+        await session.restart()
+        states.append(session.state)
+        await ask(session, "Who is the CEO of Northwind Silicon?")
+    assert [e.status for e in of(events, QueryFinished)] == ["success", "success"]
+    assert [e.text for e in of(events, QueryReceived)] == [
+        "What is the capital of France?",
+        "Who is the CEO of Northwind Silicon?",
+    ]
+    assert states == [SessionState.FAILED, SessionState.IDLE]
+    (error,) = of(events, ErrorRaised)
+    assert "SIGKILL" in error.message
+
+
+def children(pid: int) -> list[tuple[int, str]]:
+    """The direct children of a process, with their command lines."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            command = (entry / "cmdline").read_text().replace("\0", " ")
+        except (OSError, IndexError):
+            continue
+        if entry.name.isdigit() and int(fields[1]) == pid:
+            found.append((int(entry.name), command))
+    return found
+
+
+async def test_a_folder_in_the_way_is_never_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted = tmp_path / "core"
+    planted.mkdir()
+    (planted / "__init__.py").write_text("import pathlib; pathlib.Path('imported').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    events: list[Event] = []
+    async with demo_session(tmp_path, events) as session:
+        await ask(session, "Summarise the news while the service is busy")
+    assert "imported" not in files_below(tmp_path)
+    assert of(events, QueryFinished)[0].status == "success"
+
+
+def files_below(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*")}
+
+
+async def test_no_key_is_on_any_command_line(tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with demo_session(tmp_path, events) as session:
+        await ask(session, "What is the capital of France?")
+        lines = []
+        waiting = [os.getpid()]
+        while waiting:
+            found = children(waiting.pop())
+            lines += [command for _, command in found]
+            waiting += [pid for pid, _ in found]
+    assert len(lines) >= 3
+    assert not any("demo-key-of-no-value" in line or "x-api-key" in line for line in lines)
