@@ -106,7 +106,7 @@ class ViewerScreen(ModalScreen[None]):
     async def _load_tail(self, document: Document) -> None:
         offset = max(0, document.size - WHOLE_LIMIT // 16)
         try:
-            tail = await asyncio.to_thread(load_page, self.path, offset)
+            tail = await asyncio.to_thread(load_page, self.path, offset, at_line=True)
         except FileUnviewable as error:
             self._explain(str(error))
             return

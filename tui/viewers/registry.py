@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tui.viewers.document import Body, Document
 from tui.viewers.reading import Piece, decode, looks_binary, read_piece
+from tui.viewers.text_body import TextBody
 
 __all__ = [
     "PAGE",
@@ -142,17 +143,20 @@ def load(path: Path, limit: int = PREVIEW_LIMIT) -> Document:
     return _document(sample.piece, view, spoiled)
 
 
-def load_page(path: Path, offset: int) -> Document:
+def load_page(path: Path, offset: int, *, at_line: bool = False) -> Document:
     """Read one page of plain text or bytes from the middle of a large file. Runs in a thread.
 
-    Text begins behind the first line break of the page, unless there is none or `offset` is 0.
+    With `at_line` text begins behind the first line break of the page, if there is one.
     """
     piece = read_piece(path, PAGE, offset)
-    if offset and not looks_binary(piece.data):
+    if at_line and offset and not looks_binary(piece.data):
         skipped = piece.data.find(b"\n") + 1
         piece = replace(piece, data=piece.data[skipped:], offset=offset + skipped)
     sample = Sample(_whole_lines(piece))
     view = next(viewer for viewer in viewers() if not viewer.whole and viewer.wants(sample)).view(sample)
+    if isinstance(view.raw, TextBody) and piece.offset:
+        # How many lines come before is not known.
+        view.raw.numbers = False
     return _document(sample.piece, View(view.kind, view.raw), None)
 
 

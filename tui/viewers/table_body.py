@@ -19,6 +19,7 @@ _MEASURED_ROWS = 500
 _GAP = 2
 _NARROWEST = 6
 _WIDEST = 60
+_NARROW = 40
 
 
 class TableBody:
@@ -44,25 +45,24 @@ class TableBody:
         shown = len(self.header)
         while shown > 1 and self._needed(shown) > width:
             shown -= 1
-        hidden = len(self.header) - shown
+        hidden = len(self.header) - shown if width > _NARROW else 0
         more = f"+{hidden} columns" if hidden > 1 else "+1 column" if hidden else ""
-        room = width - (len(more) + _GAP if more and width > 40 else 0)
+        room = width - (len(more) + _GAP if more else 0)
         return TableRows(self, self._fit(shown, max(1, room)), more, self._numeric)
 
     def _needed(self, count: int) -> int:
         return sum(min(_NARROWEST, natural) for natural in self._natural[:count]) + _GAP * (count - 1)
 
     def _fit(self, count: int, width: int) -> list[int]:
-        widths = [max(1, natural) for natural in self._natural[:count]]
-        spare = width - _GAP * (count - 1) - sum(widths)
-        while spare < 0:
-            widest = max(range(count), key=widths.__getitem__)
-            if widths[widest] <= 1:
-                break
-            others = [width for index, width in enumerate(widths) if index != widest]
-            step = min(-spare, max(1, widths[widest] - max(others, default=0)))
-            widths[widest] -= min(step, widths[widest] - 1)
-            spare += min(step, widths[widest] + step - 1)
+        """Give narrow columns what they need; the others share the rest evenly."""
+        widths = [0] * count
+        room = width - _GAP * (count - 1)
+        waiting = sorted(range(count), key=self._natural.__getitem__)
+        while waiting:
+            share = max(1, room // len(waiting))
+            column = waiting.pop(0)
+            widths[column] = max(1, min(self._natural[column], share))
+            room -= widths[column]
         return widths
 
 

@@ -46,10 +46,9 @@ class TextBody:
         self.indent = indent
 
     def followed_by(self, other: TextBody) -> TextBody:
-        """The lines of another body behind those of this one; this one ends with a whole line."""
-        text = self.text if self.text.endswith("\n") or not self.text else self.text + "\n"
+        """The text of another body behind that of this one, in the style of this one."""
         return TextBody(
-            text + other.text,
+            self.text + other.text,
             style=self.style,
             numbers=self.numbers,
             first_number=self.first_number,

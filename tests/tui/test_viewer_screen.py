@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.tui.files_host import Host, hosted, screen_text, until
+from tui.screens.link import LinkScreen
+from tui.screens.viewer import ViewerScreen
+from tui.viewers.view import DocumentView
+
+REPORT = (
+    "<!doctype html><title>The week</title><script>fetch('http://t.example')</script><h1>AI chips</h1>"
+    "<p onclick=x()>Foundries <b>grow</b>, says <a href='https://news.example/a'>the news</a>.</p>"
+    "<img src=http://t.example/p.png>" + "<p>More text about chips.</p>" * 60
+)
+
+
+def write(folder: Path, name: str, data: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+def _shows(app: Host, text: str) -> bool:
+    return text in screen_text(app)
+
+
+async def ready(app: Host) -> None:
+    view = app.screen.query_one(DocumentView)
+    await until(lambda: view.row_count > 0)
+    await until(lambda: not any(worker.is_running for worker in app.workers))
+
+
+async def test_a_report_is_read_rendered_and_raw(tmp_path: Path) -> None:
+    screen = ViewerScreen(write(tmp_path, "report.html", REPORT), tmp_path)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "AI chips" in screen_text(app))
+        text = screen_text(app)
+        assert "report.html" in text
+        assert "HTML · " in text
+        assert "The week" in text
+        assert "Foundries grow, says the news." in text
+        assert "fetch" not in text
+        await pilot.press("m")
+        await until(lambda: "fetch(" in screen_text(app))
+        assert "HTML · raw" in screen_text(app)
+        await pilot.press("m")
+        await until(lambda: "fetch(" not in screen_text(app))
+        await pilot.press("q")
+        assert app.screen is not screen
+
+
+async def test_the_place_is_kept_when_the_width_changes(tmp_path: Path) -> None:
+    text = "\n\n".join(f"Paragraph {number} " + "word " * 40 for number in range(200))
+    async with hosted(screen=ViewerScreen(write(tmp_path, "a.md", text))) as (app, pilot):
+        await ready(app)
+        view = app.screen.query_one(DocumentView)
+        view.scroll_to(y=view.row_count // 2, animate=False)
+        await pilot.pause()
+        before = view.place
+        await pilot.resize_terminal(50, 24)
+        await until(lambda: view._width < 50)
+        await ready(app)
+        await pilot.pause()
+        assert abs(view.place - before) < 0.03
+        await pilot.resize_terminal(1, 1)
+        await pilot.resize_terminal(20, 5)
+        await pilot.resize_terminal(80, 24)
+        await until(lambda: "Paragraph" in screen_text(app))
+
+
+async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
+    text = "".join(f"line {number} {'NEEDLE' if number % 50 == 0 else ''}\n" for number in range(200))
+    screen = ViewerScreen(write(tmp_path, "a.txt", text))
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        view = screen.view
+        await pilot.press("slash", *"needle", "enter")
+        await until(lambda: view.matches == (1, 4))
+        assert "match 1 of 4" in screen_text(app)
+        await pilot.press("n")
+        await until(lambda: "line 50 NEEDLE" in screen_text(app))
+        await pilot.press("N", "N")
+        assert view.matches == (4, 4)
+        await until(lambda: "line 150 NEEDLE" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: view.matches == (0, 0))
+        assert app.screen is screen, "the first Esc leaves the search"
+        await pilot.press("slash", "x", "y", "enter")
+        await until(lambda: app.said == ["Not found: xy"])
+        await pilot.press("slash", "escape")
+        assert app.screen is screen
+        await pilot.press("escape")
+        assert app.screen is not screen
+
+
+async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path) -> None:
+    report = write(tmp_path, "report.html", REPORT)
+    async with hosted(screen=ViewerScreen(report, copies=tmp_path / "copies")) as (app, pilot):
+        await ready(app)
+        await pilot.press("o")
+        await until(lambda: app.urls)
+        (url,) = app.urls
+        copy = Path(unquote(urlsplit(url).path))
+        assert urlsplit(url).scheme == "file"
+        assert copy.parent == tmp_path / "copies"
+        assert "copy without scripts" in app.said[-1]
+    page = await asyncio.to_thread(copy.read_text)
+    assert "grow" in page
+    assert "t.example" not in page
+    assert "onclick" not in page
+
+
+async def test_what_a_browser_would_run_is_refused_in_words(tmp_path: Path) -> None:
+    async with hosted(screen=ViewerScreen(write(tmp_path, "a.svg", "<svg><script>1</script></svg>"))) as (
+        app,
+        pilot,
+    ):
+        await ready(app)
+        await pilot.press("o")
+        await until(lambda: app.said)
+        assert app.urls == []
+        assert "A browser is only given" in app.said[0]
+
+
+async def test_path_and_text_are_copied(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.md", "# Head\n")
+    async with hosted(screen=ViewerScreen(path)) as (app, pilot):
+        await ready(app)
+        await pilot.press("y", "Y")
+        assert app.copied == [str(path), "# Head\n"]
+
+
+async def test_keys_can_be_clicked(tmp_path: Path) -> None:
+    screen = ViewerScreen(write(tmp_path, "a.json", '{"a":1}'))
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        line = screen_text(app).splitlines()[-1]
+        await pilot.click(offset=(line.index("raw"), 23))
+        await until(lambda: '{"a":1}' in screen_text(app))
+        line = screen_text(app).splitlines()[-1]
+        await pilot.click(offset=(line.index("close"), 23))
+        assert app.screen is not screen
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (os.mkfifo, "This is a pipe"),
+        (lambda path: path.mkdir(), "This is a folder"),
+        (lambda path: path.symlink_to("/etc/hostname"), "This is a link"),
+        (lambda path: None, "This file is no longer there."),
+        (lambda path: path.touch(), "This file is empty."),
+    ],
+)
+async def test_what_cannot_be_shown_says_why_in_its_place(tmp_path: Path, make: object, said: str) -> None:
+    path = tmp_path / "thing.txt"
+    assert callable(make)
+    make(path)
+    async with hosted(screen=ViewerScreen(path)) as (app, pilot):
+        await until(lambda: said in screen_text(app))
+        assert "thing.txt" in screen_text(app)
+        await pilot.press("m", "o", "Y", "n", "end", "home", "y")
+        assert app.copied[-1] == str(path)
+        await pilot.press("escape")
+
+
+async def test_a_file_that_vanishes_while_it_is_shown(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.txt", "still here")
+    async with hosted(screen=ViewerScreen(path)) as (app, pilot):
+        await until(lambda: "still here" in screen_text(app))
+        path.unlink()
+        await pilot.press("o")
+        await until(lambda: app.said)
+        assert "no longer there" in app.said[0]
+        assert "still here" in screen_text(app)
+        await pilot.press("r")
+        await until(lambda: "This file is no longer there." in screen_text(app))
+
+
+async def test_a_file_of_a_gigabyte_is_read_page_by_page_and_from_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "huge.log"
+    with path.open("wb") as file:
+        for number in range(60_000):
+            file.write(b"line %d\n" % number)
+        file.truncate((1 << 30) - 40)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\n" * 20 + b"the very last line\n\n")
+    screen = ViewerScreen(path)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "line 5" in screen_text(app))
+        assert "The first 26" in screen_text(app)
+        rows = screen.view.row_count
+        screen.view.scroll_to(y=rows - 30, animate=False)
+        await until(lambda: screen.view.row_count > rows)
+        await until(lambda: not screen._reading_on)
+        assert screen.document is not None
+        assert screen.document.start == 0
+        await pilot.press("end")
+        await until(lambda: screen.document is not None and screen.document.start > 0)
+        await ready(app)
+        await until(lambda: "The last" in screen_text(app))
+        await pilot.press("home")
+        await until(lambda: "line 5" in screen_text(app))
+
+
+async def test_untrusted_text_is_shown_literally(tmp_path: Path) -> None:
+    evil = "[red]no[/red] [/] [@click=app.quit]quit[/] \x1b]0;owned\x07"
+    path = write(tmp_path, "[b]x[-b] \x1b]0;t\x07.json", json.dumps({"k": evil, "query": evil}) + " ")
+    for name in (
+        path,
+        write(tmp_path, "[red]y.md", evil),
+        write(tmp_path, "z.html", f"<title>{evil}</title><p>{evil}"),
+    ):
+        async with hosted(screen=ViewerScreen(name), size=(100, 24)) as (app, pilot):
+            await until(partial(_shows, app, "[@click=app.quit]quit[/]"))
+            text = screen_text(app)
+            assert "[red]no[/red] [/]" in text
+            assert not set(text) & {"\x1b", "\x07"}
+            await pilot.click(offset=(20, 4))
+            assert app.is_running
+
+
+async def test_a_link_is_asked_about_before_it_is_opened(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.md", "[the bank](https://bank.example/login)\n\n[evil](vscode://x)")
+    async with hosted(screen=ViewerScreen(path)) as (app, pilot):
+        await until(lambda: "the bank" in screen_text(app))
+        rows = screen_text(app).splitlines()
+        row = next(y for y, line in enumerate(rows) if "the bank" in line)
+        await pilot.click(offset=(rows[row].index("the bank") + 1, row))
+        await until(lambda: isinstance(app.screen, LinkScreen))
+        assert app.urls == []
+        await until(lambda: not app.screen.has_class("-quiet"))
+        assert "bank.example" in screen_text(app)
+        await pilot.press("o")
+        await until(lambda: app.urls == ["https://bank.example/login"])
+
+        row = next(y for y, line in enumerate(rows) if "evil" in line)
+        await pilot.click(offset=(rows[row].index("evil") + 1, row))
+        await until(lambda: isinstance(app.screen, LinkScreen))
+        await until(lambda: not app.screen.has_class("-quiet"))
+        await pilot.press("o")
+        assert isinstance(app.screen, LinkScreen)
+        await pilot.press("y")
+        await until(lambda: app.copied == ["vscode://x"])
+        assert len(app.urls) == 1
+
+
+async def test_the_colours_follow_the_theme(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.md", "# Head\n\n`code` and [link](https://a.example)")
+    screen = ViewerScreen(path)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "Head" in screen_text(app))
+        before = screen.view.render_line(1)
+        app.theme = "ua-light"
+        await pilot.pause()
+        await until(lambda: screen.view.render_line(1) != before)
+        await ready(app)

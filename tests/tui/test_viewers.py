@@ -1,0 +1,588 @@
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.content import Content
+
+from core.text import is_unsafe
+from tui.markdown import MarkdownTheme
+from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
+from tui.viewers.handing_over import NotHandedOver, browser_target
+from tui.viewers.images import image_facts
+from tui.viewers.json_style import format_json, style_json_line
+from tui.viewers.markdown import split_front_matter
+from tui.viewers.reading import FileUnviewable, looks_binary, read_piece
+from tui.viewers.registry import PAGE, PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page, viewers
+from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
+from tui.viewers.search_results import hits_in
+from tui.viewers.table_body import TableBody
+from tui.viewers.text_body import TextBody, fold_points
+
+THEME = MarkdownTheme()
+
+
+def lines(body: Body, width: int = 80) -> list[str]:
+    rows = body.lay_out(width, THEME)
+    return [text_of(rows, y) for y in range(len(rows))]
+
+
+def text_of(rows: Rows, y: int) -> str:
+    row = rows.row(y)
+    return row.plain if isinstance(row, Content) else row.text
+
+
+def shown(document: Document, width: int = 80) -> str:
+    return "\n".join(lines(document.best, width))
+
+
+def write(folder: Path, name: str, data: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+class TestReading:
+    """Only regular files are read, and nothing blocks."""
+
+    def test_what_is_no_regular_file_is_refused_with_a_reason(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "folder").mkdir()
+        (tmp_path / "link").symlink_to("/etc/hostname")
+        (tmp_path / "loop").symlink_to(tmp_path / "loop")
+        (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(os.path.relpath(tmp_path / "socket"))
+            reasons = {
+                "pipe": "pipe",
+                "folder": "folder",
+                "link": "link",
+                "loop": "link",
+                "dangling": "link",
+                "socket": "socket",
+                "gone": "no longer there",
+            }
+            for name, reason in reasons.items():
+                with pytest.raises(FileUnviewable, match=reason):
+                    load(tmp_path / name)
+        with pytest.raises(FileUnviewable, match="device"):
+            load(Path("/dev/null"))
+        with pytest.raises(FileUnviewable, match="name"):
+            load(tmp_path / "nul\0name")
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+    def test_a_file_without_permission_says_so(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "secret.txt", "x")
+        path.chmod(0)
+        with pytest.raises(FileUnviewable, match="permission"):
+            load(path)
+
+    def test_no_more_is_read_than_asked_for(self, tmp_path: Path) -> None:
+        path = tmp_path / "huge.txt"
+        with path.open("wb") as file:
+            file.write(b"line of text\n" * 100_000)
+            file.truncate(1 << 30)
+        document = load(path, PREVIEW_LIMIT)
+        assert document.size == 1 << 30
+        assert document.end <= PREVIEW_LIMIT
+        assert not document.whole
+        assert read_piece(path, 100, 13).data == (b"line of text\n" * 8)[:100]
+
+    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+    def test_a_file_that_lies_about_its_size_is_read_all_the_same(self) -> None:
+        document = load(Path("/proc/self/status"))
+        assert "Name:" in shown(document)
+        assert document.whole
+
+    def test_a_file_that_shrinks_while_it_is_read_is_shown_as_far_as_it_goes(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "a.txt", "x" * 1000)
+        stop = threading.Event()
+
+        def rewrite() -> None:
+            while not stop.is_set():
+                os.truncate(path, 10)
+                os.truncate(path, 1000)
+
+        thread = threading.Thread(target=rewrite)
+        thread.start()
+        try:
+            for _ in range(200):
+                assert load(path).size <= 1000
+        finally:
+            stop.set()
+            thread.join()
+
+    def test_text_and_bytes_are_told_apart(self) -> None:
+        assert not looks_binary("Grüße, 世界 🙂".encode())
+        assert not looks_binary("世".encode()[:2])
+        assert not looks_binary("plain".encode("utf-16"))
+        assert not looks_binary("Grüße aus Köln".encode("latin-1"))
+        assert looks_binary(b"\x00\x01\x02")
+        assert looks_binary(bytes(range(128, 256)) * 4)
+
+    def test_pages_join_to_the_whole_file_without_tearing_lines_or_characters(self, tmp_path: Path) -> None:
+        text = "".join(f"{number}: größer 世界 🙂\n" for number in range(60_000))
+        path = write(tmp_path, "pages.txt", text)
+        document = load(path, PAGE)
+        body = document.raw
+        assert isinstance(body, TextBody)
+        while document.end < document.size:
+            document = load_page(path, document.end)
+            assert isinstance(document.raw, TextBody)
+            body = body.followed_by(document.raw)
+        assert body.text == text
+
+    def test_one_line_without_end_is_cut_between_characters(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "line.txt", "x" + "世" * 200_000)
+        document = load(path, PAGE)
+        assert isinstance(document.raw, TextBody)
+        assert "\ufffd" not in document.raw.text
+        following = load_page(path, document.end)
+        assert isinstance(following.raw, TextBody)
+        assert "\ufffd" not in following.raw.text
+
+
+class TestText:
+    """Text is folded to the width without losing a character."""
+
+    @given(
+        st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Mn", "Me", "Cf"])),
+        st.integers(2, 40),
+    )
+    def test_folding_keeps_every_character_and_the_width(self, line: str, width: int) -> None:
+        points = [0, *fold_points(line, width), len(line)]
+        parts = [line[a:b] for a, b in itertools.pairwise(points)]
+        assert "".join(parts) == line
+        assert all(cell_len(part) <= width for part in parts)
+
+    def test_words_stay_whole_where_they_can(self) -> None:
+        assert lines(TextBody("the quick brown fox jumps"), 12) == ["the quick ", "brown fox ", "jumps"]
+
+    def test_a_line_of_five_megabytes_is_laid_out_and_found_in(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "line.txt", "word " * 1_000_000 + "needle")
+        document = load(path, WHOLE_LIMIT)
+        rows = document.best.lay_out(80, THEME)
+        assert len(rows) > 3000
+        assert all(len(text_of(rows, y)) <= 80 for y in range(0, len(rows), 97))
+        assert len(rows.find("word")) == 10_000
+
+    def test_a_match_is_found_where_the_line_is_folded(self) -> None:
+        rows = TextBody("aaaaaaaaa bbbbbbbbb NEEDLE ccc", numbers=True).lay_out(64, THEME)
+        (match,) = rows.find("needle")
+        assert text_of(rows, match.row)[match.start : match.end] == "NEEDLE"
+        narrow = TextBody("aaaaaaaaa bbbbbbbbb NEEDLE ccc").lay_out(10, THEME)
+        (match,) = narrow.find("needle")
+        assert text_of(narrow, match.row)[match.start : match.end] == "NEEDLE"
+
+    def test_joined_bodies_are_searched_as_one(self) -> None:
+        rows = JoinedBody((TextBody("one\ntwo"), TextBody(""), TextBody("two"))).lay_out(20, THEME)
+        assert [match.row for match in rows.find("TWO")] == [1, 3]
+        assert len(rows) == 4
+
+    def test_nothing_that_steers_a_terminal_is_left(self, tmp_path: Path) -> None:
+        evil = "\x1b]52;c;eA==\x07 \x9b2J \u202egnp \u200b[@click=app.quit]x[/] \r over"
+        for name in ("a.txt", "a.log", "a.md", "a.py", "a.csv", "a.html"):
+            text = shown(load(write(tmp_path, name, evil)))
+            assert not is_unsafe(text), name
+            assert "[@click=app.quit]x[/]" in text, name
+        for name, data in (("a.json", json.dumps({"k": evil})), ("a.jsonl", json.dumps({"k": evil}) + "\n")):
+            assert not is_unsafe(shown(load(write(tmp_path, name, data))))
+
+
+class TestJson:
+    """JSON is indented without changing what it says."""
+
+    def test_numbers_duplicates_and_order_stay_as_written(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "a.json", '{"b":12345678901234567890123,"a":1.10,"a":[]}')
+        document = load(path)
+        assert lines(document.best) == [
+            "{",
+            '  "b": 12345678901234567890123,',
+            '  "a": 1.10,',
+            '  "a": []',
+            "}",
+        ]
+        assert document.kind == "JSON"
+
+    @pytest.mark.parametrize(
+        "text", ['{"a":', '{"a":NaN}', "{} x", "[" * 100_000, '{"a":' * 5_000, "nothing"]
+    )
+    def test_what_is_no_json_is_shown_as_it_is(self, tmp_path: Path, text: str) -> None:
+        document = load(write(tmp_path, "a.json", text))
+        assert document.notice is not None
+        assert "Not valid JSON" in document.notice
+        assert shown(document, 60).replace("\n", "").count("{") == text.count("{")
+
+    def test_large_json_is_shown_as_it_is_written(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "a.json", json.dumps(["x" * 20] * 300_000)), WHOLE_LIMIT)
+        assert document.rendered is None
+        assert document.notice == "Too large to indent; shown as it is written."
+
+    def test_records_of_json_lines_are_numbered_and_bad_ones_counted(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "a.jsonl", '{"a":1}\n{bad\n\n{"b":2}'))
+        assert document.facts == ("3 records", "1 not JSON")
+        assert lines(document.best) == [
+            "▸ 1",
+            "{",
+            '  "a": 1',
+            "}",
+            "▸ 2",
+            "{bad",
+            "▸ 3",
+            "{",
+            '  "b": 2',
+            "}",
+        ]
+
+    def test_styles_are_roles_and_cover_keys_and_values(self) -> None:
+        line = '  "key": ["text \\" more", -1.5e3, true],'
+        spans = {line[span.start : span.end]: span.style for span in style_json_line(0, line)}
+        assert spans['"key"'] == "key"
+        assert spans['"text \\" more"'] == "string"
+        assert spans["-1.5e3"] == "number"
+        assert spans["true"] == "literal"
+        assert set(spans.values()) <= set(ROLES)
+
+    @given(
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(),
+            lambda x: st.lists(x) | st.dictionaries(st.text(), x),
+        )
+    )
+    def test_formatting_keeps_the_value(self, value: object) -> None:
+        assert json.loads(format_json(json.dumps(value))) == value
+
+
+class TestSearchResults:
+    """Artifacts of searches become tables of results."""
+
+    ARTIFACT = {  # noqa: RUF012
+        "tool": "COMPOSIO_SEARCH_NEWS",
+        "query": "AI chips",
+        "results": [
+            {
+                "title": "Foundries grow",
+                "url": "https://www.news.example/a",
+                "source": "News",
+                "date": "2026-11-20",
+            },
+            {"title": None, "url": "https://b.example/x", "snippet": "A snippet"},
+            {"title": 5, "url": ["x"]},
+        ],
+    }
+
+    def test_a_wide_view_is_a_table_and_a_narrow_one_cards(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "news.json", json.dumps(self.ARTIFACT)))
+        assert document.kind == "Search results"
+        assert document.facts == ("3 results",)
+        wide = lines(document.best, 120)
+        assert wide[0] == "Query: AI chips"
+        assert wide[3].split() == ["#", "Title", "Source", "Date", "Address"]
+        assert wide[5].split() == ["1", "Foundries", "grow", "News", "2026-11-20", "news.example/a"]
+        assert all(cell_len(line) <= 120 for line in wide)
+        narrow = lines(document.best, 40)
+        assert narrow[3] == "1  Foundries grow"
+        assert narrow[4] == "   News · 2026-11-20  news.example/a"
+        assert narrow[6] == "2  A snippet"
+        assert all(cell_len(line) <= 40 for line in narrow)
+
+    def test_an_answer_stands_above_its_results(self, tmp_path: Path) -> None:
+        artifact = {
+            "type": "web_answer",
+            "answer": "Chips **grow**.",
+            "results": [{"url": "https://a.example"}],
+        }
+        text = shown(load(write(tmp_path, "web.json", json.dumps(artifact))), 120)
+        assert text.index("Chips grow.") < text.index("a.example")
+
+    def test_an_empty_search_says_so(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "none.json", '{"query": "x", "results": []}'))
+        assert document.kind == "Search results"
+        assert "No results." in shown(document)
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            [],
+            {"results": []},
+            {"query": "x", "results": {}},
+            {"query": "x", "results": ["a"]},
+            {"tool": "x", "results": [{"n": 1}]},
+        ],
+    )
+    def test_other_json_stays_json(self, tmp_path: Path, value: object) -> None:
+        assert hits_in(value) is None
+        document = load(write(tmp_path, "other.json", json.dumps(value)))
+        assert document.kind == "JSON"
+        assert document.notice is None
+
+
+class TestTables:
+    """CSV and TSV stand in columns."""
+
+    def test_columns_are_aligned_and_numbers_stand_right(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "a.csv", 'name,amount\n"Alpha, Inc.",1200\nBeta,3\n'))
+        assert lines(document.best) == [
+            "name         amount",
+            "───────────────────",
+            "Alpha, Inc.    1200",
+            "Beta              3",
+        ]
+        assert document.facts == ("2 rows", "2 columns")
+
+    def test_other_delimiters_are_found(self, tmp_path: Path) -> None:
+        assert "a  b" in shown(load(write(tmp_path, "a.tsv", "a\tb\n1\t2\n")))
+        assert "a  b" in shown(load(write(tmp_path, "a.csv", "a;b\n1;2\n")))
+
+    def test_a_table_of_500_by_20_fits_any_width(self) -> None:
+        body = TableBody([f"column {i}" for i in range(20)], [["x" * 30] * 20] * 500)
+        for width in (1, 5, 20, 80, 200):
+            text = lines(body, width)
+            assert len(text) == 502
+            assert all(cell_len(line) <= max(width, 6) for line in text)
+        assert "+" in lines(body, 80)[0]
+
+    def test_rows_of_uneven_length_and_broken_quotes_are_shown(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "a.csv", 'a,b\n1\n1,2,3\n"open,\x1b'))
+        assert document.kind == "CSV"
+        assert "3" in shown(document)
+
+    @given(
+        st.lists(
+            st.lists(
+                st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=9),
+                min_size=1,
+                max_size=6,
+            ),
+            min_size=1,
+            max_size=6,
+        )
+    )
+    def test_any_csv_is_laid_out(self, rows: list[list[str]]) -> None:
+        target = io.StringIO()
+        csv.writer(target).writerows(rows)
+        body = TableBody([str(i) for i in range(6)], rows)
+        assert len(lines(body, 30)) == len(rows) + 2
+
+
+class TestMarkdownAndHtml:
+    """Reports are read as text; nothing in them runs or loads."""
+
+    EVIL = (
+        "<html><head><title>Week &amp; chips</title><meta http-equiv=refresh content='0;url=http://t.example/r'>"
+        "<link rel=stylesheet href=http://t.example/c><style>p{color:red}</style><style>b{background:url(http://t.example/b)}</style>"
+        "<script>steal()</script><base href=http://t.example/></head><body onload=steal()>"
+        "<h1 class=x style='color:blue'>Report</h1><p style='background:url(http://t.example/i)'>text "
+        "<a href=https://news.example/a>news</a> <a href='javascript:steal()'>bad</a></p>"
+        "<img src=http://t.example/p.png alt='a chart'><iframe src=file:///etc/passwd></iframe>"
+        "<form action=http://t.example/f><input name=q></form><object data=http://t.example/o></object>"
+        "<svg><script>steal()</script></svg><table><tr><th>A</th></tr><tr><td>cell</td></tr></table></body></html>"
+    )
+
+    def test_html_is_read_as_text_with_its_links(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "report.html", self.EVIL))
+        text = shown(document)
+        assert document.facts == ("Week & chips",)
+        assert "Report" in text
+        assert "text news bad" in text
+        assert "cell" in text
+        assert "[image: a chart]" in text
+        assert "1. news: https://news.example/a" in text
+        for forbidden in ("steal", "javascript", "t.example", "passwd", "color:red"):
+            assert forbidden not in text
+
+    def test_the_browser_gets_a_copy_that_cannot_run_or_load_anything(self) -> None:
+        page = browser_copy(self.EVIL).lower()
+        for forbidden in (
+            "<script",
+            "steal",
+            "javascript:",
+            "onload",
+            "t.example",
+            "<img",
+            "<iframe",
+            "<form",
+            "<object",
+            "<svg",
+            "refresh",
+            "<base ",
+        ):
+            assert forbidden not in page
+        assert "default-src 'none'" in page
+        assert "<title>week &amp; chips</title>" in page
+        for kept in (
+            "report</h1>",
+            "color:blue",
+            "p{color:red}",
+            "<td>cell</td>",
+            'href="https://news.example/a"',
+        ):
+            assert kept in page
+
+    def test_elements_nested_beyond_reason_are_not_parsed(self, tmp_path: Path) -> None:
+        deep = "<div>" * 100_000 + "x"
+        assert depth_of(deep) > DEEPEST
+        with pytest.raises(TooDeep):
+            to_markdown(deep)
+        document = load(write(tmp_path, "deep.html", deep), WHOLE_LIMIT)
+        assert document.rendered is None
+        assert document.notice is not None
+        assert depth_of("<p>a<p>b<li>c<br><img>" * 1000) < 2
+
+    def test_the_copy_is_private_and_replaces_the_one_before(self, tmp_path: Path) -> None:
+        report = write(tmp_path, "r.html", "<h1>One</h1>")
+        copies = tmp_path / "copies"
+        first = browser_target(report, copies)
+        report.write_text("<h1>Two</h1>")
+        second = browser_target(report, copies)
+        assert first == second
+        assert second.sanitised
+        (copy,) = copies.iterdir()
+        assert "Two" in copy.read_text()
+        assert copy.stat().st_mode & 0o777 == 0o600
+        assert copies.stat().st_mode & 0o777 == 0o700
+
+    def test_what_a_browser_would_run_is_not_handed_over(self, tmp_path: Path) -> None:
+        for name in ("a.svg", "a.xhtml", "a.xml", "a.desktop", "a.sh", "noname"):
+            with pytest.raises(NotHandedOver):
+                browser_target(write(tmp_path, name, "<script>1</script>"))
+        assert browser_target(write(tmp_path, "a b.png", b"\x89PNG")).url.endswith("/a%20b.png")
+        (tmp_path / "l.png").symlink_to(tmp_path / "a b.png")
+        with pytest.raises(FileUnviewable):
+            browser_target(tmp_path / "l.png")
+
+    def test_front_matter_stands_above_the_text(self, tmp_path: Path) -> None:
+        assert split_front_matter("---\ntitle: A\n---\n# B") == ("title: A", "# B")
+        assert split_front_matter("# B\n---\nx\n---\n") == ("", "# B\n---\nx\n---\n")
+        document = load(write(tmp_path, "a.md", "---\ntitle: A\n---\n# Head\n\ntext"))
+        assert lines(document.best) == ["title: A", "", "Head", "", "text"]
+        assert document.facts == ("3 words",)
+
+    def test_a_long_text_shows_its_first_rows_before_the_rest(self, tmp_path: Path) -> None:
+        from tui.viewers.markdown_body import MarkdownBody
+
+        body = MarkdownBody("".join(f"# Head {n}\n\nSome text.\n\n- a\n- b\n\n" for n in range(1500)))
+        glance = body.glance(80, THEME)
+        whole = body.lay_out(80, THEME)
+        assert glance is not None
+        assert 30 < len(glance) < len(whole)
+        assert all(text_of(glance, y) == text_of(whole, y) for y in range(len(glance)))
+
+
+class TestBinary:
+    """Bytes are named by their magic and shown in hex."""
+
+    def test_hex_rows_fit_and_show_every_byte(self, tmp_path: Path) -> None:
+        data = bytes(range(256)) * 3 + b"\x00tail"
+        document = load(write(tmp_path, "x.bin", data))
+        for width in (20, 30, 50, 80):
+            text = lines(document.best, width)
+            assert all(len(line) <= width for line in text)
+        shown_bytes = "".join(line[10:58].replace(" ", "") for line in lines(document.best, 80))
+        assert bytes.fromhex(shown_bytes) == data
+
+    @pytest.mark.parametrize(
+        ("head", "kind"),
+        [
+            (b"%PDF-1.7\n\x00", "PDF"),
+            (b"PK\x03\x04\x00", "Zip archive"),
+            (b"\x1f\x8b\x08\x00", "Gzip data"),
+            (b"\0\0\0\x18ftypmp42", "MP4 video or audio"),
+        ],
+    )
+    def test_kinds_are_told_by_magic_not_by_name(self, tmp_path: Path, head: bytes, kind: str) -> None:
+        assert load(write(tmp_path, "x.txt", head)).kind == kind
+
+    def test_pictures_tell_their_size(self, tmp_path: Path) -> None:
+        png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 1920, 1080) + b"\x08\x06\0\0\0"
+        gif = b"GIF89a" + struct.pack("<HH", 10, 20)
+        jpeg = (
+            b"\xff\xd8\xff\xe0\0\x10JFIF"
+            + b"\0" * 10
+            + b"\xff\xc0\0\x11\x08"
+            + struct.pack(">HH", 480, 640)
+            + b"\0" * 12
+        )
+        webp = (
+            b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0"
+            + (99).to_bytes(3, "little")
+            + (49).to_bytes(3, "little")
+        )
+        assert image_facts(png) == ("PNG image", 1920, 1080)
+        assert image_facts(gif) == ("GIF image", 10, 20)
+        assert image_facts(jpeg) == ("JPEG image", 640, 480)
+        assert image_facts(webp) == ("WebP image", 100, 50)
+        document = load(write(tmp_path, "chart.png", png))
+        assert "1,920 × 1,080 pixels" in shown(document)
+
+    @given(
+        st.binary(max_size=64),
+        st.sampled_from([b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBP", b"BM"]),
+    )
+    def test_damaged_pictures_never_fail(self, rest: bytes, head: bytes) -> None:
+        image_facts(head + rest)
+
+
+class TestRegistry:
+    """Every file has a viewer."""
+
+    @given(
+        st.binary(max_size=300),
+        st.sampled_from(["json", "jsonl", "html", "md", "csv", "tsv", "log", "py", "png", "txt", "", "xyz"]),
+    )
+    def test_any_bytes_under_any_name_are_shown(self, data: bytes, suffix: str) -> None:
+        from tui.viewers.reading import Piece
+        from tui.viewers.registry import Declined, Sample
+
+        sample = Sample(Piece(Path(f"file.{suffix}" if suffix else "file"), data, 0, len(data)))
+        for viewer in viewers():
+            if not viewer.wants(sample):
+                continue
+            try:
+                view = viewer.view(sample)
+            except (Declined, ValueError, RecursionError):
+                continue
+            for body in (view.raw, view.rendered):
+                if body is not None:
+                    assert not is_unsafe("\n".join(lines(body, 40)))
+            return
+        raise AssertionError("no viewer took it")
+
+    def test_an_empty_file_says_so(self, tmp_path: Path) -> None:
+        for name in ("a.txt", "a.json", "a.md", "a.html", "a.csv", "a.log"):
+            assert load(write(tmp_path, name, "")).notice == "This file is empty.", name
+
+    def test_code_is_numbered_and_coloured(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "a.py", "def f():\n    return 'x'  # note\n"))
+        assert document.kind == "Python"
+        rows = document.best.lay_out(80, THEME)
+        row = rows.row(1)
+        assert isinstance(row, Content)
+        assert row.plain == "2      return 'x'  # note"
+        assert {"keyword", "string", "comment"} <= {str(span.style) for span in row.spans}
+
+    def test_logs_bring_errors_forward(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "run.log", "2026-11-21 05:10:11 ERROR it failed https://a.example\n"))
+        row = document.best.lay_out(100, THEME).row(0)
+        assert isinstance(row, Content)
+        roles = {row.plain[span.start : span.end]: span.style for span in row.spans}
+        assert roles["2026-11-21 05:10:11"] == "dim"
+        assert roles["ERROR"] == "bad"
+        assert roles["https://a.example"] == "link"
+
+    def test_results_written_by_msgspec_are_read(self, tmp_path: Path) -> None:
+        data = msgspec.json.encode({"query": "q", "results": [{"title": "T", "url": "https://a.example"}]})
+        assert load(write(tmp_path, "r.json", data)).kind == "Search results"
