@@ -115,14 +115,18 @@ def blocks_of(source: str) -> list[Chunk]:
 
 def _bounded(source: str) -> list[Chunk]:
     chunks: list[Chunk] = []
-    joined = False
-    while len(source) > CHUNK_LIMIT:
-        head, rest = split_long(source, CHUNK_LIMIT)
+    position = 0
+    opener = ""
+    while len(source) - position > CHUNK_LIMIT:
+        # A window, so that a line of megabytes is not gone through once for every chunk of it.
+        window = opener + source[position : position + 2 * CHUNK_LIMIT]
+        head, rest = split_long(window, CHUNK_LIMIT)
         if not rest:
             break
-        chunks.append(Chunk(head, joined))
-        source, joined = rest, True
-    chunks.append(Chunk(source, joined))
+        chunks.append(Chunk(head, joined=bool(chunks)))
+        position += len(head) - len(opener)
+        opener = rest[: len(rest) + len(head) - len(window)]
+    chunks.append(Chunk(opener + source[position:], joined=bool(chunks)))
     return chunks
 
 
@@ -136,9 +140,10 @@ def split_long(source: str, limit: int) -> tuple[str, str]:
     position = 0
     best: tuple[int, str] | None = None
     table = False
-    for line in _LINES.findall(source):
+    for found in _LINES.finditer(source):
         if position >= limit:
             break
+        line = found.group()
         begins = scanner.begins_block(line, complete=line.endswith("\n"))
         if position == 0:
             table = line.lstrip().startswith("|")

@@ -124,6 +124,18 @@ async def test_a_long_stream_renders_only_its_tail() -> None:
         assert text_of(view).endswith("tail grows▍")
 
 
+async def test_a_long_table_is_abridged_while_it_grows_and_whole_at_the_end() -> None:
+    view = pane()
+    table = "| n | word |\n|--:|--|\n" + "".join(f"| {n} | some words in a row |\n" for n in range(400))
+    async with PaneHost(view).run_test(size=(60, 30)):
+        view.apply([*asked(), delta(table)])
+        growing = view.virtual_size.height
+        assert "399" in text_of(view)
+        view.apply([said(table)])
+        assert growing < 50 < view.virtual_size.height
+        assert "… 200 more rows" in text_of(view)
+
+
 async def test_the_final_text_replaces_what_was_streamed() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 30)):

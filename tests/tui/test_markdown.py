@@ -231,7 +231,12 @@ def test_long_lists_and_lines_are_cut_and_tables_are_not() -> None:
 
 
 def test_a_huge_text_is_cut_into_bounded_chunks() -> None:
+    code = "```python\n" + "x = 1\n" * 4_000
+    pieces = blocks_of(code)
+    assert sum(piece.source.count("x = 1") for piece in pieces) == 4_000
+    assert all(piece.source.startswith("```python\n") for piece in pieces)
     chunks = blocks_of("y" * 100_000)
+    assert sum(len(chunk.source) for chunk in chunks) == 100_000
     assert max(len(chunk.source) for chunk in chunks) <= 8_000
     assert [chunk.joined for chunk in chunks[:2]] == [False, True]
 

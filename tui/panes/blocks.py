@@ -30,6 +30,8 @@ __all__ = [
 
 CARET = "▍"
 FOLDED, UNFOLDED = "▸", "▾"
+LIVE_LIMIT = 8_000
+LIVE_ROWS = 30
 
 
 class Tone(Enum):
@@ -209,7 +211,8 @@ def _verbatim(block: Verbatim, width: int, theme: ConversationTheme) -> list[Lin
 
 def _prose(block: Prose, width: int, theme: ConversationTheme) -> list[Line]:
     indent = block.indent if width > block.indent + 4 else 0
-    lines = render_markdown(block.source, width - indent, theme.markdown, definitions=block.definitions)
+    source = _abridged(block.source) if block.live else block.source
+    lines = render_markdown(source, width - indent, theme.markdown, definitions=block.definitions)
     if indent:
         lines = [[Segment(" " * indent), *line] for line in lines]
     if block.live:
@@ -219,6 +222,14 @@ def _prose(block: Prose, width: int, theme: ConversationTheme) -> list[Line]:
         else:
             lines.append([caret])
     return lines
+
+
+def _abridged(source: str) -> str:
+    """Leave out the middle of a long table while it grows: it is rendered again with every row that comes."""
+    if len(source) <= LIVE_LIMIT:
+        return source
+    rows = source.split("\n")
+    return "\n".join([*rows[:2], *rows[-LIVE_ROWS:]]) if len(rows) > LIVE_ROWS + 2 else source
 
 
 def _fold(block: Fold, width: int, theme: ConversationTheme) -> Line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol
 
@@ -92,7 +93,10 @@ class MessageStream:
     def finish(self, text: str) -> None:
         """Take the whole text: it replaces what was streamed when that differs."""
         if not self._pieces:
-            self.write(text)
+            self._pieces = pieces_of(text, self._group, self._numbers)
+            self._page.add(self._pieces[0])
+            for before, piece in itertools.pairwise(self._pieces):
+                self._page.insert_after(before, piece)
         elif "".join(self._parts) != text:
             pieces = pieces_of(text, self._group, self._numbers)
             pieces[0].gap = self._pieces[0].gap
