@@ -44,7 +44,8 @@ class Inflater:
         name = encoding.strip().lower()
         if name not in {"", "identity", *_WINDOW_BITS}:
             raise FetchRefused(
-                f"its body is compressed as {name[:40]!r}, which is not supported; choose another source"
+                f"its body is compressed as {name[:40]!r}, which is not supported; choose another source",
+                code="not_readable",
             )
         self._name = name
         self._limit = limit
@@ -66,10 +67,13 @@ class Inflater:
             first = False
             self._size += len(piece)
             if self._size > self._limit:
-                raise FetchRefused(f"its body is larger than {self._limit} bytes; choose another source")
+                raise FetchRefused(
+                    f"its body is larger than {self._limit} bytes; choose another source", code="too_large"
+                )
             if self._size > max(_RATIO_COUNTS_FROM, self._raw * _RATIO):
                 raise FetchRefused(
-                    f"its body swells to more than {_RATIO} times its compressed size; choose another source"
+                    f"its body swells to more than {_RATIO} times its compressed size; choose another source",
+                    code="too_large",
                 )
             pieces.append(piece)
         return b"".join(pieces)
@@ -81,7 +85,7 @@ class Inflater:
             ConnectionFailed: it is cut off.
         """
         if self._inflate is not None and self._raw and not self._inflate.eof:
-            raise ConnectionFailed("its compressed body is cut off; try again")
+            raise ConnectionFailed("its compressed body is cut off; try again", code="unreachable")
 
     def _step(self, data: bytes, *, first: bool) -> tuple[bytes, bytes]:
         if self._inflate is None:
@@ -95,7 +99,9 @@ class Inflater:
                 # Some servers mean the bare format, without the zlib header the standard asks for.
                 self._inflate = zlib.decompressobj(-15)
                 return self._step(data, first=False)
-            raise ConnectionFailed(f"its compressed body is damaged ({error}); try again") from error
+            raise ConnectionFailed(
+                f"its compressed body is damaged ({error}); try again", code="unreachable"
+            ) from error
         rest = self._inflate.unconsumed_tail
         if not rest and len(piece) == 1 << 16:
             piece += self._inflate.decompress(b"", self._limit - self._size + 1)

@@ -70,11 +70,25 @@ class AgentUnavailable(AgentError):
 
 
 class ConnectionFailed(UniversalAgentError):
-    """A remote service refused or could not be reached."""
+    """A remote service refused or could not be reached.
+
+    `code` tells programs why: `unreachable`, `timeout`, `robots`, `http_NNN` for a status, or `failed`.
+    """
+
+    def __init__(self, message: str = "", *, code: str = "failed") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class FetchRefused(UniversalAgentError):
-    """A URL may not be fetched."""
+    """A URL may not be fetched.
+
+    `code` tells programs why: `refused`, `robots`, `too_large` or `not_readable`.
+    """
+
+    def __init__(self, message: str = "", *, code: str = "refused") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class ObserverError(UniversalAgentError):

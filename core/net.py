@@ -7,40 +7,34 @@ that neither a redirect nor a second answer of a name server leads into a privat
 from __future__ import annotations
 
 import asyncio
-import logging
-import math
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 import httpx
 import stamina
-from protego import Protego
 
 from core.addresses import Routes, parse_endpoints
 from core.bodies import MEDIA_TYPES, Inflater, content_type, guess_media_type, text_encoding
 from core.dialling import GuardedBackend, Resolver, resolve_host
 from core.errors import ConnectionFailed, FetchRefused
+from core.robots import RobotsCache
 from core.text import clean_line, is_unsafe
 
 __all__ = ["USER_AGENT", "Fetcher", "Page"]
-
-logger = logging.getLogger(__name__)
 
 USER_AGENT = "ua-tui/0.1"
 MAX_REDIRECTS = 5
 ATTEMPTS = 3
 RETRY_AFTER_CAP = 8.0
-ROBOTS_KEPT = 24 * 3600.0
 ROBOTS_SIZE = 512 << 10
-ROBOTS_ORIGINS = 1000
 _LONGEST_URL = 4096
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -89,8 +83,8 @@ class _Answer:
 class _TryAgain(ConnectionFailed):
     """A failure that may pass by itself; `wait` is how long the server asks to wait, in seconds."""
 
-    def __init__(self, message: str, wait: float | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, code: str, wait: float | None = None) -> None:
+        super().__init__(message, code=code)
         self.wait = wait
 
 
@@ -112,13 +106,6 @@ class _Deadline:
             yield
         finally:
             self._end += time.monotonic() - started
-
-
-@dataclass
-class _Robots:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    rules: Protego | None = None
-    until: float = -math.inf
 
 
 class Fetcher:
@@ -152,13 +139,12 @@ class Fetcher:
         self._timeout = timeout
         self._concurrency = concurrency
         self._per_host = per_host
-        self._ask_robots = robots
+        self._robots = RobotsCache(user_agent) if robots else None
         self._user_agent = user_agent
         self._resolve = resolve
         self._transport: httpx.AsyncHTTPTransport | None = None
         self._everywhere = asyncio.Semaphore(concurrency)
         self._hosts: weakref.WeakValueDictionary[str, asyncio.Semaphore] = weakref.WeakValueDictionary()
-        self._robots: OrderedDict[str, _Robots] = OrderedDict()
 
     async def __aenter__(self) -> Fetcher:
         limits = httpx.Limits(max_connections=self._concurrency, keepalive_expiry=5.0)
@@ -188,15 +174,13 @@ class Fetcher:
         """
         shown = f"'{clean_line(url, 200)}'"
         try:
-            target, answer = await self._follow(
-                self._target(url), _Deadline(self._timeout), ask_robots=self._ask_robots
-            )
+            target, answer = await self._follow(self._target(url), _Deadline(self._timeout), self._robots)
             if not 200 <= answer.status < 300:
-                raise ConnectionFailed(_status_message(answer.status))
+                raise ConnectionFailed(_status_message(answer.status), code=f"http_{answer.status}")
         except FetchRefused as error:
-            raise FetchRefused(f"{shown} is not fetched: {error}") from error.__cause__
+            raise FetchRefused(f"{shown} is not fetched: {error}", code=error.code) from error.__cause__
         except ConnectionFailed as error:
-            raise ConnectionFailed(f"cannot fetch {shown}: {error}") from error.__cause__
+            raise ConnectionFailed(f"cannot fetch {shown}: {error}", code=error.code) from error.__cause__
         return Page(
             url=url,
             final_url=str(target.url),
@@ -207,11 +191,12 @@ class Fetcher:
         )
 
     async def _follow(
-        self, target: _Target, deadline: _Deadline, *, ask_robots: bool, size: int | None = None
+        self, target: _Target, deadline: _Deadline, robots: RobotsCache | None, size: int | None = None
     ) -> tuple[_Target, _Answer]:
         for _ in range(MAX_REDIRECTS + 1):
-            if ask_robots:
-                await self._check_robots(target, deadline)
+            if robots is not None:
+                read = partial(self._read_robots, target, deadline)
+                await robots.check(target.origin, str(target.url), read, deadline.paused)
             answer = await self._request(target, deadline, size)
             location = answer.headers.get("location")
             if answer.status not in _REDIRECTS or location is None:
@@ -233,7 +218,7 @@ class Fetcher:
                 with attempt:
                     return await self._attempt(target, deadline, size)
         except _TryAgain as error:
-            raise ConnectionFailed(str(error)) from error.__cause__
+            raise ConnectionFailed(str(error), code=error.code) from error.__cause__
         raise AssertionError("a retry loop ends by returning or raising")
 
     async def _attempt(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
@@ -247,13 +232,15 @@ class Fetcher:
                     return await self._send(target, size)
         except TimeoutError as error:
             raise ConnectionFailed(
-                f"it took longer than {deadline.seconds:g} seconds; try again later"
+                f"it took longer than {deadline.seconds:g} seconds; try again later", code="timeout"
             ) from error
         except httpx.TimeoutException as error:
-            raise _TryAgain("the site does not answer; try again later") from error
+            raise _TryAgain("the site does not answer; try again later", code="timeout") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = clean_line(str(error) or type(error).__name__, 200)
-            raise ConnectionFailed(f"{reason}; check the address or try again later") from error
+            raise ConnectionFailed(
+                f"{reason}; check the address or try again later", code="unreachable"
+            ) from error
 
     async def _send(self, target: _Target, size: int | None) -> _Answer:
         if self._transport is None:
@@ -279,11 +266,12 @@ class Fetcher:
         )
         response = await self._transport.handle_async_request(request)
         try:
-            if response.status_code in _TRY_AGAIN:
+            status = response.status_code
+            if status in _TRY_AGAIN:
                 wait = _retry_after(response.headers.get("retry-after"))
-                raise _TryAgain(_status_message(response.status_code), wait)
-            if not 200 <= response.status_code < 300:
-                return _Answer(response.status_code, response.headers)
+                raise _TryAgain(_status_message(status), code=f"http_{status}", wait=wait)
+            if not 200 <= status < 300:
+                return _Answer(status, response.headers)
             return await self._read(response, size)
         finally:
             await response.aclose()
@@ -296,18 +284,19 @@ class Fetcher:
         if size is None:
             if media_type and media_type not in MEDIA_TYPES:
                 raise FetchRefused(
-                    f"its type is '{clean_line(media_type, 80)}'; only pages, texts and PDFs are read"
+                    f"its type is '{clean_line(media_type, 80)}'; only pages, texts and PDFs are read",
+                    code="not_readable",
                 )
             declared = response.headers.get("content-length", "")
             if declared.isascii() and declared.isdecimal() and int(declared[:18]) > limit:
-                raise FetchRefused(too_large)
+                raise FetchRefused(too_large, code="too_large")
         inflater = Inflater(response.headers.get("content-encoding", ""), self._max_decoded)
         body = bytearray()
         received = 0
         async for piece in response.aiter_raw():
             received += len(piece)
             if received > limit and size is None:
-                raise FetchRefused(too_large)
+                raise FetchRefused(too_large, code="too_large")
             body += inflater.feed(piece)
             if size is not None and len(body) >= size:
                 del body[size:]
@@ -317,38 +306,20 @@ class Fetcher:
         if not media_type and size is None:
             media_type = guess_media_type(bytes(body[:1024]))
             if not media_type:
-                raise FetchRefused("it has no type and does not look like text; choose another source")
+                raise FetchRefused(
+                    "it has no type and does not look like text; choose another source", code="not_readable"
+                )
         return _Answer(response.status_code, response.headers, media_type, charset, bytes(body))
 
-    async def _check_robots(self, target: _Target, deadline: _Deadline) -> None:
-        entry = self._robots.setdefault(target.origin, _Robots())
-        self._robots.move_to_end(target.origin)
-        while len(self._robots) > ROBOTS_ORIGINS:
-            self._robots.popitem(last=False)
-        with deadline.paused():
-            await entry.lock.acquire()
-        try:
-            if entry.rules is None or entry.until <= time.monotonic():
-                entry.rules = await self._read_robots(target, deadline)
-                entry.until = time.monotonic() + ROBOTS_KEPT
-            rules = entry.rules
-        finally:
-            entry.lock.release()
-        if not rules.can_fetch(str(target.url), self._user_agent):
-            raise FetchRefused("the site's robots.txt forbids it; choose another source")
-
-    async def _read_robots(self, target: _Target, deadline: _Deadline) -> Protego:
+    async def _read_robots(self, target: _Target, deadline: _Deadline) -> str:
+        """Return the text of a site's robots.txt, empty when the site has none or does not show it."""
         where = self._target(f"{target.origin}/robots.txt")
-        _, answer = await self._follow(where, deadline, ask_robots=False, size=ROBOTS_SIZE)
+        _, answer = await self._follow(where, deadline, None, ROBOTS_SIZE)
         if answer.status >= 500:
-            raise ConnectionFailed(f"the site's robots.txt answers {answer.status}; try again later")
-        # A site without robots.txt, or one that does not show it, forbids nothing.
-        text = answer.body.decode("utf-8", "replace") if answer.status < 300 else ""
-        try:
-            return Protego.parse(text)
-        except Exception:
-            logger.warning("robots.txt of %s cannot be understood", target.origin, exc_info=True)
-            return Protego.parse("")
+            raise ConnectionFailed(
+                f"the site's robots.txt answers {answer.status}; try again later", code="robots"
+            )
+        return answer.body.decode("utf-8", "replace") if answer.status < 300 else ""
 
     def _redirected(self, target: _Target, location: str) -> _Target:
         try:

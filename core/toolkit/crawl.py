@@ -111,7 +111,7 @@ async def _crawl_one(context: ToolContext, url: str) -> Crawled | Failed:
     except TimeoutError:
         return Failed(url=_shown(url), error=f"no answer within {SECONDS_A_PAGE:.0f} seconds", code="timeout")
     except UniversalAgentError as error:
-        return Failed(url=_shown(url), error=reason_of(error, url), code=code_of(error, url))
+        return Failed(url=_shown(url), error=reason_of(error, url), code=code_of(error))
     except Exception as error:
         # Whatever one page manages to break, the other pages of the call are not lost with it.
         logger.exception("crawling failed: %s", _shown(url))

@@ -36,6 +36,9 @@ _TITLE = re.compile(r"<title[^>]*>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.D
 class NotReadable(FetchRefused):
     """A page was fetched but holds no text that can be used."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message, code="not_readable")
+
 
 @dataclass(frozen=True)
 class Extracted:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import pickle
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -581,6 +582,67 @@ async def test_a_connection_that_breaks_is_a_failure(site: Site) -> None:
         for url in ("https://news.example/short", "https://news.example/nonsense", "http://127.0.0.1:1/"):
             with pytest.raises(ConnectionFailed, match="cannot fetch"):
                 await fetcher.get(url)
+
+
+async def test_every_failure_has_a_code_for_programs(site: Site) -> None:
+    async def silent(request: Request) -> None:
+        await asyncio.Event().wait()
+
+    async def hang_up(request: Request) -> None:
+        request.writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\ncontent-type: text/html\r\n\r\nx")
+
+    async def resolve(host: str, port: int) -> list[str]:
+        if host == "nowhere.invalid":
+            raise OSError("Name or service not known")
+        return [host]
+
+    async def robots(request: Request) -> None:
+        broken = request.headers["host"] == "broken.example"
+        await request.answer(b"User-agent: *\nDisallow: /closed", "500 Error" if broken else "200 OK")
+
+    site.pages |= {"/robots.txt": robots, "/silent": silent, "/hang-up": hang_up}
+    for status in ("404 Not Found", "500 Error", "503 Unavailable", "304 Same"):
+        site.page(f"/{status[:3]}", b"", status)
+    site.page("/inward", b"", "302 Found", location="http://169.254.169.254/")
+    site.page("/declared", b"x", content_length=str(10**12))
+    site.page("/bomb", gzip.compress(bytes(1 << 22)), content_encoding="gzip")
+    site.page("/cut", gzip.compress(ARTICLE)[:-9], content_encoding="gzip")
+    site.page("/br", b"x", content_encoding="br")
+    site.page("/png", b"x", content_type="image/png")
+    site.page("/binary", b"\0", content_type="")
+    expected = {
+        "https://broken.example/": "robots",
+        "https://news.example/closed": "robots",
+        "https://news.example/404": "http_404",
+        "https://news.example/500": "http_500",
+        "https://news.example/503": "http_503",
+        "https://news.example/304": "http_304",
+        "https://news.example/hang-up": "unreachable",
+        "https://news.example/cut": "unreachable",
+        "https://nowhere.invalid/": "unreachable",
+        "https://news.example/declared": "too_large",
+        "https://news.example/bomb": "too_large",
+        "https://news.example/br": "not_readable",
+        "https://news.example/png": "not_readable",
+        "https://news.example/binary": "not_readable",
+        "https://news.example/inward": "refused",
+        "file:///etc/passwd": "refused",
+        "http://10.0.0.1:22/": "refused",
+    }
+    async with site.fetcher(robots=True, resolve=resolve) as fetcher:
+        results = await asyncio.gather(*(fetcher.get(url) for url in expected), return_exceptions=True)
+    found = {url: getattr(result, "code", result) for url, result in zip(expected, results, strict=True)}
+    assert found == expected
+    async with site.fetcher(timeout=0.2) as fetcher:
+        with pytest.raises(ConnectionFailed) as caught:
+            await fetcher.get("https://news.example/silent")
+    assert caught.value.code == "timeout"
+
+
+def test_an_error_keeps_its_code_when_it_is_copied() -> None:
+    for error in (FetchRefused("no", code="robots"), ConnectionFailed("no", code="http_404")):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), again.code) == (type(error), "no", error.code)
 
 
 async def test_a_fetcher_works_only_while_it_is_open(site: Site) -> None:

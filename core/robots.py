@@ -1,0 +1,81 @@
+"""What sites allow programs to read: their robots.txt, asked once a day for each site."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from protego import Protego
+
+from core.errors import FetchRefused
+from core.text import clean_line
+
+__all__ = ["RobotsCache"]
+
+logger = logging.getLogger(__name__)
+
+_KEPT = 24 * 3600.0
+_MOST_ORIGINS = 1000
+
+
+@dataclass
+class _Site:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    rules: Protego | None = None
+    until: float = -math.inf
+
+
+class RobotsCache:
+    """The rules of the sites asked so far, kept for a day; the sites not asked for longest are forgotten.
+
+    `user_agent` is the name that rules are looked up for.
+    """
+
+    def __init__(self, user_agent: str) -> None:
+        self._user_agent = user_agent
+        self._sites: OrderedDict[str, _Site] = OrderedDict()
+
+    async def check(
+        self,
+        origin: str,
+        url: str,
+        read: Callable[[], Awaitable[str]],
+        waiting: Callable[[], AbstractContextManager[object]],
+    ) -> None:
+        """Make sure that the site of `origin` allows `url`, which is below it.
+
+        `read` fetches the text of its robots.txt, empty when there is none; what it raises passes through,
+        and the next one to ask reads again. `waiting` is entered while another one reads for the same site.
+
+        Raises:
+            FetchRefused: the rules forbid the page.
+        """
+        site = self._sites.setdefault(origin, _Site())
+        self._sites.move_to_end(origin)
+        while len(self._sites) > _MOST_ORIGINS:
+            self._sites.popitem(last=False)
+        with waiting():
+            await site.lock.acquire()
+        try:
+            if site.rules is None or site.until <= time.monotonic():
+                site.rules = _parse(await read(), origin)
+                site.until = time.monotonic() + _KEPT
+            rules = site.rules
+        finally:
+            site.lock.release()
+        if not rules.can_fetch(url, self._user_agent):
+            raise FetchRefused("the site's robots.txt forbids it; choose another source", code="robots")
+
+
+def _parse(text: str, origin: str) -> Protego:
+    try:
+        return Protego.parse(text)
+    except Exception:
+        logger.warning("robots.txt of %s cannot be understood", clean_line(origin), exc_info=True)
+        return Protego.parse("")
