@@ -12,7 +12,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,15 +162,23 @@ class Root:
         raise WorkspaceError(f"cannot write {_shown(relative)}: too many files of that name; remove some")
 
     def append_line(self, relative: str, line: bytes) -> None:
-        """Append one line in one write; a torn line before it is ended first, a short write undone.
+        """Append one line as `append_lines` does."""
+        self.append_lines(relative, (line,))
+
+    def append_lines(self, relative: str, lines: Iterable[bytes]) -> None:
+        """Append lines in one write, all or none; a torn line before them is ended first, a short write undone.
+
+        Without any lines nothing is made.
 
         Raises:
-            ValueError: the line holds a line break before its end.
+            ValueError: a line holds a line break before its end.
         """
         parts = split_path(relative)
-        line = line.removesuffix(b"\n")
-        if b"\n" in line:
-            raise ValueError("append_line takes one line, without a line break inside")
+        ended = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
+        if any(line.index(b"\n") < len(line) - 1 for line in ended):
+            raise ValueError("a line to append holds a line break inside; append its parts as lines")
+        if not ended:
+            return
         with self._reporting("append to", relative), self._folder(parts[:-1], create=True) as folder:
             self._check_target(folder, parts[-1], relative)
             descriptor = os.open(parts[-1], _APPEND_FLAGS, 0o600, dir_fd=folder)
@@ -179,7 +187,7 @@ class Root:
                 if os.fstat(descriptor).st_nlink > 1:
                     rule = "the file has a second name (hard link)"
                     raise _refused(relative, rule, "choose another name")
-                _append(descriptor, line + b"\n")
+                _append(descriptor, b"".join(ended))
             finally:
                 os.close(descriptor)
 
@@ -320,12 +328,12 @@ def _move_new(folder: int, temporary: str, name: str) -> None:
         os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _append(descriptor: int, line: bytes) -> None:
+def _append(descriptor: int, data: bytes) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     size = os.fstat(descriptor).st_size
     if size and os.pread(descriptor, 1, size - 1) != b"\n":
-        line = b"\n" + line
-    if os.write(descriptor, line) != len(line):
+        data = b"\n" + data
+    if os.write(descriptor, data) != len(data):
         os.ftruncate(descriptor, size)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

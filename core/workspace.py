@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -118,8 +119,16 @@ class Workspace:
 
     def append_line(self, relative: str, line: bytes | str) -> None:
         """Append one line, redacted, in one write."""
-        text = line if isinstance(line, str) else line.decode("utf-8", "replace")
-        self.root.append_line(relative, self._encode(text))
+        self.append_lines(relative, (line,))
+
+    def append_lines(self, relative: str, lines: Iterable[bytes | str]) -> None:
+        """Append lines, each redacted, in one write: all or none.
+
+        Raises:
+            ValueError: a line holds a line break before its end.
+        """
+        texts = (line if isinstance(line, str) else line.decode("utf-8", "replace") for line in lines)
+        self.root.append_lines(relative, [self._encode(text) for text in texts])
 
     def read(self, relative: str, limit: int | None = None) -> bytes:
         """Read a file, or its first `limit` bytes."""

@@ -77,13 +77,13 @@ class Ledger:
                 self._urls.difference_update(normal_form(url) for url in urls)
 
     def list_urls(self, urls: Sequence[str]) -> None:
-        """Append new URLs to the session's list, one a line."""
+        """Append new URLs to the session's list, one a line and all in one write."""
         redactor = self._workspace.redactor
         secret = {url for url in with_masked_parts(urls, redactor) if not is_public_address(url, redactor)}
         with self._appending:
-            for url in urls:
-                line = redactor.redact(url) if url in secret else url
-                self._workspace.root.append_line(URL_LIST, line.encode())
+            self._workspace.root.append_lines(
+                URL_LIST, [(redactor.redact(url) if url in secret else url).encode() for url in urls]
+            )
 
     def exclusively(self, action: Callable[[], None]) -> None:
         """Run `action` while no other thread rewrites an artifact."""

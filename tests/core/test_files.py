@@ -292,9 +292,41 @@ def test_a_torn_line_does_not_swallow_the_next(root: Root) -> None:
     assert root.read("l.jsonl").splitlines() == [b'{"a":1}', b'{"torn', b'{"b":2}']
 
 
-def test_append_line_takes_one_line(root: Root) -> None:
-    with pytest.raises(ValueError, match="one line"):
-        root.append_line("l.jsonl", b"a\nb")
+def test_many_lines_are_appended_in_one_write(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.write("l.txt", b"torn")
+    written: list[int] = []
+    write = os.write
+
+    def counted(descriptor: int, data: bytes) -> int:
+        written.append(len(data))
+        return write(descriptor, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", counted)
+        root.append_lines("l.txt", (f"line {number}".encode() for number in range(1_000)))
+    root.append_lines("l.txt", [b"with its break\n", b"", b"last"])
+    assert len(written) == 1
+    lines = root.read("l.txt").decode().split("\n")
+    assert lines == ["torn", *(f"line {number}" for number in range(1_000)), "with its break", "", "last", ""]
+
+
+def test_lines_are_appended_all_or_none(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.append_line("l.txt", b"first")
+    write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:5])))
+        with pytest.raises(WorkspaceError, match="free some space"):
+            root.append_lines("l.txt", [b"abc", b"def"])
+    assert root.read("l.txt") == b"first\n"
+
+
+@pytest.mark.parametrize("bad", [b"a\nb", b"a\n\n", b"\n\n"])
+def test_a_line_with_a_break_inside_is_not_appended(root: Root, bad: bytes) -> None:
+    with pytest.raises(ValueError, match="line break"):
+        root.append_line("l.jsonl", bad)
+    with pytest.raises(ValueError, match="line break"):
+        root.append_lines("l.jsonl", [b"good", bad])
+    root.append_lines("l.jsonl", [])
     assert not root.exists("l.jsonl")
 
 

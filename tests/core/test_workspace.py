@@ -106,7 +106,8 @@ def test_text_is_redacted_and_bytes_are_not_touched(workspace: Workspace) -> Non
     assert workspace.read("a.bin") == b"\x00\xff"
     workspace.append_line("l.jsonl", json.dumps({"key": CANARY}))
     workspace.append_line("l.jsonl", json.dumps({"key": CANARY}).encode() + b"\n")
-    assert workspace.read("l.jsonl") == b'{"key": "[redacted]"}\n' * 2
+    workspace.append_lines("l.jsonl", [json.dumps({"key": CANARY}), f'{{"key": "{CANARY}"}}\n'.encode()])
+    assert workspace.read("l.jsonl") == b'{"key": "[redacted]"}\n' * 4
 
 
 def test_the_writer_refuses_what_its_root_refuses(workspace: Workspace) -> None:
@@ -114,6 +115,7 @@ def test_the_writer_refuses_what_its_root_refuses(workspace: Workspace) -> None:
         lambda: workspace.write("../x", "x"),
         lambda: workspace.write_json(".env", {}),
         lambda: workspace.append_line(".git/x", "x"),
+        lambda: workspace.append_lines(".git/x", ["x", "y"]),
     ):
         with pytest.raises(PathRefused):
             attempt()
