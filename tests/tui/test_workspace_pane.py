@@ -14,8 +14,9 @@ from textual.widgets.tree import TreeNode
 from core.events import ArtifactSaved, QueryFinished, QueryReceived, SessionStarted
 from tests.tui.files_host import hosted, screen_text, until
 from tui.panes.folder_scan import list_folder
+from tui.panes.live_tree import FOLDER_CAP, Item
 from tui.panes.preview import PreviewPane
-from tui.panes.workspace import FOLDER_CAP, Item, WorkspacePane
+from tui.panes.workspace import WorkspacePane
 
 PROJECT = Path(__file__).parents[2]
 

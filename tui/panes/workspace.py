@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -26,19 +24,16 @@ from textual.widgets.tree import TreeNode
 from core.events import ArtifactSaved, Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from core.workspace import SAVED_REPORTS, WORKSPACES
 from tui.jobs import start_job
-from tui.panes.folder_scan import Entry, Listing, Request, list_folders
+from tui.panes.folder_scan import Entry, Listing
 from tui.panes.folder_watch import FolderWatch, Hints
+from tui.panes.live_tree import FOLDER_CAP, Folder, Item, LiveTree, entry_of
 from tui.panes.workspace_rows import row_text
 from tui.text_layout import wrap
 
-__all__ = ["FOLDER_CAP", "WorkspacePane"]
+__all__ = ["WorkspacePane"]
 
-FOLDER_CAP = 2_000
 SWEEP_SECONDS = 3.0
-_EAGER_FOLDERS = 32
 _CLOCK_ERROR_NS = 1_000_000_000
-_SCANS_AT_ONCE = 64
-_ADDED_AT_ONCE = 250
 _OPENED_BY_ITSELF = frozenset({"work_products", "search_results"})
 _KEPT_QUIET = frozenset(
     {"journal.jsonl", "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl"}
@@ -46,30 +41,7 @@ _KEPT_QUIET = frozenset(
 _HINT = "What the agent finds and writes appears here as it is saved: search results, articles, reports."
 
 
-@dataclass(slots=True)
-class Item:
-    """What a row stands for; `entry` is None for the row that counts what is not listed."""
-
-    path: str
-    entry: Entry | None
-    more: int = 0
-
-
-@dataclass(slots=True)
-class Folder:
-    """A folder that is listed: its node and its children by name."""
-
-    path: str
-    node: TreeNode[Item]
-    limit: int = FOLDER_CAP
-    listing: Listing | None = None
-    children: dict[str, TreeNode[Item]] = field(default_factory=dict)
-    more: TreeNode[Item] | None = None
-    touched: bool = False
-    grown: bool = False
-
-
-class WorkspacePane(Tree[Item]):
+class WorkspacePane(LiveTree):
     """A tree over a session's folder, which may not exist yet, and `SAVED_REPORTS` below it.
 
     Files come and go without moving the cursor, the folds or the view. What is new is marked until the
@@ -78,12 +50,6 @@ class WorkspacePane(Tree[Item]):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"workspace--dim", "workspace--new", "workspace--hint"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right,l", "open_folder", "Open folder", show=False),
-        Binding("left,h", "close_folder", "Close folder", show=False),
-        Binding("j", "cursor_down", "Down", show=False),
-        Binding("k", "cursor_up", "Up", show=False),
-        Binding("g", "scroll_home", "Top", show=False),
-        Binding("G", "scroll_end", "End", show=False),
         Binding("y", "copy_path", "Copy path", show=False),
         Binding("full_stop", "toggle_hidden", "Hidden files", show=False),
     ]
@@ -110,26 +76,17 @@ class WorkspacePane(Tree[Item]):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(Text(""), id=id, classes=classes)
-        self.show_root = False
-        self.show_guides = False
-        self.guide_depth = 2
-        self.auto_expand = False
+        super().__init__(id=id, classes=classes)
         self.border_title = Content("Workspace")
         self.polling = False
         self._start_with = (root, saved_reports)
         self._root_path: str | None = None
         self._saved_path: str | None = None
-        self._folders: dict[str, Folder] = {}
         self._fresh: set[str] = set()
         self._since_ns = 0
-        self._hidden = False
-        self._dirty: set[str] = set()
-        self._scanning = False
         self._running = False
         self._sweeps_left = 0
         self._watches: list[FolderWatch] = []
-        self._wanted: str | None = None
         self._pointed_at: str | None = None
         self._sweeper: Timer | None = None
 
@@ -152,6 +109,7 @@ class WorkspacePane(Tree[Item]):
         self.clear()
         self._root_path = os.path.abspath(path)
         self._saved_path = None if saved_reports is None else os.path.abspath(saved_reports)
+        self._bases = tuple(base for base in (self._root_path, self._saved_path) if base is not None)
         self._folders = {self._root_path: Folder(self._root_path, self.root)}
         self._fresh.clear()
         self._since_ns = time.time_ns()
@@ -159,7 +117,7 @@ class WorkspacePane(Tree[Item]):
         self.polling = False
         self.root.expand()
         self._show_counts()
-        if self._sweeper is not None:
+        if self._live:
             self._start_watching()
 
     def apply(self, events: Sequence[Event]) -> None:
@@ -201,6 +159,7 @@ class WorkspacePane(Tree[Item]):
     def on_mount(self) -> None:
         """Begin to watch."""
         self._sweeper = self.set_interval(SWEEP_SECONDS, self._sweep, pause=True)
+        self._live = True
         if self._root_path is not None:
             self._start_watching()
         elif self._start_with[0] is not None:
@@ -211,11 +170,10 @@ class WorkspacePane(Tree[Item]):
         self._stop_watching()
 
     def _start_watching(self) -> None:
-        for path in (self._root_path, self._saved_path):
-            if path is not None:
-                watch = FolderWatch(path, self._tell_polling)
-                self._watches.append(watch)
-                start_job(self, partial(self._follow, watch), "watch", replacing=False)
+        for path in self._bases:
+            watch = FolderWatch(path, self._tell_polling)
+            self._watches.append(watch)
+            start_job(self, partial(self._follow, watch), "watch", replacing=False)
 
     def _stop_watching(self) -> None:
         for watch in self._watches:
@@ -258,131 +216,47 @@ class WorkspacePane(Tree[Item]):
             self._sweeper.resume()
 
     def _sweep(self) -> None:
-        self.rescan()
+        self._look_again()
+        for watch in self._watches:
+            watch.look()
         if not self._running:
             self._sweeps_left -= 1
             if self._sweeps_left <= 0 and self._sweeper is not None:
                 self._sweeper.pause()
 
-    # -- scanning ---------------------------------------------------------------------------------
+    # -- what is new ------------------------------------------------------------------------------
 
-    def _look_at(self, paths: Iterable[str]) -> None:
-        self._dirty.update(path for path in paths if path in self._folders or path == self._saved_path)
-        if self._dirty and not self._scanning and self._sweeper is not None:
-            self._scanning = True
-            start_job(self, self._scan, "scan", replacing=False)
-
-    async def _scan(self) -> None:
-        try:
-            while self._dirty:
-                batch = sorted(self._dirty)[:_SCANS_AT_ONCE]
-                self._dirty.difference_update(batch)
-                requests = [
-                    Request(path, self._folders[path].limit if path in self._folders else FOLDER_CAP)
-                    for path in batch
-                ]
-                for listing in await asyncio.to_thread(list_folders, requests, hidden=self._hidden):
-                    await self._take(listing)
-                self._show_counts()
-                self._go_to_wanted()
-        finally:
-            self._scanning = False
-
-    async def _take(self, listing: Listing) -> None:
+    def _adopt(self, listing: Listing) -> Folder | None:
+        """The folder of the saved reports has its row at the end, and only while it is not empty."""
         folder = self._folders.get(listing.path)
-        if listing.path == self._saved_path:
-            folder = self._saved_folder(listing)
-        if folder is None or listing == folder.listing:
-            return
-        first = folder.listing is None or folder.listing.missing or folder.grown
-        folder.grown = False
-        before, folder.listing = folder.listing, listing
-        wanted = {entry.name: entry for entry in listing.entries}
-        held = self._held()
-        for name, node in list(folder.children.items()):
-            still = wanted.get(name)
-            if still is None or _entry_of(node).is_folder != still.is_folder:
-                self._remove(folder, name)
-        for index, entry in enumerate(listing.entries):
-            child = folder.children.get(entry.name)
-            if child is None:
-                self._add(folder, index, entry)
-                self._mark_if_new(folder, entry, first=first)
-                if index % _ADDED_AT_ONCE == _ADDED_AT_ONCE - 1:
-                    self._hold(held)
-                    await asyncio.sleep(0)
-                    held = self._held()
-                    if self._folders.get(listing.path) is not folder:
-                        return
-            elif (item := child.data) is not None and item.entry != entry:
-                item.entry = entry
-                child.refresh()
-        self._show_more(folder, listing.more)
-        self._forget_gone(folder, wanted)
-        if before is None or bool(before.entries) != bool(listing.entries):
-            folder.node.refresh()
-        self._open_by_itself(folder)
-        self._hold(held)
-
-    def _saved_folder(self, listing: Listing) -> Folder | None:
-        """The folder of the saved reports; its row is there only while it is not empty."""
-        folder = self._folders.get(listing.path)
+        if listing.path != self._saved_path:
+            return folder
         if folder is None and listing.entries:
             entry = Entry(os.path.basename(listing.path), is_folder=True)
             node = self.root.add(Text(" "), Item(listing.path, entry), allow_expand=True)
             folder = self._folders[listing.path] = Folder(listing.path, node)
         elif folder is not None and not listing.entries:
-            self._leave(folder.node)
+            if self._is_on(folder.node):
+                self._drop_cursor()
             folder.node.remove()
             del self._folders[listing.path]
             self._forget_gone(folder, {})
             return None
         return folder
 
-    def _add(self, folder: Folder, index: int, entry: Entry) -> None:
-        path = os.path.join(folder.path, entry.name)
-        node = folder.node.add(Text(" "), Item(path, entry), before=index, allow_expand=entry.is_folder)
-        folder.children[entry.name] = node
-        shallow = folder.node is self.root or folder.node.parent is self.root
-        if entry.is_folder and shallow and len(self._folders) <= _EAGER_FOLDERS:
-            self._folder_at(node)
-            self._look_at({path})
+    def _scanned(self) -> None:
+        """Count what is new."""
+        self._show_counts()
 
-    def _remove(self, folder: Folder, name: str) -> None:
-        node = folder.children.pop(name)
-        self._leave(node)
-        node.remove()
-        gone = os.path.join(folder.path, name)
-        for path in [path for path in self._folders if path == gone or path.startswith(gone + os.sep)]:
-            del self._folders[path]
+    def _taken(self, folder: Folder) -> None:
+        """Forget marks of what is gone, and open a folder that is there to be looked into."""
+        self._forget_gone(
+            folder, {entry.name: entry for entry in folder.listing.entries} if folder.listing else {}
+        )
+        self._open_by_itself(folder)
 
-    def _leave(self, node: TreeNode[Item]) -> None:
-        """Move the cursor off a row that goes, to the nearest one that stays."""
-        above = self.cursor_node
-        while above is not None and above is not node:
-            above = above.parent
-        if above is None:
-            return
-        successor = node.next_sibling or node.previous_sibling or node.parent
-        if successor is None or successor.is_root:
-            self._drop_cursor()
-        else:
-            self._point_at(successor)
-
-    def _show_more(self, folder: Folder, more: int) -> None:
-        if folder.more is not None and not more:
-            self._leave(folder.more)
-            folder.more.remove()
-            folder.more = None
-        elif folder.more is None and more:
-            after = len(folder.children)
-            item = Item(folder.path, None, more)
-            folder.more = folder.node.add(Text(" "), item, before=after, allow_expand=False)
-        elif folder.more is not None and folder.more.data is not None:
-            folder.more.data.more = more
-            folder.more.refresh()
-
-    def _mark_if_new(self, folder: Folder, entry: Entry, *, first: bool) -> None:
+    def _found(self, folder: Folder, entry: Entry, *, first: bool) -> None:
+        """Mark a file that appeared since the folder is shown."""
         if entry.is_folder or (folder.node is self.root and entry.name in _KEPT_QUIET):
             return
         # File times come from a coarser clock than ours; what a later scan finds is new within its error.
@@ -403,74 +277,13 @@ class WorkspacePane(Tree[Item]):
             not folder.touched
             and beneath
             and folder.node.is_collapsed
-            and any(not _entry_of(node).is_folder for node in folder.children.values())
+            and any(not entry_of(node).is_folder for node in folder.children.values())
             and os.path.basename(folder.path) in _OPENED_BY_ITSELF
         ):
             folder.touched = True
             folder.node.expand()
 
-    def _folder_at(self, node: TreeNode[Item]) -> Folder:
-        assert node.data is not None
-        path = node.data.path
-        return self._folders.setdefault(path, Folder(path, node))
-
     # -- the cursor -------------------------------------------------------------------------------
-
-    def _go_to_wanted(self) -> None:
-        path = self._wanted
-        if path is None:
-            return
-        above = [
-            base for base in (self._root_path, self._saved_path) if base and path.startswith(base + os.sep)
-        ]
-        folder = self._folders.get(max(above, key=len)) if above else None
-        while folder is not None:
-            rest = path[len(folder.path) + 1 :]
-            name, _, deeper = rest.partition(os.sep)
-            node = folder.children.get(name)
-            if node is None:
-                if folder.listing is None:
-                    self._look_at({folder.path})
-                return
-            if folder.node.is_collapsed:
-                folder.touched = True
-                folder.node.expand()
-            if not deeper:
-                self._wanted = None
-                self._point_at(node)
-                return
-            folder = self._folder_at(node)
-
-    def _held(self) -> tuple[TreeNode[Item], int] | None:
-        """The row that must stay where it is: the cursor's when it is in sight, else the topmost."""
-        top = int(self.scroll_offset.y)
-        line = self.cursor_line
-        if not top <= line < top + self.scrollable_content_region.height:
-            line = top
-        node = self.get_node_at_line(line) if line else None
-        return None if node is None else (node, line - top)
-
-    def _hold(self, held: tuple[TreeNode[Item], int] | None) -> None:
-        """Scroll so that a row is where it was."""
-        if held is None or held[0].id not in self._tree_nodes:
-            return
-        node, offset = held
-        # Asking for the last line makes the tree give every node its line.
-        if self.last_line >= 0 and node.line - offset != int(self.scroll_offset.y):
-            self.scroll_to(y=node.line - offset, animate=False, immediate=True)
-
-    def _drop_cursor(self) -> None:
-        self.unselect()
-        self._cursor_node = None
-
-    def _point_at(self, node: TreeNode[Item]) -> None:
-        if self.last_line >= 0:
-            self.move_cursor(node)
-
-    def on_focus(self) -> None:
-        """Show where the cursor is."""
-        if self.cursor_line < 0 and self.last_line >= 0:
-            self.cursor_line = 0
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Item]) -> None:
         """Pass on where the cursor is; a file it has been on is new no more."""
@@ -529,25 +342,6 @@ class WorkspacePane(Tree[Item]):
         if entry is None or entry.is_folder or event.chain >= 2:
             self.post_message(Tree.NodeSelected(node))
 
-    def action_open_folder(self) -> None:
-        """Open the folder under the cursor, or step into it."""
-        node = self.cursor_node
-        if node is not None and node.allow_expand:
-            if node.is_collapsed:
-                node.expand()
-            elif node.children:
-                self.move_cursor(node.children[0])
-
-    def action_close_folder(self) -> None:
-        """Close the folder under the cursor, or step out of it."""
-        node = self.cursor_node
-        if node is None:
-            return
-        if node.allow_expand and node.is_expanded:
-            node.collapse()
-        elif node.parent is not None and not node.parent.is_root:
-            self.move_cursor(node.parent)
-
     def action_copy_path(self) -> None:
         """Send the path under the cursor to the terminal's clipboard."""
         node = self.cursor_node
@@ -580,10 +374,6 @@ class WorkspacePane(Tree[Item]):
         self.border_subtitle = Content(told) if told else None
         self._updates += 1
         self.refresh()
-
-    def get_label_width(self, node: TreeNode[Item]) -> int:
-        """Rows are made to fit, so none asks for width."""
-        return 1
 
     def render_label(self, node: TreeNode[Item], base_style: Style, style: Style) -> Text:
         """Draw a row over the width that is left of it."""
@@ -668,9 +458,3 @@ class WorkspacePane(Tree[Item]):
             if folder.listing is not None
             for entry in folder.listing.entries
         )
-
-
-def _entry_of(node: TreeNode[Item]) -> Entry:
-    assert node.data is not None
-    assert node.data.entry is not None
-    return node.data.entry
