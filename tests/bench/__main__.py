@@ -1,0 +1,64 @@
+"""Measures how quick the program is, on this machine and against what it is compared with: `python -m tests.bench`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench.living import headless, on_screen
+from tests.bench.observing import cost
+from tests.bench.stalls import stalls
+from tests.bench.startup import first_frame, help_text
+from tests.bench.table import Row, Section, table
+
+MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
+    "frame": first_frame,
+    "help": help_text,
+    "observers": cost,
+    "stalls": stalls,
+    "screen": on_screen,
+    "headless": headless,
+}
+
+
+def main() -> int:
+    """Measure what is asked for; the exit code is 1 when a bound is missed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", allow_abbrev=False)
+    parser.add_argument("--runs", type=int, default=10, metavar="N", help="runs of each start, in turns (10)")
+    parser.add_argument(
+        "--only", action="append", choices=MEASUREMENTS, help="measure only this (repeatable)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--verbose", action="store_true", help="tell what ran during the longest stalls")
+    args = parser.parse_args()
+    rows: list[Row] = []
+    details: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="ua-tui-bench-", ignore_cleanup_errors=True) as folder:
+        for name in args.only or MEASUREMENTS:
+            sys.stderr.write(f"measuring {name} …\n")
+            base = Path(folder) / name
+            base.mkdir()
+            section = MEASUREMENTS[name](base, max(args.runs, 1))
+            rows += section.rows
+            details += section.details
+    if args.json:
+        sys.stdout.write(
+            json.dumps([dataclasses.asdict(row) | {"verdict": row.verdict} for row in rows], indent=2) + "\n"
+        )
+    else:
+        machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+        sys.stdout.write(f"{machine}, Python {platform.python_version()}\n\n{table(rows)}\n")
+        if args.verbose and details:
+            sys.stdout.write("\n" + "\n".join(details) + "\n")
+    return int(any(row.verdict == "MISSED" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+
+class EmptyApp(App[None]):
+    """The least a Textual application can be: four empty panes with borders."""
+
+    CSS: ClassVar[str] = """
+    Vertical { width: 1fr; }
+    Static { height: 1fr; border: round $primary; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with Horizontal():
+            for column in (("Conversation", "Trace"), ("Observers", "Workspace")):
+                with Vertical():
+                    for title in column:
+                        pane = Static()
+                        pane.border_title = title
+                        yield pane
+
+
+if __name__ == "__main__":
+    EmptyApp().run()

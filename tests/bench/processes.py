@@ -1,0 +1,58 @@
+"""Reads what a process uses from Linux' /proc, and ends processes by their id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def resident_mb(pid: int) -> float | None:
+    """The memory a process keeps in RAM, in MB; None where the system does not tell."""
+    with suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1_024
+    return None
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """The time a process, without its children, has had a core."""
+    with suppress(OSError, ValueError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+    return None
+
+
+def descendants(pid: int) -> list[int]:
+    """The children of a process and their children."""
+    found: list[int] = []
+    for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError, ValueError):
+            for child in map(int, tasks.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and was not waited for does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def kill(pids: list[int], seconds: float = 3.0) -> None:
+    """End processes that did not end by themselves within `seconds`."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and any(alive(pid) for pid in pids):
+        time.sleep(0.02)
+    for pid in pids:
+        if alive(pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
