@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 from typing import Any, Protocol
 
 import msgspec
@@ -22,6 +23,7 @@ from observers.decode import MAX_TEXT, decode_bytes
 from observers.ledger import Ledger
 
 __all__ = [
+    "Interest",
     "Observer",
     "ObserverContext",
     "Outcome",
@@ -82,6 +84,21 @@ class ObserverContext:
         self.ledger = Ledger(self.workspace)
 
 
+class Interest(Enum):
+    """What an observer makes of a tool call before it has seen its result; only `NONE` is false.
+
+    `CURIOUS` is for a call whose name promises nothing but whose result may be worth keeping all the same. Such
+    a run is told of when it is over, and not at all when it came to nothing.
+    """
+
+    NONE = "none"
+    CURIOUS = "curious"
+    SURE = "sure"
+
+    def __bool__(self) -> bool:
+        return self is not Interest.NONE
+
+
 class Observer(Protocol):
     """Looks at finished tool calls and keeps what is worth keeping."""
 
@@ -90,8 +107,11 @@ class Observer(Protocol):
         """The observer's name in the feed, unique among the observers."""
         ...
 
-    def wants(self, call: ToolCall) -> bool:
-        """Tell cheaply whether the result of `call` is worth looking at; runs on the event loop."""
+    def wants(self, call: ToolCall) -> bool | Interest:
+        """Tell cheaply whether the result of `call` is worth looking at; runs on the event loop.
+
+        True is the same as `Interest.SURE`, False as `Interest.NONE`.
+        """
         ...
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:

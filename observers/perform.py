@@ -62,11 +62,16 @@ class ObserverMetrics:
 
 @dataclass(slots=True)
 class Run:
-    """One observer at work on one result."""
+    """One observer at work on one result.
+
+    The events of a `curious` run are published together when it is over, and never when it is `silent`.
+    Either way each `observer_started` has exactly one `observer_finished`.
+    """
 
     observer: str
     tool_name: str
     tool_use_id: str
+    curious: bool = False
     run_id: str = field(default_factory=short_id)
     outcome: Outcome = field(default_factory=Outcome)
     error: str | None = None
@@ -80,6 +85,12 @@ class Run:
         return "saved" if self.outcome.artifacts else "skipped"
 
     @property
+    def silent(self) -> bool:
+        """Whether the finished run is nobody's business: it looked out of curiosity and found nothing."""
+        known = self.outcome.duplicates or self.outcome.rejected
+        return self.curious and self.status == "skipped" and not known
+
+    @property
     def label(self) -> str:
         """The run in words, for a list of what was lost."""
         return f"{self.observer} of {clean_line(self.tool_name, 80)} ({clean_line(self.tool_use_id, 60)})"
@@ -88,8 +99,15 @@ class Run:
         """The event that the observer took up the result."""
         return ObserverStarted(run_id=self.run_id, observer=self.observer, tool_use_id=self.tool_use_id)
 
-    def finished(self) -> Iterator[Event]:
-        """The events of what was saved, and last the one that the observer is done."""
+    def finished(self, *, announced: bool) -> Iterator[Event]:
+        """The events of a run that is over, as far as anybody is to hear of it.
+
+        First `started` unless it was `announced` before, then what was saved, and last that the observer is done.
+        """
+        if not announced:
+            if self.silent:
+                return
+            yield self.started()
         for saved in self.outcome.artifacts:
             yield ArtifactSaved(
                 path=saved.path,

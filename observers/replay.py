@@ -11,7 +11,7 @@ import msgspec
 from core.errors import ObserverError
 from core.events import Event, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
-from observers.base import Observer, ObserverContext
+from observers.base import Interest, Observer, ObserverContext
 from observers.decode import MAX_TEXT, decode_bytes
 from observers.perform import ObserverMetrics, Run, perform
 
@@ -87,17 +87,23 @@ def observe_result(
     publish: Callable[[Event], object],
     metrics: Mapping[str, ObserverMetrics] | None = None,
 ) -> list[Run]:
-    """Run every observer that wants `result`, one after the other, here and now."""
+    """Run every observer that wants `result`, one after the other, here and now.
+
+    Returns every run; `publish` is not given the events of those that are silent.
+    """
     runs: list[Run] = []
     for observer in observers:
-        if not observer.wants(result.call):
+        interest = observer.wants(result.call)
+        if not interest:
             continue
-        run = Run(observer.name, result.call.name, result.call.tool_use_id)
-        publish(run.started())
+        curious = interest is Interest.CURIOUS
+        run = Run(observer.name, result.call.name, result.call.tool_use_id, curious)
+        if not curious:
+            publish(run.started())
         perform(run, observer, result, context)
         if metrics is not None:
             metrics[observer.name].count(run)
-        for event in run.finished():
+        for event in run.finished(announced=not curious):
             publish(event)
         runs.append(run)
     return runs

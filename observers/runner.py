@@ -16,7 +16,7 @@ from core.events import Event
 from core.observation import ToolResult
 from core.text import clean_line
 from observers.backlog import Held, Spill
-from observers.base import Observer, ObserverContext
+from observers.base import Interest, Observer, ObserverContext
 from observers.perform import ObserverMetrics, Run, perform
 
 __all__ = ["ObserverRunner", "Spawn"]
@@ -78,6 +78,9 @@ class ObserverRunner:
 
     Belongs to the event loop that calls `start`; `publish` is called on it. Of the waiting results the first
     `limit` stay in memory, the rest move to a file until their turn comes.
+
+    A run is published when it starts and when it ends; one made out of curiosity (`Interest.CURIOUS`) only when
+    it ends, with both events, and not at all when it came to nothing: then only `metrics` count it.
     """
 
     def __init__(
@@ -125,13 +128,16 @@ class ObserverRunner:
         queued = False
         for observer in self._observers:
             refusal: str | None = None
+            interest: bool | Interest = Interest.SURE
             try:
-                if not observer.wants(result.call):
-                    continue
+                interest = observer.wants(result.call)
             except Exception as error:
                 _log.exception("observer %s could not judge a tool call", observer.name)
                 refusal = clean_line(f"{type(error).__name__}: {error}", 500)
-            run = Run(observer.name, result.call.name, result.call.tool_use_id)
+            if not interest:
+                continue
+            curious = interest is Interest.CURIOUS
+            run = Run(observer.name, result.call.name, result.call.tool_use_id, curious)
             if refusal is not None:
                 self._give_up(run, refusal)
                 continue
@@ -170,7 +176,8 @@ class ObserverRunner:
         self._running.clear()
         self._waiting.clear()
         for job in jobs:
-            self._give_up(job.run, _LOST, announced=job.run.run_id in started)
+            announced = job.run.run_id in started and not job.run.curious
+            self._give_up(job.run, _LOST, announced=announced)
         self._wake.set()
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
@@ -191,7 +198,8 @@ class ObserverRunner:
                     continue
                 job = self._waiting.popleft()
                 self._running[job.run.run_id] = job
-                self._publish(job.run.started())
+                if not job.run.curious:
+                    self._publish(job.run.started())
                 await asyncio.wait((thread.give(job), self._over), return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._at_work -= 1
@@ -204,18 +212,16 @@ class ObserverRunner:
         if self._running.pop(job.run.run_id, None) is None:
             return
         self._metrics[job.run.observer].count(job.run)
-        for event in job.run.finished():
+        for event in job.run.finished(announced=not job.run.curious):
             self._publish(event)
         if not self._running and not self._waiting:
             self._idle.set()
 
     def _give_up(self, run: Run, reason: str, *, announced: bool = False) -> None:
         # The thread may still be at work on `run`, so that the report is made from a copy.
-        lost = Run(run.observer, run.tool_name, run.tool_use_id, run.run_id, error=reason)
+        lost = Run(run.observer, run.tool_name, run.tool_use_id, run.curious, run.run_id, error=reason)
         self._metrics[lost.observer].count(lost)
-        if not announced:
-            self._publish(lost.started())
-        for event in lost.finished():
+        for event in lost.finished(announced=announced):
             self._publish(event)
 
     def _spill_later(self, held: Held) -> None:

@@ -6,12 +6,15 @@ import re
 from enum import Enum
 from functools import lru_cache
 
+from core.observation import ToolCall
+
 __all__ = [
     "Policy",
     "inner_policy_of",
     "is_multi_execute",
     "kind_of_name",
     "policy_of",
+    "policy_of_call",
     "short_name",
     "word_set",
     "words_of",
@@ -68,6 +71,7 @@ _KINDS = {
     "hotels": "hotels",
     "events": "events",
 }
+_MOST_INNER = 64
 _EVENT_SEARCH = re.compile(r"COMPOSIO_SEARCH_(?!TOOLS\b)[A-Z_]+", re.IGNORECASE)
 
 
@@ -114,6 +118,22 @@ def policy_of(name: str) -> Policy:
 def inner_policy_of(slug: str) -> Policy:
     """Judge a tool that ran inside another tool's call: it is remote, whatever it is called."""
     return policy_of(f"mcp__inner__{slug}")
+
+
+def policy_of_call(call: ToolCall) -> Policy:
+    """Judge a call by its tool's name, and one that runs other tools by the most promising of their names."""
+    tools = call.input.get("tools") if is_multi_execute(call.name) else None
+    if not isinstance(tools, list) or not tools:
+        return policy_of(call.name)
+    inner = {_policy_of_inner(tool) for tool in tools[:_MOST_INNER]}
+    if Policy.SEARCH in inner:
+        return Policy.SEARCH
+    return Policy.NEVER if inner == {Policy.NEVER} and len(tools) <= _MOST_INNER else Policy.UNKNOWN
+
+
+def _policy_of_inner(tool: object) -> Policy:
+    slug = tool.get("tool_slug") if isinstance(tool, dict) else None
+    return inner_policy_of(slug) if isinstance(slug, str) and slug else Policy.UNKNOWN
 
 
 @lru_cache(maxsize=1024)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import Any
+from typing import Any, assert_never
 
 from core.names import artifact_name
 from core.observation import ToolCall, ToolResult
-from observers.base import ObserverContext, Outcome, Saved, moment_of, save_json_once, texts_of, unique_id
+from observers.base import (
+    Interest,
+    ObserverContext,
+    Outcome,
+    Saved,
+    moment_of,
+    save_json_once,
+    texts_of,
+    unique_id,
+)
 from observers.decode import Decoded, decode_texts
-from observers.search.names import Policy, is_multi_execute, policy_of, short_name
+from observers.search.names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
 from observers.search.recognise import Page, Scope, recognise
 from observers.search.rows import Rows, normalise, plain_text
 from observers.search.urls import is_public_address, with_masked_parts
@@ -24,13 +33,29 @@ _WORD = re.compile(r"[a-z0-9]")
 
 
 class SearchResults:
-    """Observer of every tool whose result is, or has the shape of, a page of search results."""
+    """Observer of every tool whose result is, or has the shape of, a page of search results.
+
+    A tool is told by its name: a search is always looked at; the local toolkit, connections, the finding of
+    tools, sandboxes, mail, files and whatever else is never a search are not. The rest is looked at out of
+    curiosity: its results are saved when they have the shape of search results, and else nobody hears of it.
+    """
 
     name = "search_results"
 
-    def wants(self, call: ToolCall) -> bool:
-        """Any search tool by its name, and any other remote tool for what its result looks like."""
-        return policy_of(call.name) is not Policy.NEVER
+    def wants(self, call: ToolCall) -> Interest:
+        """Any search tool by its name, and any other remote tool for what its result looks like.
+
+        A call of several tools counts as the most promising of them.
+        """
+        match policy_of_call(call):
+            case Policy.SEARCH:
+                return Interest.SURE
+            case Policy.UNKNOWN:
+                return Interest.CURIOUS
+            case Policy.NEVER:
+                return Interest.NONE
+            case never:
+                assert_never(never)
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save one artifact for each list of results in `result`."""

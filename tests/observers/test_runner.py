@@ -10,8 +10,9 @@ import pytest
 
 from core.events import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolCall, ToolResult
-from observers.base import ObserverContext, Outcome, Saved
+from observers.base import Interest, ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers
+from observers.replay import observe_result
 from observers.runner import ObserverRunner
 
 Make = Callable[..., ToolResult]
@@ -25,7 +26,7 @@ class Probe:
     work: Callable[[ToolResult], Outcome] = lambda result: Outcome()
     seen: list[str] = field(default_factory=list)
 
-    def wants(self, call: ToolCall) -> bool:
+    def wants(self, call: ToolCall) -> bool | Interest:
         return call.name != "unwanted"
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
@@ -93,6 +94,67 @@ async def test_one_failing_observer_leaves_the_others_alone(context: ObserverCon
     assert "too deep" in error
     assert "\x1b" not in error
     assert runner.metrics["bad"].failed == 1
+
+
+class Nosy(Probe):
+    def wants(self, call: ToolCall) -> Interest:
+        return Interest.NONE if call.name == "unwanted" else Interest.CURIOUS
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (Outcome(note="no search results in it"), []),
+        (Outcome(), []),
+        (Outcome((Saved("a.json", "k", 3, "ff"),)), [ObserverStarted, ArtifactSaved, ObserverFinished]),
+        (Outcome(duplicates=1, note="saved before"), [ObserverStarted, ObserverFinished]),
+        (Outcome(rejected=1), [ObserverStarted, ObserverFinished]),
+    ],
+)
+async def test_a_curious_run_is_told_of_only_when_it_found_something(
+    context: ObserverContext, result: Make, outcome: Outcome, told: list[type[Event]]
+) -> None:
+    probe = Nosy(work=lambda r: outcome)
+    runner, events = started(context, probe)
+    runner.submit(result("mcp__a__b", "x"))
+    runner.submit(result("unwanted", "x"))
+    assert await runner.drain() == []
+    assert [type(event) for event in events] == told
+    assert len({getattr(event, "run_id", None) for event in events} - {None}) <= 1
+    assert len(probe.seen) == runner.metrics["probe"].runs == 1
+    by_hand: list[Event] = []
+    runs = observe_result(result("mcp__a__b", "x"), [probe], context, by_hand.append)
+    assert [type(event) for event in by_hand] == told
+    assert [run.outcome for run in runs] == [outcome]
+
+
+async def test_a_curious_run_that_fails_or_is_lost_is_told_of(context: ObserverContext, result: Make) -> None:
+    gate, failed = threading.Event(), asyncio.Event()
+
+    def work(given: ToolResult) -> Outcome:
+        if given.observation.output == "fail":
+            raise ValueError("broken")
+        return Outcome(items=gate.wait(20))
+
+    events: list[Event] = []
+
+    def publish(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, ObserverFinished):
+            failed.set()
+
+    runner = ObserverRunner([Nosy(work=work)], context, publish, workers=2)
+    runner.start(asyncio.get_running_loop().create_task)
+    for number, text in enumerate(("fail", "hang", "hang", "waits")):
+        runner.submit(result("mcp__a__b", text, f"t{number}"))
+    await failed.wait()
+    assert len(await runner.drain(0)) == 3
+    gate.set()
+    await asyncio.sleep(0.05)
+    begun = [event.run_id for event in events if isinstance(event, ObserverStarted)]
+    assert [event.run_id for event in finished(events)] == begun
+    assert len(begun) == len(set(begun)) == 4
+    assert {event.status for event in finished(events)} == {"failed"}
 
 
 async def test_nothing_is_dropped_when_results_come_faster_than_they_are_observed(

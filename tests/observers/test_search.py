@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.observation import NativeObservation, ToolCall, ToolResult
-from observers.base import ObserverContext, Outcome
+from observers.base import Interest, ObserverContext, Outcome
 from observers.search.observer import SearchResults
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
@@ -141,6 +141,40 @@ def test_results_written_as_text(context: ObserverContext, result: Make, text: s
 )
 def test_tools_that_are_never_searches(tool: str) -> None:
     assert not SearchResults().wants(ToolCall(tool_use_id="t", name=tool))
+
+
+@pytest.mark.parametrize(
+    ("tool", "inner", "interest"),
+    [
+        ("mcp__composio__COMPOSIO_SEARCH_NEWS", None, Interest.SURE),
+        ("WebSearch", None, Interest.SURE),
+        ("mcp__composio__COMPOSIO_MANAGE_CONNECTIONS", None, Interest.NONE),
+        ("mcp__composio__COMPOSIO_WAIT_FOR_CONNECTIONS", None, Interest.NONE),
+        ("mcp__composio__COMPOSIO_GET_TOOL_SCHEMAS", None, Interest.NONE),
+        ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", None, Interest.NONE),
+        ("mcp__composio__COMPOSIO_REMOTE_BASH_TOOL", None, Interest.NONE),
+        ("mcp__local_toolkit__list_directory", None, Interest.NONE),
+        ("mcp__composio__trim_video", None, Interest.CURIOUS),
+        ("mcp__unheard_of__do_it", None, Interest.CURIOUS),
+        (MULTI, None, Interest.CURIOUS),
+        (MULTI, [], Interest.CURIOUS),
+        (MULTI, "odd", Interest.CURIOUS),
+        (MULTI, [None, {"tool_slug": 7}], Interest.CURIOUS),
+        (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}], Interest.NONE),
+        (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}, {}], Interest.CURIOUS),
+        (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}, {"tool_slug": "NEW_THING"}], Interest.CURIOUS),
+        (
+            MULTI,
+            [{"tool_slug": "GMAIL_SEND_EMAIL"}, {"tool_slug": "COMPOSIO_SEARCH_WEB"}],
+            Interest.SURE,
+        ),
+        (MULTI, [{"tool_slug": "GMAIL_SEND_EMAIL"}] * 10_000, Interest.CURIOUS),
+    ],
+)
+def test_a_call_is_judged_by_its_names(tool: str, inner: Any, interest: Interest) -> None:
+    arguments = {} if inner is None else {"tools": inner}
+    call = ToolCall(tool_use_id="t", name=tool, input=arguments)
+    assert SearchResults().wants(call) is interest
 
 
 def test_each_search_inside_one_call_has_its_artifact(context: ObserverContext, result: Make) -> None:
