@@ -31,7 +31,7 @@ from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
-from tui.themes import DEFAULT_THEME, THEMES
+from tui.themes import DEFAULT_THEME, MISSING, THEMES
 
 __all__ = ["DEMO", "UaTuiApp"]
 
@@ -68,8 +68,6 @@ class UaTuiApp(App[str]):
         Binding("escape", "escape", "Stop", show=False),
         Binding("f1,question_mark", "help", "Keys", show=False),
         Binding("z", "maximise", "Maximise the pane", show=False),
-        Binding("tab", "step(1)", show=False),
-        Binding("shift+tab", "step(-1)", show=False),
         *(
             Binding(f"{number},alt+{number},f{number + 1}", f"show('{name}')", title, show=False)
             for number, name, title in PANES
@@ -117,6 +115,10 @@ class UaTuiApp(App[str]):
         """Let nothing through to the terminal that could steer it."""
         return [*super().get_line_filters(), ControlFilter()]
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Fill in what some themes leave out."""
+        return MISSING
+
     @property
     def frame(self) -> Frame:
         """The panes and the prompt."""
@@ -135,8 +137,8 @@ class UaTuiApp(App[str]):
     def on_mount(self) -> None:
         """Show the first frame before anything else is done."""
         loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            with suppress(ValueError, RuntimeError):
+        if not self.is_headless:
+            for number in SIGNALS:
                 loop.add_signal_handler(number, self._on_signal, number)
         self.call_after_refresh(self._after_first_frame)
 
@@ -176,50 +178,38 @@ class UaTuiApp(App[str]):
             session = await self._build(self.spawn)
             session.bus.subscribe(self._pump.receive)
             self._session = session
+            self.frame.folder = session.workspace.path
             await session.start()
         else:
             await self._session.restart()
         self._send_unsent()
 
     async def _open_history(self) -> None:
-        history = await asyncio.to_thread(self._load_history)
+        from tui.history import history_of
+
+        history = await asyncio.to_thread(history_of, self.settings, self._state_dir)
         self.frame.prompt.use_history(history)
-
-    def _load_history(self) -> Any:
-        import os
-
-        from core.settings import secrets
-        from core.text import Redactor
-        from tui.history import open_history
-
-        state = self._state_dir
-        if state is None:
-            from platformdirs import user_state_path
-
-            state = user_state_path("ua-tui")
-        redactor = Redactor(secrets(self.settings, os.environ))
-        return open_history(state, self.settings.workspace_base.resolve(), redactor.redact)
 
     # -- events -----------------------------------------------------------------------------------
 
     def _deliver(self, events: Sequence[Event]) -> None:
-        for pane in (*self.frame.panes, self.status):
-            try:
-                pane.apply(events)
-            except Exception:
-                log.exception("%s could not show %d events", type(pane).__name__, len(events))
-                self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why")
         for event in events:
             match event:
                 case QueryReceived():
                     self.notice.clear()
-                case QueryFinished(status="error", error=error):
-                    self.notice.show(error or "the query failed")
+                case QueryFinished(status="error", error=error) if not self.frame.shows("conversation"):
+                    self.notice.show(error or "The query failed.", "1 shows the conversation")
                 case ErrorRaised():
                     self._failure = event
                     self.notice.show(event.message)
                 case _:
                     pass
+        for pane in (*self.frame.panes, self.frame, self.status):
+            try:
+                pane.apply(events)
+            except Exception:
+                log.exception("%s could not show %d events", type(pane).__name__, len(events))
+                self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why.")
         self._asks.take(events)
         self._refresh_queue()
         if self._state() == "failed" and self._failure is not None:
@@ -270,9 +260,21 @@ class UaTuiApp(App[str]):
         """Show and focus a pane."""
         self.frame.show(name)
 
-    def action_step(self, by: int) -> None:
-        """Focus the next or the previous pane."""
-        self.frame.step(by)
+    def action_focus_next(self) -> None:
+        """Focus the next pane, or the next widget of a dialog."""
+        self._step(1)
+
+    def action_focus_previous(self) -> None:
+        """Focus the previous pane, or the previous widget of a dialog."""
+        self._step(-1)
+
+    def _step(self, by: int) -> None:
+        if len(self.screen_stack) == 1:
+            self.frame.step(by)
+        elif by > 0:
+            self.screen.focus_next()
+        else:
+            self.screen.focus_previous()
 
     def action_maximise(self) -> None:
         """Give the focused pane the whole screen, or share it again."""
@@ -372,15 +374,15 @@ class UaTuiApp(App[str]):
                 await asyncio.wait_for(self._session.close(reason), CLOSE_SECONDS)
         except TimeoutError:
             log.warning("the session did not close within %g s", CLOSE_SECONDS)
-        finally:
-            self.exit(result, return_code=code)
+        except Exception:
+            log.exception("the session could not be closed")
+        self.exit(result, return_code=code)
 
     async def on_unmount(self) -> None:
         """Close the session after a failure of the screen itself; give the signals back."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
-            with suppress(ValueError, RuntimeError):
-                loop.remove_signal_handler(number)
+            loop.remove_signal_handler(number)
         if not self._leaving and self._session is not None:
             with suppress(Exception):
                 await asyncio.wait_for(self._session.close("screen ended"), CLOSE_SECONDS)

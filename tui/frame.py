@@ -9,16 +9,24 @@ Frame
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from core.events import Event
+from core.events import Event, ToolCallFinished
 from tui.panes.prompt import Prompt
 from tui.panes.tabs import PaneTabs
+
+if TYPE_CHECKING:
+    from tui.panes.observers import ObserversPane
+    from tui.panes.trace import TracePane
+    from tui.panes.workspace import WorkspacePane
+    from tui.screens.tool_call import ToolCallScreen
+    from tui.viewers.view import DocumentView
 
 __all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane"]
 
@@ -63,6 +71,8 @@ class Frame(Horizontal):
         self.active = "conversation"
         self.side = "trace"
         self.maximised = False
+        self.folder: Path | None = None
+        self._open_call: ToolCallScreen | None = None
 
     def compose(self) -> ComposeResult:
         """Put down the prompt and, in place of each pane, its empty box."""
@@ -159,6 +169,11 @@ class Frame(Horizontal):
         if target is not None:
             self.screen.set_focus(target)
 
+    def shows(self, name: str) -> bool:
+        """Whether the pane `name` is in sight."""
+        pane = self.query_one(f"#{name}")
+        return all(node.display for node in pane.ancestors_with_self if isinstance(node, Widget))
+
     def step(self, by: int) -> None:
         """Move the focus to the next or the previous pane, hidden ones included."""
         here = self._of(self.screen.focused) or "prompt"
@@ -185,6 +200,75 @@ class Frame(Horizontal):
         """Show the pane whose tab was clicked."""
         event.stop()
         self.show(event.pane)
+
+    # -- what the panes ask for -------------------------------------------------------------------
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Complete the tool call that is shown whole, when it ends meanwhile."""
+        call = self._open_call
+        for event in events if call is not None else ():
+            match event:
+                case ToolCallFinished(tool_use_id=id_) if call and id_ == call.started.tool_use_id:
+                    call.finish(event)
+                case _:
+                    pass
+
+    def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
+        """Show a tool call whole."""
+        from tui.panes.trace import TracePane
+        from tui.screens.tool_call import ToolCallScreen
+
+        record = self.query_one("#trace", TracePane).record(event.tool_use_id)
+        if record is not None:
+            self._open_call = ToolCallScreen(record.started, record.finished, record.artifacts)
+            self.app.push_screen(self._open_call, self._after_call)
+
+    def _after_call(self, artifact: str | None) -> None:
+        self._open_call = None
+        if artifact is not None and self.folder is not None:
+            self._view(self.folder / artifact)
+
+    def on_observers_pane_opened(self, event: ObserversPane.Opened) -> None:
+        """Go to the artifact in the workspace."""
+        from tui.panes.workspace import WorkspacePane
+
+        if self.folder is not None:
+            self.query_one("#workspace", WorkspacePane).reveal(self.folder / event.path)
+            self.show("workspace")
+
+    def on_workspace_pane_opened(self, event: WorkspacePane.Opened) -> None:
+        """Show a file whole."""
+        self._view(event.path)
+
+    def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
+        """Show the beginning of the file under the cursor, if there is room for it."""
+        from tui.panes.preview import PreviewPane
+
+        if self.shows("preview"):
+            self.query_one("#preview", PreviewPane).show_path(event.path)
+
+    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
+        """Ask before a link of the preview leaves for the browser."""
+        from tui.links import browser_link
+        from tui.screens.link import LinkScreen
+
+        event.stop()
+        link = browser_link(event.url)
+
+        def settle(answer: str | None) -> None:
+            if answer == "copy":
+                self.app.copy_to_clipboard(event.url)
+            elif answer == "open" and link is not None:
+                self.app.open_url(link.url)
+
+        self.app.push_screen(LinkScreen(event.url), settle)
+
+    def _view(self, path: Path) -> None:
+        from tui.screens.viewer import ViewerScreen
+
+        self.app.push_screen(ViewerScreen(path, self.folder))
+
+    # -- inside -----------------------------------------------------------------------------------
 
     def _activate(self, name: str) -> None:
         active = {"prompt": "conversation", "preview": "workspace"}.get(name, name)

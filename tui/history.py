@@ -14,8 +14,9 @@ from core.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from core.files import Root
+    from core.settings import Settings
 
-__all__ = ["PromptHistory", "history_file_name", "open_history"]
+__all__ = ["PromptHistory", "history_file_name", "history_of", "open_history"]
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,21 @@ def history_file_name(project: Path) -> str:
 
     digest = hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return f"{safe_name(project.name or 'root', 40)}-{digest}.jsonl"
+
+
+def history_of(settings: Settings, state: Path | None = None) -> PromptHistory:
+    """Open the history of the folder that `settings` work in, beneath the user's state folder or `state`."""
+    import os
+
+    from platformdirs import user_state_path
+
+    from core.settings import secrets
+    from core.text import Redactor
+
+    redactor = Redactor(secrets(settings, os.environ))
+    return open_history(
+        state or user_state_path("ua-tui"), settings.workspace_base.resolve(), redactor.redact
+    )
 
 
 def open_history(state: Path, project: Path, redact: Callable[[str], str]) -> PromptHistory:

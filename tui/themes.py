@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from textual.theme import Theme
 
-__all__ = ["DEFAULT_THEME", "THEMES"]
+__all__ = ["DEFAULT_THEME", "MISSING", "THEMES"]
 
 DEFAULT_THEME = "ua-dark"
+MISSING = {"foreground-disabled": "ansi_bright_black", "surface-active": "ansi_default"}
+"""Variables that Textual's own 16-colour themes do not have."""
 
 DARK = Theme(
     name="ua-dark",
@@ -56,7 +58,7 @@ LIGHT = Theme(
     primary="#2a5fc4",
     secondary="#5c6475",
     accent="#2a5fc4",
-    success="#1f7a3d",
+    success="#1d753a",
     warning="#8f5b00",
     error="#c02b33",
     foreground="#23272f",
@@ -116,8 +118,8 @@ ANSI = Theme(
         "foreground-disabled": "ansi_bright_black",
         "text-muted": "ansi_bright_black",
         "text-disabled": "ansi_bright_black",
-        "block-cursor-foreground": "ansi_bright_white",
-        "block-cursor-background": "ansi_blue",
+        "block-cursor-foreground": "ansi_black",
+        "block-cursor-background": "ansi_cyan",
         "block-cursor-text-style": "none",
         "ansi-background": "ansi_black",
         "ansi-foreground": "ansi_white",

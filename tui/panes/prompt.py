@@ -29,7 +29,6 @@ class Prompt(TextArea):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "Send", show=False),
         Binding("ctrl+j,shift+enter,alt+enter,ctrl+enter", "new_line", "New line", show=False),
     ]
 
@@ -114,10 +113,11 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             self.action_send()
-            return
-        if event.is_printable:
+        elif event.key.startswith("alt+"):
+            # Textual gives Alt+2 the character 2; it is a command, not something typed.
+            event.character = None
+        elif event.is_printable:
             self._history.rewind()
-        await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()

@@ -49,6 +49,7 @@ MODES = {
 }
 WORD_WIDTH = 9
 AUTH = "auth"
+KEPT = 97
 
 
 def short_time(seconds: float) -> str:
@@ -85,7 +86,7 @@ def short_model(name: str) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """A part of the line; the parts with the lowest `rank` go first when there is no room."""
+    """A part of the line; the lowest `rank` goes first when there is no room, from `KEPT` on none goes."""
 
     content: Content
     rank: int
@@ -237,29 +238,32 @@ class StatusLine(Widget):
     def render(self) -> Content:
         """Draw what fits, most important parts first, keys at the right."""
         width = self.content_size.width
-        keys = Content.styled(self.hint or self._keys(), "$text-muted")
         cells = self._cells()
-        separator = Content("  ")
+        hints = [Content.styled(hint, "$text-muted") for hint in ([self.hint] if self.hint else self._keys())]
         while True:
-            line = separator.join([cell.content for cell in cells])
-            if line.cell_length <= width or len(cells) < 2:
-                break
-            cells.remove(min(cells, key=lambda cell: cell.rank))
-        gap = width - line.cell_length - keys.cell_length
-        if gap >= 2:
-            return Content.assemble(line, " " * gap, keys)
-        return line
+            line = Content("  ").join([cell.content for cell in cells])
+            for keys in hints:
+                gap = width - line.cell_length - keys.cell_length
+                if gap >= 2:
+                    return Content.assemble(line, " " * gap, keys)
+            weakest = min(cells, key=lambda cell: cell.rank)
+            if weakest.rank >= KEPT:
+                return line
+            cells.remove(weakest)
 
-    def _keys(self) -> str:
-        return "Esc stops  F1 keys" if self.state == "running" else "F1 keys  ^Q quit"
+    def _keys(self) -> list[str]:
+        if self.state == "running":
+            return ["Esc stops  F1 keys", "Esc stops"]
+        return ["F1 keys  ^Q quit", "F1 keys"]
 
     def _cells(self) -> list[Cell]:
         cells = []
         if self._demo:
             cells.append(Cell(Content.styled(" DEMO ", "bold $warning reverse"), 100))
         cells.append(Cell(self._state_cell(), 99))
-        if (servers := self._servers_cell()) is not None:
-            cells.append(Cell(servers, 98 if self._failed_servers() else 45))
+        servers, failed = self._servers_cell(), bool(self._failed_servers())
+        if failed:
+            cells.append(Cell(servers, 98))
         muted = "$text-muted"
         elapsed = self._clock() - self._since if self._since is not None else self._elapsed
         cells.append(Cell(Content.styled(f"{short_time(elapsed):>6}", muted), 90))
@@ -269,7 +273,9 @@ class StatusLine(Widget):
         cells.append(Cell(Content.styled(f"{self._path:<7}", muted), 50))
         if self._model:
             cells.append(Cell(Content.styled(short_model(self._model), muted), 40))
-        cells.append(Cell(self._mode_cell(), 97 if self._mode == "bypassPermissions" else 30))
+        cells.append(Cell(self._mode_cell(), KEPT if self._mode == "bypassPermissions" else 30))
+        if self._servers and not failed:
+            cells.append(Cell(servers, 45))
         return cells
 
     def _state_cell(self) -> Content:
@@ -292,9 +298,7 @@ class StatusLine(Widget):
     def _failed_servers(self) -> list[McpServer]:
         return [s for s in self._servers if s.status not in CONNECTED and s.status not in UNDECIDED]
 
-    def _servers_cell(self) -> Content | None:
-        if not self._servers:
-            return None
+    def _servers_cell(self) -> Content:
         up = sum(server.status in CONNECTED for server in self._servers)
         counts = f"mcp {up}/{len(self._servers)}"
         failed = self._failed_servers()
@@ -304,6 +308,8 @@ class StatusLine(Widget):
         room = max(8, min(32, self.content_size.width // 4))
         if len(names) > room:
             names = f"{names[: room - 1]}…"
+        if self.content_size.width < 60:
+            counts = counts.removeprefix("mcp ")
         return Content.styled(f"⚠ {counts} {names}", "$warning")
 
     def _mode_cell(self) -> Content:

@@ -61,6 +61,10 @@ class AuthScreen(Dialog[Outcome | None]):
                 Choice("Esc", "Cancel", "cancel"),
             )
 
+    def on_mount(self) -> None:
+        """Put the focus on what comes next."""
+        self.query_one("#done").focus()
+
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button says."""
         event.stop()

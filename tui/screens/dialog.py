@@ -30,6 +30,8 @@ class Choice(Button):
     def __init__(self, key: str, label: str, id: str, *, disabled: bool = False) -> None:
         words = Content.assemble((key, "bold $accent"), f" {label}")
         super().__init__(words, id=id, compact=True, disabled=disabled)
+        # While a button looks pressed Textual ignores it: an early click would swallow the one that counts.
+        self.active_effect_duration = 0
 
 
 class Foot(Horizontal):
@@ -53,7 +55,7 @@ class Dialog(ModalScreen[Answer]):
     that was ignored, so that someone typing at speed does not answer by accident. It never times out.
     """
 
-    AUTO_FOCUS: ClassVar[str | None] = None
+    AUTO_FOCUS: ClassVar[str | None] = ""
     INHERIT_BINDINGS: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,right", "app.focus_next", show=False),
@@ -91,7 +93,7 @@ class Dialog(ModalScreen[Answer]):
 
     def answer(self, value: Answer) -> None:
         """Close with `value`, if an answer counts already."""
-        if self.listening and self.is_current:
+        if self.listening and self._on_top:
             self.dismiss(value)
 
     def action_scroll_box(self, rows: int) -> None:
@@ -100,14 +102,21 @@ class Dialog(ModalScreen[Answer]):
 
     def withdraw(self) -> None:
         """Close without an answer: it was given elsewhere, or nobody needs it any more."""
-        self._withdrawn = True
-        if self.is_current:
+        if self._on_top:
             self.dismiss(None)
+        else:
+            self._withdrawn = True
 
     def on_screen_resume(self) -> None:
         """Close now if the answer came while another screen lay above this one."""
         if self._withdrawn:
+            self._withdrawn = False
             self.dismiss(None)
+
+    @property
+    def _on_top(self) -> bool:
+        # Textual calls a screen below a modal one current, too.
+        return self.app.screen is self
 
     def _painted(self) -> None:
         self._quiet_until = self._clock() + QUIET_SECONDS

@@ -70,11 +70,11 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 Choice("s", "Allow for this session", "session"),
                 hint="↑↓ scroll",
             )
-        self.show_waiting(self._waiting)
 
     def on_mount(self) -> None:
         """Put the focus on the answer that does no harm."""
         self.query_one("#deny").focus()
+        self.show_waiting(self._waiting)
 
     def show_waiting(self, count: int) -> None:
         """Say how many more questions wait behind this one."""

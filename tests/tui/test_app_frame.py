@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+
+from core.events import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
+from tests.tui.fakes import make_app, make_session
+from tests.tui.test_app_session import settled, shown
+from tui.app import UaTuiApp
+from tui.filters import ControlFilter
+from tui.screens.help import HelpScreen
+
+PANES = ("conversation", "trace", "observers", "workspace")
+WIDE, MEDIUM, NARROW = (200, 50), (120, 40), (80, 24)
+
+
+def visible(app: UaTuiApp) -> set[str]:
+    names = {*PANES, "preview", "prompt"}
+    return {name for name in names if app.frame.query_one(f"#{name}").region.area > 0}
+
+
+def focused(app: UaTuiApp) -> str:
+    assert app.focused is not None
+    return next(node.id for node in app.focused.ancestors_with_self if node.id)
+
+
+async def press_alt(app: UaTuiApp, pilot: Pilot[str], number: int) -> None:
+    # As a terminal's Escape and digit reach the application: with the digit as the character.
+    app.post_message(events.Key(f"alt+{number}", str(number)))
+    await pilot.pause()
+
+
+async def test_wide_shows_everything_side_by_side(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        assert visible(app) == {*PANES, "preview", "prompt"}
+        regions = {name: app.frame.query_one(f"#{name}").region for name in (*PANES, "preview", "prompt")}
+        assert regions["workspace"].right <= regions["conversation"].x
+        assert regions["conversation"].right <= regions["trace"].x
+        assert regions["preview"].y >= regions["workspace"].bottom
+        assert regions["observers"].y >= regions["trace"].bottom
+        assert regions["prompt"].y >= regions["conversation"].bottom
+
+
+async def test_medium_shows_the_conversation_beside_one_other(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settled(app, pilot)
+        assert visible(app) == {"conversation", "prompt", "trace"}
+        await press_alt(app, pilot, 3)
+        assert visible(app) == {"conversation", "prompt", "observers"}
+        await press_alt(app, pilot, 4)
+        assert visible(app) == {"conversation", "prompt", "workspace", "preview"}
+        assert app.frame.query_one("#workspace").region.x >= app.frame.query_one("#conversation").region.right
+
+
+async def test_narrow_shows_one_pane_at_a_time(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(app, pilot)
+        assert visible(app) == {"conversation", "prompt"}
+        for number, name in enumerate(PANES[1:], start=2):
+            await press_alt(app, pilot, number)
+            assert visible(app) == {name}
+        assert app.status.region.height == 1
+        assert app.status.region.bottom == 24
+
+
+@pytest.mark.parametrize("size", [WIDE, MEDIUM, NARROW])
+async def test_the_same_keys_work_at_every_size(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        for number, name in enumerate(PANES, start=1):
+            await press_alt(app, pilot, number)
+            assert (focused(app), name in visible(app)) == (name, True)
+            await pilot.press("escape")
+            await pilot.press("escape" if name == "conversation" else "f1", "escape")
+        for number, name in enumerate(PANES, start=1):
+            await pilot.press(f"f{number + 1}")
+            assert focused(app) == name
+        for number, name in enumerate(PANES, start=1):
+            await pilot.press(str(number))
+            assert focused(app) == name
+        assert app.frame.prompt.text == ""
+
+
+@pytest.mark.parametrize("size", [WIDE, MEDIUM, NARROW])
+async def test_tab_goes_round_all_panes(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        forward = []
+        for _ in range(7):
+            await pilot.press("tab")
+            forward.append(focused(app))
+        rounds = ["trace", "observers", "workspace", "preview", "conversation", "prompt"]
+        if size == NARROW:
+            rounds.remove("preview")
+        assert forward == [*rounds, *rounds][:7]
+        await pilot.press("shift+tab")
+        assert focused(app) == forward[-2]
+
+
+async def test_typing_digits_in_the_prompt_types_them(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await pilot.press("1", "z", "question_mark")
+        assert app.frame.prompt.text == "1z?"
+
+
+@pytest.mark.parametrize("size", [WIDE, MEDIUM])
+async def test_a_pane_is_maximised_and_shrinks_back(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        before = visible(app)
+        await pilot.press("f3", "z")
+        await pilot.pause()
+        assert visible(app) == {"trace"}
+        assert app.frame.query_one("#trace").region.width == size[0]
+        await pilot.press("2", "1")
+        await pilot.pause()
+        assert visible(app) == {"conversation", "prompt"}
+        await pilot.press("escape")
+        await pilot.pause()
+        assert visible(app) == before
+
+
+async def test_the_layout_follows_the_size_and_keeps_what_was_shown(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f4")
+        await pilot.resize_terminal(*NARROW)
+        await pilot.pause()
+        assert visible(app) == {"observers"}
+        assert focused(app) == "observers"
+        await pilot.resize_terminal(*MEDIUM)
+        await pilot.pause()
+        assert visible(app) == {"conversation", "prompt", "observers"}
+        await pilot.resize_terminal(1, 1)
+        await pilot.pause()
+        await pilot.resize_terminal(*WIDE)
+        await pilot.pause()
+        assert visible(app) == {*PANES, "preview", "prompt"}
+
+
+async def test_a_click_on_a_tab_shows_its_pane(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(app, pilot)
+        await pilot.click("#talk PaneTabs", offset=(21, 0))
+        assert visible(app) == {"trace"}
+        await pilot.click("#machinery PaneTabs", offset=(50, 0))
+        assert visible(app) == {"workspace"}
+
+
+async def test_escape_at_rest_goes_between_prompt_and_conversation(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await pilot.press("escape")
+        assert focused(app) == "conversation"
+        await pilot.press("escape")
+        assert focused(app) == "prompt"
+
+
+@pytest.mark.parametrize("key", ["f1", "question_mark"])
+async def test_help_opens_from_anywhere_but_the_prompt_text(tmp_path: Path, key: str) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f2", key)
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        assert len(app.screen_stack) == 1
+
+
+async def test_enter_on_a_call_opens_it_whole(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        session.bus.publish(
+            ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={"path": "a"})
+        )
+        session.bus.publish(ToolCallFinished(tool_use_id="t1", status="success"))
+        await shown(app, pilot)
+        await pilot.press("f3", "end", "enter")
+        await pilot.pause()
+        assert type(app.screen).__name__ == "ToolCallScreen"
+        await pilot.press("escape")
+        assert len(app.screen_stack) == 1
+
+
+async def test_enter_on_a_file_opens_it_and_enter_on_a_run_goes_to_its_file(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    (session.workspace.path / "notes.md").write_text("# Notes\n")
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        session.bus.publish(ObserverStarted(run_id="r", observer="products", tool_use_id="t"))
+        done = ObserverFinished(
+            run_id="r", observer="products", tool_use_id="t", status="saved", artifacts=["notes.md"]
+        )
+        session.bus.publish(done)
+        await shown(app, pilot)
+        await pilot.press("f4", "end", "enter")
+        await pilot.pause()
+        assert focused(app) == "workspace"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert type(app.screen).__name__ == "ViewerScreen"
+
+
+@pytest.mark.parametrize(
+    "theme", ["ua-dark", "ua-light", "ua-ansi", "ansi-dark", "textual-light", "no-such-theme"]
+)
+async def test_every_theme_can_be_drawn(tmp_path: Path, theme: str) -> None:
+    app = make_app(tmp_path, make_session(tmp_path), theme=theme)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        assert app.theme == (theme if theme != "no-such-theme" else "ua-dark")
+        assert visible(app) == {*PANES, "preview", "prompt"}
+
+
+async def test_the_terminal_is_guarded(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    assert any(isinstance(each, ControlFilter) for each in app.get_line_filters())

@@ -1,0 +1,425 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.worker import WorkerState
+
+from core.errors import AgentUnavailable, CredentialsError
+from core.events import AuthRequired, Event, PermissionAnswered, PermissionAsked, TextDelta
+from core.settings import Settings
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tui.app import DEMO, UaTuiApp
+from tui.ports import Spawn
+from tui.pump import EventPump
+from tui.screens.auth import AuthScreen
+from tui.screens.dialog import Dialog
+from tui.screens.error import ErrorScreen
+from tui.screens.permission import PermissionScreen
+from tui.screens.quit import QuitScreen
+from tui.screens.setup import SetupScreen
+
+ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
+
+
+async def settled(app: UaTuiApp, pilot: Pilot[str]) -> None:
+    """Wait until the session is open and everything published has reached the screen."""
+    while app._pump._held:
+        await pilot.pause()
+    if workers := [worker for worker in app.workers if worker.group in ("agent", "screen")]:
+        await app.workers.wait_for_complete(workers)
+    await shown(app, pilot)
+
+
+async def shown(app: UaTuiApp, pilot: Pilot[str]) -> None:
+    await pilot.pause()
+    app._pump.flush()
+    await pilot.pause()
+
+
+def listen(app: UaTuiApp) -> None:
+    """End the quiet time of the dialog on top."""
+    assert isinstance(app.screen, Dialog)
+    app.screen._quiet_until = 0.0
+
+
+async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_path: Path) -> None:
+    session = make_session(tmp_path, hold_start=True)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await pilot.press("h", "i", "enter", "y", "o", "enter")
+        assert session.submitted == []
+        assert "2 queued" in str(app.frame.prompt.border_subtitle)
+        session.may_start.set()
+        await settled(app, pilot)
+        assert session.submitted == ["hi", "yo"]
+        assert session.queued == ("yo",)
+        assert "1 queued" in str(app.frame.prompt.border_subtitle)
+
+
+async def test_the_first_query_is_sent_by_itself(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session, first_query="go")
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        assert session.submitted == ["go"]
+
+
+async def test_the_newest_queued_query_comes_back_into_the_prompt(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("a", "enter", "b", "enter", "c", "enter")
+        assert session.waiting == ["b", "c"]
+        await pilot.press("up")
+        await pilot.pause()
+        assert app.frame.prompt.text == "c"
+        assert session.waiting == ["b"]
+
+
+async def test_typing_survives_a_stream_of_events(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        for number in range(200):
+            session.bus.publish(TextDelta(query_id="q1", message_id="m", text=f"word{number} "))
+            if number % 50 == 0:
+                await pilot.press("k")
+        assert app.frame.prompt.text == "kkkk"
+
+
+async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("a", "enter", "escape")
+        await settled(app, pilot)
+        assert session.interrupts == 1
+        assert app.status.state == "idle"
+        assert app.frame.prompt.has_focus
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [("a", ("r1", True, "once")), ("s", ("r1", True, "session")), ("d", ("r1", False, "once"))],
+)
+async def test_a_permission_is_asked_and_answered(tmp_path: Path, key: str, answer: object) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        session.bus.publish(ASKED)
+        await shown(app, pilot)
+        assert isinstance(app.screen, PermissionScreen)
+        assert app.status.waiting
+        listen(app)
+        await pilot.press(key)
+        await shown(app, pilot)
+        assert session.answers == [answer]
+        assert len(app.screen_stack) == 1
+
+
+async def test_several_permissions_are_asked_one_after_another(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        for number in range(3):
+            session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
+        await shown(app, pilot)
+        for number in range(3):
+            screen = app.screen
+            assert isinstance(screen, PermissionScreen)
+            assert screen.event.request_id == f"r{number}"
+            more = str(screen.query_one(".box").border_subtitle or "")
+            assert more == (f"{2 - number} more waiting" if number < 2 else "")
+            listen(app)
+            await pilot.press("d")
+            await shown(app, pilot)
+        assert [request for request, _, _ in session.answers] == ["r0", "r1", "r2"]
+
+
+async def test_a_permission_answered_elsewhere_is_closed_and_a_waiting_one_never_shown(
+    tmp_path: Path,
+) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        for number in range(3):
+            session.bus.publish(PermissionAsked(request_id=f"r{number}", tool_name="Bash"))
+        await shown(app, pilot)
+        for number in (1, 0):
+            session.bus.publish(
+                PermissionAnswered(request_id=f"r{number}", tool_name="Bash", decision="deny")
+            )
+        await shown(app, pilot)
+        assert isinstance(app.screen, PermissionScreen)
+        assert app.screen.event.request_id == "r2"
+        assert session.answers == []
+
+
+async def test_questions_of_the_past_are_not_asked_again(tmp_path: Path) -> None:
+    answered = PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny")
+    session = make_session(tmp_path, script=[ASKED, answered])
+    app = make_app(tmp_path, session, first_query="x")
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        assert len(app.screen_stack) == 1
+
+
+async def test_an_auth_link_is_shown_and_finished(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        session.bus.publish(AuthRequired(toolkit="gmail", url="https://connect.example/1"))
+        session.finish()
+        await shown(app, pilot)
+        assert isinstance(app.screen, AuthScreen)
+        assert app.status.waiting
+        listen(app)
+        await pilot.press("enter")
+        await shown(app, pilot)
+        assert session.outcomes == ["completed"]
+        assert not app.status.waiting
+
+
+async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        session.fail("the agent's process ended", ["ProcessError: exit code -9"])
+        await shown(app, pilot)
+        assert isinstance(app.screen, ErrorScreen)
+        listen(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.notice.display
+        await pilot.press("n", "e", "x", "t", "enter")
+        assert session.submitted == ["x"]
+        await pilot.press("ctrl+r")
+        await settled(app, pilot)
+        assert session.restarts == 1
+        assert session.submitted == ["x", "next"]
+        assert not app.notice.display
+
+
+async def test_a_start_that_fails_can_be_tried_again(tmp_path: Path) -> None:
+    session = make_session(tmp_path, fail_start="the agent never answered")
+    app = make_app(tmp_path, session, first_query="x")
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        assert isinstance(app.screen, ErrorScreen)
+        listen(app)
+        await pilot.press("r")
+        await settled(app, pilot)
+        assert session.restarts == 1
+        assert session.submitted == ["x"]
+
+
+async def test_a_session_that_cannot_be_built_is_built_again_on_restart(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    tries: list[int] = []
+
+    async def build(spawn: Spawn) -> FakeSession:
+        tries.append(1)
+        if len(tries) == 1:
+            raise AgentUnavailable("the agent is not installed")
+        return session
+
+    app = UaTuiApp(Settings(workspace_base=tmp_path), build, state_dir=tmp_path)
+    async with app.run_test() as pilot:
+        await failed(app, pilot)
+        assert isinstance(app.screen, ErrorScreen)
+        assert app.status.state == "failed"
+        listen(app)
+        await pilot.press("r")
+        await settled(app, pilot)
+        assert len(tries) == 2
+        assert session.state == "idle"
+        assert app.status.state == "idle"
+
+
+async def failed(app: UaTuiApp, pilot: Pilot[str]) -> None:
+    while (
+        not any(worker.state is WorkerState.ERROR for worker in list(app.workers))
+        and len(app.screen_stack) == 1
+    ):
+        await pilot.pause()
+    await pilot.pause()
+
+
+async def test_without_credentials_it_explains_and_offers_the_demo(tmp_path: Path) -> None:
+    async def build(spawn: Spawn) -> FakeSession:
+        raise CredentialsError("no key is configured")
+
+    app = UaTuiApp(Settings(workspace_base=tmp_path), build, state_dir=tmp_path)
+    async with app.run_test() as pilot:
+        await failed(app, pilot)
+        assert isinstance(app.screen, SetupScreen)
+        listen(app)
+        await pilot.press("d")
+        await pilot.pause()
+    assert app.return_value == DEMO
+    assert app.return_code == 0
+
+
+async def test_a_worker_that_fails_is_told_and_the_screen_lives_on(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+
+    async def bad() -> None:
+        raise RuntimeError("[/] \x1b]0;x\x07 broke")
+
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        app.spawn(bad(), "observers", "observers")
+        while not app.notice.display:
+            await pilot.pause()
+        assert "observers: [/] ]0;x broke" in app.notice.text
+        await pilot.press("a", "enter")
+        assert session.submitted == ["a"]
+
+
+async def test_a_pane_that_fails_does_not_take_the_others_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+
+        def broken(events: Sequence[Event]) -> None:
+            raise ValueError("cannot draw")
+
+        monkeypatch.setattr(next(iter(app.frame.panes)), "apply", broken)
+        session.submit("x")
+        session.bus.publish(ASKED)
+        await shown(app, pilot)
+        assert isinstance(app.screen, PermissionScreen)
+        assert "run.log" in app.notice.text
+
+
+async def test_quitting_while_nothing_runs_closes_the_session(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+    assert session.closed == ["quit"]
+    assert app.return_code == 0
+
+
+async def test_quitting_while_work_runs_asks_first(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("a", "enter", "ctrl+q")
+        await pilot.pause()
+        assert isinstance(app.screen, QuitScreen)
+        listen(app)
+        await pilot.press("n")
+        await pilot.pause()
+        assert session.closed == []
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+        listen(app)
+        await pilot.press("y")
+        await pilot.pause()
+    assert session.closed == ["quit"]
+
+
+async def test_a_session_that_will_not_close_can_be_left_all_the_same(tmp_path: Path) -> None:
+    session = make_session(tmp_path, close_forever=True)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+q", "ctrl+q")
+        await pilot.pause()
+    assert app.return_code == 1
+
+
+async def test_ctrl_c_copies_then_warns_then_quits(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("h", "i", "shift+home", "ctrl+c")
+        assert app.clipboard == "hi"
+        await pilot.press("end", "ctrl+c")
+        assert session.closed == []
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+    assert session.closed == ["quit"]
+
+
+async def test_the_session_is_closed_when_the_screen_fails(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    with pytest.raises(ZeroDivisionError):
+        await run_and_break(app)
+    assert session.closed == ["screen ended"]
+
+
+async def run_and_break(app: UaTuiApp) -> None:
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        app.call_later(lambda: 1 / 0)
+        await pilot.pause()
+
+
+async def test_the_history_is_kept_for_the_next_start(tmp_path: Path) -> None:
+    for _ in range(2):
+        session = make_session(tmp_path)
+        app = make_app(tmp_path, session)
+        async with app.run_test() as pilot:
+            await settled(app, pilot)
+            await pilot.press("up")
+            before = app.frame.prompt.text
+            app.frame.prompt.put("remember me")
+            await pilot.press("enter")
+            await pilot.pause()
+    assert before == "remember me"
+
+
+async def test_events_are_handed_on_in_order_and_in_few_batches() -> None:
+    batches: list[list[int]] = []
+    loop = asyncio.get_running_loop()
+
+    def schedule(function: Any) -> object:
+        return loop.call_soon(function)
+
+    pump = EventPump(schedule, lambda events: batches.append([event.seq for event in events]), interval=0.02)
+    for number in range(50):
+        pump.receive(TextDelta(query_id="q", message_id="m", text="x", seq=number))
+        await asyncio.sleep(0.001)
+    pump.flush()
+    assert [seq for batch in batches for seq in batch] == list(range(50))
+    assert 1 < len(batches) < 25
+
+
+async def test_held_events_wait_for_someone_to_show_them_to() -> None:
+    batches: list[int] = []
+    pump = EventPump(lambda function: function(), lambda events: batches.append(len(events)))
+    pump.hold()
+    for _ in range(3):
+        pump.receive(TextDelta(query_id="q", message_id="m", text="x"))
+    pump.flush()
+    assert batches == []
+    pump.release()
+    assert batches == [3]

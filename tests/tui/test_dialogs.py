@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.widgets import Button, Static
+
+from core.events import AuthRequired, PermissionAsked
+from tui.frame import BREAKPOINTS
+from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
+from tui.screens.auth import AuthScreen
+from tui.screens.dialog import QUIET_SECONDS, Box, Dialog
+from tui.screens.error import ErrorScreen
+from tui.screens.help import HelpScreen
+from tui.screens.permission import PermissionAnswer, PermissionScreen
+from tui.screens.quit import QuitScreen
+from tui.screens.setup import SetupScreen
+from tui.themes import DEFAULT_THEME, THEMES
+
+SEND = PermissionAsked(
+    request_id="r1",
+    tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
+    subjects=["GMAIL_SEND_EMAIL"],
+    reason="it sends something to other people",
+    input={"tools": [{"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"to": "ann@mail.example"}}]},
+)
+AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
+
+
+class Stage(App[None]):
+    CSS_PATH = "../../styles/dialogs.tcss"
+    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.answers: list[object] = []
+        self.opened: list[str] = []
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DEFAULT_THEME
+
+    def clock(self) -> float:
+        return self.now
+
+    async def ask(self, pilot: Pilot[None], dialog: Dialog[Any], wait: float = QUIET_SECONDS) -> None:
+        self.push_screen(dialog, self.answers.append)
+        await pilot.pause()
+        self.now += wait
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        self.opened.append(url)
+
+    def shown(self) -> str:
+        texts = [str(each.content) for each in self.screen.query(Static).results(Static)]
+        rows = [row for view in self.screen.query(ArgumentsView) for row in view._rows]
+        labels = [str(button.label) for button in self.screen.query(Button).results(Button)]
+        return "\n".join([*texts, *rows, *labels])
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [
+        ("d", PermissionAnswer(allow=False)),
+        ("escape", PermissionAnswer(allow=False)),
+        ("enter", PermissionAnswer(allow=False)),
+        ("a", PermissionAnswer(allow=True)),
+        ("s", PermissionAnswer(allow=True, scope="session")),
+    ],
+)
+async def test_a_permission_is_answered_with_one_key(key: str, answer: PermissionAnswer) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [answer]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda clock: PermissionScreen(SEND, clock=clock),
+        lambda clock: AuthScreen(AUTH, clock=clock),
+        lambda clock: ErrorScreen("it died", clock=clock),
+        lambda clock: QuitScreen(clock=clock),
+        lambda clock: SetupScreen(clock=clock),
+    ],
+    ids=["permission", "auth", "error", "quit", "setup"],
+)
+async def test_keys_typed_before_it_can_be_read_do_not_answer(
+    make: Callable[[Callable[[], float]], Dialog[Any]],
+) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, make(app.clock), wait=QUIET_SECONDS - 0.01)
+        await pilot.press("a", "s", "d", "enter", "escape", "r", "q", "y", "n", "o")
+        await pilot.pause()
+        assert app.answers == []
+        assert app.opened == []
+        assert len(app.screen_stack) == 2
+
+
+async def test_someone_who_types_on_does_not_answer_by_accident() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=0.1)
+        for key in "search and send":
+            await pilot.press("space" if key == " " else key)
+            app.now += 0.15
+        assert app.answers == []
+        app.now += QUIET_SECONDS
+        await pilot.press("a")
+        await pilot.pause()
+        assert app.answers == [PermissionAnswer(allow=True)]
+
+
+async def test_a_click_before_it_can_be_read_does_not_answer() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=0.1)
+        await pilot.click("#once")
+        assert app.answers == []
+        app.now += QUIET_SECONDS
+        await pilot.click("#once")
+        await pilot.pause()
+        assert app.answers == [PermissionAnswer(allow=True)]
+
+
+async def test_a_permission_never_times_out() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=86_400.0)
+        assert app.answers == []
+
+
+async def test_a_permission_names_the_tools_inside_and_shows_every_argument() -> None:
+    app = Stage()
+    event = PermissionAsked(
+        request_id="r",
+        tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
+        input={
+            "tools": [
+                {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "one\ntwo\u202ethree", "n": 3}},
+                {"tool_slug": "SLACK_POST", "arguments": {"text": "x" * 5_000 + "END"}},
+            ]
+        },
+    )
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        shown = app.shown()
+        assert "GMAIL_SEND_EMAIL, SLACK_POST" in shown
+        assert "two‹U+202E›three" in shown
+        assert "END" in shown.replace("\n", "")
+        assert "COMPOSIO_MULTI_EXECUTE_TOOL (composio)" in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["[/]", "[@click=app.quit]x[/]", "[$foo]", "a[0]['x']", "\\[red]", "[link=file:///x]"]
+)
+async def test_text_from_elsewhere_is_shown_as_it_is(text: str) -> None:
+    app = Stage()
+    event = PermissionAsked(
+        request_id="r", tool_name=text, reason=text, subjects=[text, "b"], input={text: [text, {"k": text}]}
+    )
+    async with app.run_test() as pilot:
+        for dialog in (
+            PermissionScreen(event, clock=app.clock),
+            AuthScreen(AuthRequired(toolkit=text, url=text), clock=app.clock),
+            ErrorScreen(text, [text], clock=app.clock),
+            SetupScreen(text, clock=app.clock),
+        ):
+            await app.ask(pilot, dialog)
+            assert text in app.shown()
+            dialog.withdraw()
+            await pilot.pause()
+
+
+async def test_the_answers_stay_in_sight_and_the_rest_scrolls_on_a_small_screen() -> None:
+    app = Stage()
+    event = PermissionAsked(request_id="r", tool_name="Bash", input={"command": "echo\n" * 200})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        await pilot.pause()
+        for button in app.screen.query(Button):
+            assert button.region.bottom <= 24
+            assert app.screen.get_widget_at(*button.region.offset)[0] is button
+        await pilot.press("pagedown", "down")
+        assert app.screen.query_one(Box).scroll_offset.y > 0
+
+
+async def test_a_megabyte_of_arguments_is_laid_out_whole() -> None:
+    app = Stage()
+    event = PermissionAsked(request_id="r", tool_name="Write", input={"content": "word " * 200_000})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        assert sum(map(len, app.screen.query_one(ArgumentsView)._rows)) >= 1_000_000
+        await pilot.press("d")
+
+
+async def test_an_answer_from_elsewhere_closes_the_dialog_even_under_another() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        dialog = PermissionScreen(SEND, clock=app.clock)
+        await app.ask(pilot, dialog)
+        app.push_screen(HelpScreen())
+        await pilot.pause()
+        dialog.withdraw()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        assert app.answers == [None]
+
+
+@pytest.mark.parametrize(
+    ("key", "outcome"), [("enter", "completed"), ("d", "completed"), ("escape", "cancelled")]
+)
+async def test_an_auth_link_is_done_or_given_up(key: str, outcome: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        assert "connect.example" in app.shown()
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [outcome]
+
+
+async def test_an_auth_link_opens_in_the_browser_only_when_it_is_a_web_link() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        good = AuthScreen(AUTH, clock=app.clock)
+        await app.ask(pilot, good)
+        await pilot.press("o")
+        assert app.opened == [AUTH.url]
+        good.withdraw()
+        await pilot.pause()
+        await app.ask(pilot, AuthScreen(AuthRequired(toolkit="x", url="vscode://x/y"), clock=app.clock))
+        await pilot.press("o")
+        assert app.opened == [AUTH.url]
+        assert "copy only" in app.shown()
+
+
+async def test_an_auth_link_is_copied_whole() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await pilot.press("y")
+        assert app.clipboard == AUTH.url
+
+
+@pytest.mark.parametrize(
+    ("key", "choice"), [("r", "restart"), ("enter", "restart"), ("escape", "close"), ("q", "quit")]
+)
+async def test_a_failure_offers_restart(key: str, choice: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, ErrorScreen("it died", ["ProcessError: exit code -9"], clock=app.clock))
+        assert "exit code -9" in app.shown()
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [choice]
+
+
+@pytest.mark.parametrize(("key", "leaves"), [("y", True), ("n", False), ("escape", False), ("enter", False)])
+async def test_quitting_asks_and_staying_is_the_default(key: str, leaves: bool) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, QuitScreen(1, clock=app.clock))
+        assert "1 queued query" in app.shown()
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [leaves]
+
+
+@pytest.mark.parametrize(("key", "choice"), [("d", "demo"), ("enter", "demo"), ("escape", "quit")])
+async def test_setup_says_what_to_set_and_offers_the_demo(key: str, choice: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, SetupScreen(clock=app.clock))
+        shown = app.shown()
+        for name in (
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_AUTH_TOKEN",
+            "claude login",
+            "COMPOSIO_API_KEY",
+        ):
+            assert name in shown
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [choice]
+
+
+def test_hidden_characters_are_written_out() -> None:
+    assert reveal("a\u202eb\x1b[2J\u200b\U000e0041") == "a‹U+202E›b‹U+001B›[2J‹U+200B›‹U+E0041›"
+    assert reveal("tab\tline\r\nend ⚠\ufe0f") == "tab\tline\nend ⚠\ufe0f"
+    assert reveal("a\ufe0f") == "a‹U+FE0F›"
+
+
+def test_arguments_are_complete_and_readable() -> None:
+    value = {"a": [1, {"b": None, "c": True}], "empty": {}, "none": [], "text": "one\ntwo", "blank": ""}
+    assert argument_lines(value) == [
+        "a:", "  - 1", "  -", "    b: null", "    c: true", "empty: {}", "none: []", "text:", "  one", "  two",
+        'blank: ""',
+    ]  # fmt: skip
+    assert argument_lines({}) == ["(none)"]
+
+
+def test_inner_tools_of_any_shape_do_no_harm() -> None:
+    assert inner_tools({"tools": [{"tool_slug": "A"}, {"tool_slug": 5}, "x", None]}) == ["A"]
+    assert inner_tools({"tools": "x"}) == []
+    assert inner_tools({}) == []
+
+
+async def test_rows_break_between_cells_not_characters() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        event = PermissionAsked(request_id="r", tool_name="t", input={"k": "漢字" * 200})
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        view = app.screen.query_one(ArgumentsView)
+        assert all(Content(row).cell_length <= view.size.width for row in view._rows)

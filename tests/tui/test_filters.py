@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App, ComposeResult
+from textual.color import Color
+from textual.content import Content
+from textual.filter import LineFilter
+from textual.widgets import Static
+
+from tui.filters import ControlFilter, strip_controls
+
+BLACK = Color(0, 0, 0)
+HOSTILE = [
+    "\x1b]52;c;aGk=\x07",
+    "\x1b[2J",
+    "\x1bP1$q\x1b\\",
+    "\x9b31m",
+    "\x9d0;title\x9c",
+    "\x07\x08\x0b\x0c\r\x7f\x00",
+    "\u202egnp.exe\u2066x\u2069",
+    "a\u2028b\u2029c",
+    "\U000e0041\U000e007f",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
+    (segment,) = ControlFilter().apply([Segment(text)], BLACK)
+    left = segment.text
+    assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in left)
+    assert not set(left) & set("\u202e\u2066\u2069\u2028\u2029")
+
+
+@pytest.mark.parametrize("text", ["plain", "naïve 漢字 é", "non\u00a0breaking", "👩\u200d💻", "│ box ▾ ⠹"])
+def test_ordinary_text_is_untouched(text: str) -> None:
+    segments = [Segment(text, Style(bold=True))]
+    assert ControlFilter().apply(segments, BLACK) == segments
+
+
+def test_lone_surrogates_can_be_written_afterwards() -> None:
+    strip_controls("a\ud800b").encode("utf-8")
+
+
+def test_control_segments_of_the_application_pass() -> None:
+    control = Segment("\x1b[1A", None, [(1, 1)])  # type: ignore[list-item]  # any control code will do
+    assert ControlFilter().apply([control], BLACK) == [control]
+
+
+@pytest.mark.parametrize("link", ["https://x.example/\x1b]52;c;aGk=\x07", "https://\u202eelpmaxe.x"])
+def test_a_link_that_hides_controls_is_dropped(link: str) -> None:
+    (segment,) = ControlFilter().apply([Segment("here", Style(bold=True, link=link))], BLACK)
+    assert segment.text == "here"
+    assert segment.style is not None
+    assert segment.style.link is None
+    assert segment.style.bold
+
+
+def test_an_honest_link_is_kept() -> None:
+    segments = [Segment("here", Style(link="https://news.example/a?b=c"))]
+    assert ControlFilter().apply(segments, BLACK) == segments
+
+
+async def test_the_filter_works_inside_an_application() -> None:
+    class Guarded(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Static(Content("A\x1b]0;owned\x07B\u202eC"))
+
+        def get_line_filters(self) -> list[LineFilter]:
+            return [*super().get_line_filters(), ControlFilter()]
+
+    app = Guarded()
+    async with app.run_test():
+        drawn = "".join(segment.text for strip in app.screen._compositor.render_strips() for segment in strip)
+    assert "A]0;ownedBC" in drawn
