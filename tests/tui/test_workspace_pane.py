@@ -428,3 +428,18 @@ async def test_the_preview_follows_the_cursor_and_shows_only_where_it_rests(tmp_
         preview.show_path(tmp_path / "pipe")
         await until(lambda: "This is a pipe" in screen_text(app))
         await pilot.pause()
+
+
+async def test_what_a_hidden_preview_was_given_is_there_when_it_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# First")
+    (tmp_path / "b.md").write_text("# Second")
+    preview = PreviewPane()
+    async with hosted(preview, size=(60, 20)) as (app, pilot):
+        preview.show_path(tmp_path / "a.md")
+        await until(lambda: "First" in screen_text(app))
+        preview.display = False
+        await pilot.pause()
+        preview.show_path(tmp_path / "b.md")
+        await until(lambda: preview.document is not None and preview.document.path.name == "b.md")
+        preview.display = True
+        await until(lambda: "Second" in screen_text(app))

@@ -386,13 +386,15 @@ class WorkspacePane(LiveTree):
         item = node.data
         if item is None:
             return Text("")
-        dim = self.get_component_rich_style("workspace--dim", partial=True)
+        # On the lit row everything has the one colour that is sure to be legible there.
+        lit = self.has_focus and node is self.cursor_node
+        dim = Style.null() if lit else self.get_component_rich_style("workspace--dim", partial=True)
         if item.entry is None:
             text = Text(f"  … {item.more:,} more", dim, no_wrap=True, end="")
             text.truncate(width, pad=True)
             text.stylize(style)
             return text
-        accent = self.get_component_rich_style("workspace--new", partial=True)
+        accent = Style.null() if lit else self.get_component_rich_style("workspace--new", partial=True)
         fresh = item.path in self._fresh
         count: int | None = None
         if item.entry.is_folder:

@@ -61,11 +61,9 @@ def row_text(
 
 
 def _fitted(name: str, room: int) -> str:
-    # An artifact's random part tells a person nothing: it goes first, then the vendor, then the middle.
-    for pattern, shorter in ((_RANDOM, r"\1…\2"), (_VENDOR, "")):
-        if cell_len(name) <= room:
-            return name
-        name = pattern.sub(shorter, name)
+    # An artifact's random part tells a person nothing, and its vendor is the same on every row.
+    if _RANDOM.search(name):
+        name = _VENDOR.sub("", _RANDOM.sub(r"\1…\2", name))
     return middle_cut(name, room)
 
 

@@ -38,6 +38,20 @@ _ROLES = (
 )
 
 
+# A table, as asking pygments for a file name looks through every installed package.
+_SUFFIXES = {
+    ".bash": "bash", ".bat": "batch", ".c": "c", ".cc": "cpp", ".cfg": "ini", ".conf": "ini", ".cpp": "cpp",
+    ".cs": "csharp", ".css": "css", ".diff": "diff", ".env": "bash", ".go": "go", ".h": "c", ".hpp": "cpp",
+    ".ini": "ini", ".ipynb": "json", ".java": "java", ".jl": "julia", ".js": "javascript", ".jsx": "jsx",
+    ".kt": "kotlin", ".less": "less", ".lua": "lua", ".mjs": "javascript", ".patch": "diff", ".php": "php",
+    ".pl": "perl", ".ps1": "powershell", ".py": "python", ".pyi": "python", ".r": "r", ".rb": "ruby",
+    ".rs": "rust", ".rst": "rst", ".scala": "scala", ".scss": "scss", ".sh": "bash", ".sql": "sql",
+    ".svg": "xml", ".swift": "swift", ".tcss": "scss", ".tex": "tex", ".toml": "toml", ".ts": "typescript",
+    ".tsx": "tsx", ".vue": "vue", ".xml": "xml", ".yaml": "yaml", ".yml": "yaml", ".zsh": "bash",
+}  # fmt: skip
+_NAMES = {"dockerfile": "docker", "makefile": "make", "cmakelists.txt": "cmake"}
+
+
 def highlight_lines(text: str, language: str) -> list[list[Span]]:
     """The coloured spans of every line; no spans when the language is not known."""
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # ships no types
@@ -68,14 +82,7 @@ def highlight_lines(text: str, language: str) -> list[list[Span]]:
 
 
 def _language(sample: Sample) -> str | None:
-    from pygments.lexers import find_lexer_class_for_filename
-
-    if sample.name.endswith(".tcss"):
-        return "scss"
-    lexer = find_lexer_class_for_filename(sample.path.name)
-    if lexer is None or not lexer.aliases or lexer.name == "Text only":
-        return None
-    return str(lexer.aliases[0])
+    return _NAMES.get(sample.name) or _SUFFIXES.get(sample.suffix)
 
 
 def style_code(text: str, language: str) -> LineStyler | None:

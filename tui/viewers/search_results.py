@@ -93,6 +93,8 @@ class ResultRows:
         self._number = len(str(len(hits)))
         self._date = min(16, max((cell_len(hit.date) for hit in hits), default=0))
         self._source = min(24, max((cell_len(hit.source) for hit in hits), default=0))
+        self._title = max((cell_len(_told(hit)) for hit in hits), default=20)
+        self._address = max((cell_len(_bare(hit.url)) for hit in hits), default=20)
 
     def __len__(self) -> int:
         """Two rows of heading and one a result as a table, three rows a result as cards."""
@@ -111,22 +113,23 @@ class ResultRows:
     def _table_row(self, y: int) -> Content:
         fixed = self._number + self._source + self._date + _GAP * (2 + bool(self._source) + bool(self._date))
         room = max(20, self._width - fixed)
-        title_width = room * 3 // 5
+        title_width = min(self._title, max(room * 3 // 5, room - self._address))
+        address_width = min(self._address, room - title_width)
         columns = [
             (self._number, ">", "dim"),
             (title_width, "<", ""),
             (self._source, "<", ""),
             (self._date, "<", "dim"),
         ]
-        columns.append((room - title_width, "<", "link"))
+        columns.append((address_width, "<", "link"))
         if y == 0:
             cells = ["#", "Title", "Source", "Date", "Address"]
             return _cells(columns, cells, role="strong")
         if y == 1:
-            return Content("─" * self._width, [Span(0, self._width, "dim")])
+            rule = "─" * min(self._width, fixed + title_width + address_width)
+            return Content(rule, [Span(0, len(rule), "dim")])
         hit = self._hits[y - 2]
-        title = hit.title or hit.snippet or hit.url
-        return _cells(columns, [str(y - 1), title, hit.source, hit.date, _bare(hit.url)])
+        return _cells(columns, [str(y - 1), _told(hit), hit.source, hit.date, _bare(hit.url)])
 
     def _card_row(self, y: int) -> Content:
         index, part = divmod(y, 3)
@@ -135,7 +138,7 @@ class ResultRows:
         room = max(4, self._width - indent)
         match part:
             case 0:
-                title = tail_cut(hit.title or hit.snippet or hit.url, room)
+                title = tail_cut(_told(hit), room)
                 return _assemble([(f"{index + 1:>{self._number}}  ", "dim"), (title, "strong")])
             case 1:
                 told = " · ".join(part for part in (tail_cut(hit.source, 24), hit.date) if part)
@@ -144,6 +147,10 @@ class ResultRows:
                 return _assemble([(" " * indent, ""), (told, "dim"), (address, "link")])
             case _:
                 return Content("")
+
+
+def _told(hit: Hit) -> str:
+    return hit.title or hit.snippet or hit.url
 
 
 def _bare(url: str) -> str:

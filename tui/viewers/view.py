@@ -90,6 +90,7 @@ class DocumentView(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._body: Body = TextBody("")
+        self._laid: Body | None = None
         self._rows: Rows = ListRows()
         self._width = 0
         self._theme: MarkdownTheme | None = None
@@ -194,7 +195,7 @@ class DocumentView(ScrollView, can_focus=True):
             self.post_message(self.NearEnd(self))
 
     def _on_resize(self, event: events.Resize) -> None:
-        if self._content_width() != self._width:
+        if self._content_width() != self._width or self._laid is not self._body:
             self._place = self._place or self.place or None
             self._start_layout()
 
@@ -220,6 +221,7 @@ class DocumentView(ScrollView, can_focus=True):
                 self._take(glance)
         rows = await asyncio.to_thread(body.lay_out, width, theme)
         self._take(rows)
+        self._laid = body
         if self._place is not None:
             self.scroll_to(0, round(self._place * len(rows)), animate=False)
             self._place = None
