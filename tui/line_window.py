@@ -58,6 +58,8 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "lines--cursor",
         "lines--cursor-blurred",
+        "lines--bar",
+        "lines--bar-blurred",
         "lines--muted",
         "lines--key",
     }
@@ -294,7 +296,9 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
             is_lit = lit is not None and self.group(entry) == lit
             lead = self.lead(entry) if is_lit else 0
             for number in range(line, len(rendered.strips)):
-                yield Row(self._paint(rendered, number, area.width, lit=is_lit and number >= lead), index, number)
+                yield Row(
+                    self._paint(rendered, number, area.width, lit=is_lit and number >= lead), index, number
+                )
                 shown += 1
                 if shown == area.height:
                     return
@@ -307,7 +311,8 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         strip = rendered.strips[line]
         if not lit:
             return strip.adjust_cell_length(width).apply_style(self._base)
-        style = self._palette["lines--cursor" if self.has_focus else "lines--cursor-blurred"]
+        part = "lines--bar" if self.GUTTER else "lines--cursor"
+        style = self._palette[part if self.has_focus else f"{part}-blurred"]
         return rendered.lit(line, width, self._base, style, CURSOR_BAR if self.GUTTER else "")
 
     def _publish(self) -> None:

@@ -259,5 +259,5 @@ def test_a_row_never_leaves_its_width_and_numbers_keep_their_column() -> None:
         if width >= 40:
             ends = [plain(line) for line in drawn]
             assert {line_width(line) for line in drawn} == {width}
-            assert ends[1].endswith("    0.4s")
-            assert ends[2].endswith("  2m 04s")
+            assert ends[1].endswith("   0.4s")
+            assert ends[2].endswith(" 2m 04s")

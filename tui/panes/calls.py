@@ -19,7 +19,10 @@ from tui.text_layout import PLAIN, Line, spread, width_of
 __all__ = ["CallNode", "CallRecord", "TraceTheme", "call_node", "query_node", "render_node"]
 
 SLOW, VERY_SLOW = 10.0, 60.0
-SIZE_CELLS, TIME_CELLS = 6, 8
+SIZE_CELLS, TIME_CELLS = 5, 7
+SIZE_FROM_WIDTH = 52
+OTHER_CELLS = 12
+LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
 
 
@@ -193,30 +196,36 @@ def render_node(node: CallNode, width: int, theme: TraceTheme, *, now: float, ti
 
 
 def _words(node: CallNode, room: int, theme: TraceTheme) -> Line:
-    if node.kind == "query":
-        words = [Segment(tail_cut(node.label, room), theme.query)]
-    else:
-        # The outcome of a call that went wrong is worth more room than what it was asked.
-        failed = node.mark not in {Mark.SUCCESS, Mark.RUNNING}
-        most = room if not (node.argument or node.note) else max(8, room * 3 // 5)
-        words = [Segment(middle_cut(node.label, min(most, room)), theme.name)]
-        note = _note(node)
-        rest = room - width_of(words[0].text) - 2
-        note_room = min(width_of(note), rest if failed else rest * 2 // 3)
-        argument_room = rest - (note_room + 2 if note else 0)
-        if node.argument and argument_room >= 4 and not (failed and argument_room < 8):
-            words += [Segment("  "), Segment(tail_cut(node.argument, argument_room), theme.argument)]
-        if note and note_room >= 4:
-            words += [
-                Segment("  "),
-                Segment(tail_cut(note, note_room), theme.of(node.mark) if failed else theme.note),
-            ]
-        return words
+    """Share the room: name first, then what went wrong, else the argument, then the outcome."""
     note = _note(node)
-    rest = room - width_of(words[0].text) - 2
-    if note and rest >= 6:
-        words += [Segment("  "), Segment(tail_cut(note, rest), theme.note)]
-    return words
+    if node.kind == "query":
+        note_room = min(width_of(note), max(0, room // 2 - 2))
+        label = tail_cut(node.label, room - (note_room + 2 if note_room >= LEAST_CELLS else 0))
+        words = [Segment(label, theme.query)]
+        return words + _word(note, note_room, theme.note)
+    others = note or node.argument
+    most = max(room * 3 // 5, room - OTHER_CELLS) if others else room
+    label = middle_cut(node.label, most)
+    rest = room - width_of(label) - 2
+    urgent = node.kind == "agent" or node.mark not in {Mark.SUCCESS, Mark.RUNNING}
+    argument_room = min(width_of(node.argument), rest)
+    note_room = min(width_of(note), rest)
+    if note and node.argument:
+        if urgent:
+            argument_room = rest - note_room - 2
+        elif rest - note_room - 2 >= min(width_of(node.argument), OTHER_CELLS):
+            argument_room = min(argument_room, rest - note_room - 2)
+        else:
+            note_room = 0
+    style = theme.of(node.mark) if node.mark not in {Mark.SUCCESS, Mark.RUNNING} else theme.note
+    words = [Segment(label, theme.name)]
+    return words + _word(node.argument, argument_room, theme.argument) + _word(note, note_room, style)
+
+
+def _word(text: str, room: int, style: Style) -> Line:
+    if not text or room < min(width_of(text), LEAST_CELLS):
+        return []
+    return [Segment("  "), Segment(tail_cut(text, room), style)]
 
 
 def _note(node: CallNode) -> str:
@@ -234,7 +243,7 @@ def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
     if node.kind == "call" and seconds > SLOW:
         style = theme.bad if seconds > VERY_SLOW else theme.warning
     line: Line = [Segment(f"{text:>{TIME_CELLS}}", style)]
-    if width >= 40:
+    if width >= SIZE_FROM_WIDTH:
         bytes_ = "" if node.size is None or node.kind == "query" else size(node.size)
         line.insert(0, Segment(f"{bytes_:>{SIZE_CELLS}}", theme.number))
     return line

@@ -30,6 +30,7 @@ __all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
 
 NAME_CELLS = 18
 TIME_CELLS = 7
+NAMED_CELLS = 24
 MEASURED = 200
 
 
@@ -118,8 +119,8 @@ def render_run(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
     time = "" if run.milliseconds is None else milliseconds(run.milliseconds)
     right: Line = [Segment(f"{time:>{TIME_CELLS}}", theme.number)] if width >= 24 else []
     room = width - name_cells - 3 - (TIME_CELLS + 1 if right else 0)
-    counts = run.counts if room >= width_of(run.counts) + 12 else run.counts.partition(",")[0]
-    if counts and room >= width_of(counts) + 10:
+    counts = next((each for each in (run.counts, run.counts.partition(",")[0]) if _fits(run, each, room)), "")
+    if counts:
         right.insert(0, Segment(counts, theme.counts))
         room -= width_of(counts) + 1
     what = run.what + (" → SAVED_REPORTS" if run.copied and room > width_of(run.what) + 16 else "")
@@ -130,6 +131,10 @@ def render_run(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
     if run.open and run.cause:
         lines += [[Segment("  "), *line] for line in wrap([(run.cause, style)], max(1, width - 2))]
     return lines
+
+
+def _fits(run: Run, counts: str, room: int) -> bool:
+    return bool(counts) and room - width_of(counts) - 1 >= min(width_of(run.what), NAMED_CELLS)
 
 
 def _glyph(run: Run) -> str:
