@@ -1,0 +1,86 @@
+"""The real program in a real pseudo-terminal, seen through a terminal model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pyte
+
+from tests.e2e.running import environment, program
+
+PATIENCE = 60.0
+
+
+class Terminal:
+    """A running program, what it wrote, and what stands on its screen."""
+
+    def __init__(self, child: pexpect.spawn[Any], columns: int, rows: int) -> None:
+        self.child = child
+        self.written = b""
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+
+    @property
+    def text(self) -> str:
+        """The screen as lines of text."""
+        return "\n".join(self._screen.display)
+
+    def read(self, wait: float = 0.1) -> bool:
+        """Take in what the program wrote; False once it has ended."""
+        try:
+            data = self.child.read_nonblocking(65536, timeout=wait)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self.written += data
+        self._stream.feed(data)
+        return True
+
+    def wait_for(self, *wanted: str | Callable[[str], bool], within: float = PATIENCE) -> str:
+        """Read until everything wanted stands on the screen; returns the screen."""
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            alive = self.read()
+            text = self.text
+            if all(each(text) if callable(each) else each in text for each in wanted):
+                return text
+            assert alive, f"the program ended; the last screen was\n{text}"
+        raise AssertionError(f"{wanted!r} did not come; the screen is\n{self.text}")
+
+    def type(self, keys: str) -> None:
+        """Send keys as a terminal would."""
+        self.child.send(keys.encode())
+
+    def end(self, within: float = PATIENCE) -> int:
+        """Read to the end of the program and return its exit code, or 128 + the signal that ended it."""
+        deadline = time.monotonic() + within
+        while self.read():
+            assert time.monotonic() < deadline, f"the program did not end; the screen is\n{self.text}"
+        self.child.close()
+        if self.child.exitstatus is not None:
+            return int(self.child.exitstatus)
+        return 128 + int(self.child.signalstatus or 0)
+
+
+@contextmanager
+def terminal(base: Path, *args: str, columns: int = 120, rows: int = 40) -> Iterator[Terminal]:
+    """Start `ua-tui` with these arguments in a pseudo-terminal of this size."""
+    child = pexpect.spawn(
+        program(),
+        list(args),
+        cwd=str(base),
+        env=environment(base),
+        dimensions=(rows, columns),
+        timeout=PATIENCE,
+    )
+    child.delaybeforesend = None
+    try:
+        yield Terminal(child, columns, rows)
+    finally:
+        child.close(force=True)

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from core.events import QueryFinished, SessionFinished
+from core.journal import read_journal
+from tests.e2e.terminal import Terminal, terminal
+
+RESEARCH = "Research the latest AI chip news and write a comprehensive report"
+RESTORED = (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h")
+
+
+def assert_restored(screen: Terminal) -> None:
+    for sequence in RESTORED:
+        assert sequence in screen.written
+        switched_on = sequence[:-1] + (b"h" if sequence.endswith(b"l") else b"l")
+        assert screen.written.rindex(sequence) > screen.written.rindex(switched_on)
+    assert b"Traceback" not in screen.written
+
+
+def session_of(base: Path) -> Path:
+    (found,) = (base / "AGENT_RUN_WORKSPACES").iterdir()
+    return found
+
+
+def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", "--demo-pace", "0.3", columns=200, rows=50) as screen:
+        # Typed before the session is ready: nothing of it may be lost.
+        screen.wait_for("DEMO")
+        screen.type(RESEARCH + "\r")
+        seen = screen.wait_for("SEARCH_NEWS", "search_results", "report-cre")
+        for pane in ("Workspace", "Conversation", "Trace", "Observers"):
+            assert pane in seen
+        screen.wait_for("sent back")
+        done = screen.wait_for("AI chips this week", "ready", "ai-chip-news.html", "expanded_corpus.json")
+        assert "DEMO" in done
+        assert "8/10 pages" in done
+        screen.type("\x1b4")
+        for _ in range(60):
+            if "Preview" in screen.text and "Executive" in screen.text:
+                break
+            screen.type("\x1b[B")
+            screen.read(0.2)
+        screen.type("\r")
+        opened = screen.wait_for("ai-chip-news.html", "Executive summary")
+        assert "<h1" not in opened
+        screen.type("\x1b")
+        screen.wait_for("Conversation", "Observers")
+        screen.type("\x11")
+        assert screen.end() == 0
+        assert_restored(screen)
+    events = read_journal(session_of(tmp_path) / "journal.jsonl").events
+    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["success"]
+    assert isinstance(events[-1], SessionFinished)
+
+
+def test_a_narrow_terminal_has_tabs_and_the_same_keys(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=80, rows=24) as screen:
+        screen.wait_for("DEMO")
+        screen.type("Who is the CEO of Northwind Silicon?\r")
+        screen.wait_for("Maretta", "ready")
+        screen.type("\x1b2")
+        screen.wait_for("SEARCH_WEB", "DEMO")
+        screen.type("\x1b3")
+        screen.wait_for("search_results", "2 items")
+        screen.type("\x1b4")
+        screen.wait_for("run.log")
+        screen.type("\x1b1")
+        screen.wait_for("Maretta")
+        screen.type("\x11")
+        assert screen.end() == 0
+        assert_restored(screen)
+
+
+def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", "--demo-pace", "0") as screen:
+        screen.wait_for("DEMO")
+        screen.type("Email the report to the team\r")
+        screen.wait_for("connect.composio.dev")
+        screen.type("d")
+        screen.wait_for("GMAIL_SEND_EMAIL", lambda text: "llow" in text)
+        screen.read(1.0)
+        screen.type("\x1b")
+        screen.wait_for("ready")
+        screen.type("\x11")
+        assert screen.end() == 0
+    journal = (session_of(tmp_path) / "journal.jsonl").read_text(encoding="utf-8")
+    assert '"decision":"deny"' in journal
+    assert '"status":"denied"' in journal
+
+
+def test_without_credentials_the_screen_explains_and_offers_the_demo(tmp_path: Path) -> None:
+    with terminal(tmp_path) as screen:
+        seen = screen.wait_for("ANTHROPIC_API_KEY", "emo")
+        assert "ANTHROPIC_BASE_URL" in seen
+        screen.type("\x11")
+        screen.end()
+        assert_restored(screen)
+    assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_leaves_the_terminal_as_it_was(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    with terminal(tmp_path, "--demo", "--demo-pace", "1") as screen:
+        screen.wait_for("DEMO")
+        screen.type(RESEARCH + "\r")
+        screen.wait_for("SEARCH_NEWS")
+        assert screen.child.pid is not None
+        os.kill(screen.child.pid, number)
+        assert screen.end() == code
+        assert_restored(screen)
+    events = read_journal(session_of(tmp_path) / "journal.jsonl").events
+    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted"]
+    assert isinstance(events[-1], SessionFinished)
