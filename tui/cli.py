@@ -45,6 +45,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_FAILED
 
 
+class _ShowVersion(argparse.Action):
+    """Tells the version, which takes longer to find out than all options take to read."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        from core.version import VERSION
+
+        sys.stdout.write(f"ua-tui {VERSION}\n")
+        parser.exit()
+
+
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Build the parser of one command; None is the full-screen session."""
     match command:
@@ -79,9 +89,9 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             parser.add_argument("query", nargs="?", help="a first query to start with")
             parser.add_argument("--theme", help="the colour theme of the screen")
             _add_session_options(parser)
-            from core.version import VERSION
-
-            parser.add_argument("--version", action="version", version=f"ua-tui {VERSION}")
+            parser.add_argument(
+                "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
+            )
     return parser
 
 
@@ -145,6 +155,10 @@ def _full_screen(args: argparse.Namespace, parser: argparse.ArgumentParser) -> i
         return _failed("the full screen needs a terminal; without one use `ua-tui run`. " + _TRY)
     if os.environ.get("TERM", "") in {"", "dumb"}:
         return _failed("the full screen needs a terminal that can move its cursor, but TERM is dumb. " + _TRY)
+    from tui.garbage import put_off
+
+    # Until the first frame stands, hardly anything becomes garbage.
+    put_off()
     from tui.screen import run_screen
 
     return run_screen(settings, first_query=args.query)

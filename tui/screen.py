@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError
@@ -21,7 +23,8 @@ def make_app(settings: Settings, first_query: str | None = None) -> UaTuiApp:
     async def build(spawn: Spawn) -> Session:
         if not settings.has_credentials():
             raise CredentialsError("No way to reach a model is configured.")
-        # Behind the first frame: this import brings everything the session needs.
+        # Behind the first frame, and beside the event loop: this brings everything the session needs.
+        await asyncio.to_thread(import_module, "tui.compose")
         from tui.compose import compose_session
 
         return await compose_session(settings, interactive=True, spawn=spawn)
