@@ -27,6 +27,8 @@ from core.events import (
     SubagentFinished,
     SubagentProgress,
     SubagentStarted,
+    TextDelta,
+    ThinkingDelta,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -105,6 +107,11 @@ class TracePane(LineView[CallNode]):
         self.settle()
 
     def _take(self, event: Event) -> None:
+        if self._retrying and isinstance(
+            event, TextDelta | ThinkingDelta | MessageFinished | ToolCallStarted
+        ):
+            self._retrying = False
+            self._note(self._queries[-1], "")
         match event:
             case QueryReceived():
                 self._query(event.query_id, event.text)
@@ -126,9 +133,6 @@ class TracePane(LineView[CallNode]):
             case ApiRetry() if self._queries:
                 self._retrying = True
                 self._note(self._queries[-1], f"⟲ try {event.attempt} of {event.max_attempts}")
-            case MessageFinished() if self._retrying:
-                self._retrying = False
-                self._note(self._queries[-1], "")
             case ArtifactSaved(tool_use_id=str(call)) if call in self._calls_by_key:
                 record = self._calls_by_key[call].record
                 if record is not None:
