@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,6 +26,7 @@ from core.settings import Settings
 from tui.asks import Asks
 from tui.filters import ControlFilter
 from tui.frame import BREAKPOINTS, PANES, Frame
+from tui.garbage import deferred
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine
@@ -119,6 +120,13 @@ class UaTuiApp(App[str]):
         """Fill in what some themes leave out."""
         return MISSING
 
+    def refresh_css(self, animate: bool = True) -> None:
+        """Style everything anew; before there is a screen nothing has been styled, and one parse is enough."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+
     @property
     def frame(self) -> Frame:
         """The panes and the prompt."""
@@ -143,9 +151,9 @@ class UaTuiApp(App[str]):
         self.call_after_refresh(self._after_first_frame)
 
     async def _after_first_frame(self) -> None:
+        await asyncio.to_thread(_import_panes)
         await self.frame.fill()
         self._pump.release()
-        gc.freeze()
         self.spawn(self._open(), "session", "agent")
         self.spawn(self._open_history(), "history", "screen")
 
@@ -172,6 +180,11 @@ class UaTuiApp(App[str]):
             self.notice.show(f"{name}: {_told(error)}")
 
     async def _open(self) -> None:
+        with deferred():
+            await self._start_session()
+        self._send_unsent()
+
+    async def _start_session(self) -> None:
         if self._session is None:
             self._early_state = "starting"
             self.status.follow(self._state)
@@ -182,7 +195,6 @@ class UaTuiApp(App[str]):
             await session.start()
         else:
             await self._session.restart()
-        self._send_unsent()
 
     async def _open_history(self) -> None:
         from tui.history import history_of
@@ -409,3 +421,9 @@ class UaTuiApp(App[str]):
 
 def _told(error: BaseException) -> str:
     return str(error) or type(error).__name__
+
+
+def _import_panes() -> None:
+    """Import what `Frame.fill` is going to need, beside the event loop."""
+    for name in ("preview", *(name for _, name, _ in PANES)):
+        import_module(f"tui.panes.{name}")
