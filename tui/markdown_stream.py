@@ -60,7 +60,7 @@ class _Scanner:
         begins = self._blank_before and unindented and not (self.in_list and (item or undecided))
         if begins or not self._started:
             self.in_list = item
-        elif unindented and item:
+        elif item:
             self.in_list = True
         self._started = True
         self._blank_before = False

@@ -208,6 +208,7 @@ def test_only_the_last_block_is_unstable() -> None:
     assert split_stable("- a\n\n- b\n\n  more") == 0
     assert split_stable("- a\n\ntext") == len("- a\n\n")
     assert split_stable("- a\n\n1") == 0
+    assert split_stable("# h\n  - a\n\n- b") == 0
 
 
 def test_long_code_is_cut_between_lines_and_goes_on_as_code() -> None:
