@@ -69,13 +69,15 @@ class Terminal:
 
 
 @contextmanager
-def terminal(base: Path, *args: str, columns: int = 120, rows: int = 40) -> Iterator[Terminal]:
+def terminal(
+    base: Path, *args: str, columns: int = 120, rows: int = 40, env: dict[str, str] | None = None
+) -> Iterator[Terminal]:
     """Start `ua-tui` with these arguments in a pseudo-terminal of this size."""
     child = pexpect.spawn(
         program(),
         list(args),
         cwd=str(base),
-        env=environment(base),
+        env=env or environment(base),
         dimensions=(rows, columns),
         timeout=PATIENCE,
     )

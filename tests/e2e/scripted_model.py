@@ -1,0 +1,134 @@
+"""A Messages API on loopback whose every reply a test writes itself."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Text:
+    """A block of text, streamed in pieces."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """A block of thinking."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Use:
+    """A call of a tool."""
+
+    name: str
+    input: dict[str, Any] = field(default_factory=dict)
+
+
+Block = Text | Thinking | Use
+Reply = Callable[[dict[str, Any], int], Sequence[Block]]
+"""Answers one request: (its body, how many tool results the conversation holds) -> blocks."""
+
+
+def _events(blocks: Sequence[Block], model: str, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    usage = {"input_tokens": 100, "output_tokens": 1}
+    message: dict[str, Any] = {
+        "id": f"msg_{number}", "type": "message", "role": "assistant", "model": model, "content": [],
+        "stop_reason": None, "stop_sequence": None, "usage": usage,
+    }  # fmt: skip
+    yield "message_start", {"message": message}
+    for index, block in enumerate(blocks):
+        match block:
+            case Text(text):
+                yield "content_block_start", {"index": index, "content_block": {"type": "text", "text": ""}}
+                for start in range(0, len(text), 40):
+                    delta = {"type": "text_delta", "text": text[start : start + 40]}
+                    yield "content_block_delta", {"index": index, "delta": delta}
+            case Thinking(text):
+                empty = {"type": "thinking", "thinking": "", "signature": ""}
+                yield "content_block_start", {"index": index, "content_block": empty}
+                delta = {"type": "thinking_delta", "thinking": text}
+                yield "content_block_delta", {"index": index, "delta": delta}
+                signed = {"type": "signature_delta", "signature": "sig"}
+                yield "content_block_delta", {"index": index, "delta": signed}
+            case Use(name, given):
+                use = {"type": "tool_use", "id": f"toolu_{number}_{index}", "name": name, "input": {}}
+                yield "content_block_start", {"index": index, "content_block": use}
+                partial = {"type": "input_json_delta", "partial_json": json.dumps(given)}
+                yield "content_block_delta", {"index": index, "delta": partial}
+        yield "content_block_stop", {"index": index}
+    stop = "tool_use" if any(isinstance(block, Use) for block in blocks) else "end_turn"
+    yield (
+        "message_delta",
+        {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 9}},
+    )
+    yield "message_stop", {}
+
+
+@contextmanager
+def scripted_model(reply: Reply) -> Iterator[str]:
+    """Serve a model that answers with `reply`; gives its base URL."""
+    served = 0
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            nonlocal served
+            body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+            if self.path.split("?")[0] != "/v1/messages":
+                self._send(404, "application/json", b'{"input_tokens": 10}')
+                return
+            served += 1
+            results = sum(
+                1
+                for message in body["messages"]
+                if isinstance(message["content"], list)
+                for block in message["content"]
+                if block.get("type") == "tool_result"
+            )
+            blocks = reply(body, results)
+            if not body.get("stream"):
+                text = "".join(block.text for block in blocks if isinstance(block, Text))
+                answer = {
+                    "id": "msg",
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "text", "text": text}],
+                }
+                self._send(200, "application/json", json.dumps(answer).encode())
+                return
+            stream = "".join(
+                f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n"
+                for name, data in _events(blocks, body["model"], served)
+            )
+            self._send(200, "text/event-stream", stream.encode())
+
+        def _send(self, status: int, kind: str, data: bytes) -> None:
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
