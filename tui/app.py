@@ -25,7 +25,7 @@ from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, Quer
 from core.settings import Settings
 from tui.asks import Asks
 from tui.filters import ControlFilter
-from tui.frame import BREAKPOINTS, PANES, Frame
+from tui.frame import PANES, Frame
 from tui.garbage import deferred
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
@@ -40,6 +40,7 @@ DEMO = "demo"
 """What `run` returns when the person asked for the demo instead."""
 
 STYLES = Path(__file__).parent.parent / "styles"
+FIRST_STYLES = ("app.tcss", "prompt.tcss", "status.tcss")
 CLOSE_SECONDS = 10.0
 AGAIN_SECONDS = 2.0
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -58,8 +59,7 @@ class UaTuiApp(App[str]):
     """
 
     TITLE = "ua-tui"
-    CSS_PATH: ClassVar[list[str | Path]] = sorted(STYLES.glob("*.tcss"))  # type: ignore[assignment]  # a list of paths
-    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
     AUTO_FOCUS = "#prompt"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -104,7 +104,7 @@ class UaTuiApp(App[str]):
 
     def compose(self) -> ComposeResult:
         """Put down what the first frame shows."""
-        yield Frame()
+        yield Frame(self.size.width)
         yield NoticeBar()
         yield StatusLine(
             demo=self.settings.demo,
@@ -151,6 +151,9 @@ class UaTuiApp(App[str]):
         self.call_after_refresh(self._after_first_frame)
 
     async def _after_first_frame(self) -> None:
+        for path in sorted(STYLES.glob("*.tcss")):
+            if path.name not in FIRST_STYLES:
+                self.stylesheet.read(path)
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
         self._pump.release()

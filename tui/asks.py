@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
 
@@ -17,7 +17,9 @@ from core.events import (
     PermissionAsked,
     SessionFinished,
 )
-from tui.screens.dialog import Dialog
+
+if TYPE_CHECKING:
+    from tui.screens.dialog import Dialog
 
 __all__ = ["Asks"]
 

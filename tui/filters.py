@@ -31,21 +31,16 @@ class ControlFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """Give the segments back with harmless text; segments that are control codes of our own pass."""
-        if all(
-            segment.control or (segment.text.isprintable() and _has_safe_link(segment))
-            for segment in segments
-        ):
-            return segments
-        return [segment if segment.control else _safe(segment) for segment in segments]
-
-
-def _has_safe_link(segment: Segment) -> bool:
-    link = segment.style.link if segment.style is not None else None
-    return link is None or (link.isprintable() and link.isascii())
+        # Every strip that is drawn comes through here: the ordinary case must be a bare loop.
+        for text, style, control in segments:
+            if not control and (not text.isprintable() or (style is not None and style.link is not None)):
+                return [segment if segment.control else _safe(segment) for segment in segments]
+        return segments
 
 
 def _safe(segment: Segment) -> Segment:
-    style = segment.style
-    if style is not None and not _has_safe_link(segment):
+    text, style, _ = segment
+    link = style.link if style is not None else None
+    if style is not None and link is not None and not (link.isprintable() and link.isascii()):
         style = style.update_link(None)
-    return Segment(strip_controls(segment.text), style)
+    return Segment(strip_controls(text), style)

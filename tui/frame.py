@@ -63,11 +63,13 @@ class Frame(Horizontal):
     """Arranges the panes by the width of the screen and shows, focuses and maximises them.
 
     From 140 columns all are side by side; from 100 the conversation stands beside one of the others;
-    below, or when one is maximised, there is one pane with tabs above it.
+    below, or when one is maximised, there is one pane with tabs above it. The classes `-wide`, `-medium`,
+    `-narrow` and `-zoom` say which.
     """
 
-    def __init__(self) -> None:
-        super().__init__(id="frame")
+    def __init__(self, width: int) -> None:
+        # A class that is there from the start costs nothing; one set later has every widget styled again.
+        super().__init__(id="frame", classes=_breakpoint(width))
         self.active = "conversation"
         self.side = "trace"
         self.maximised = False
@@ -129,10 +131,14 @@ class Frame(Horizontal):
     @property
     def mode(self) -> str:
         """How the panes are laid out: `wide`, `medium` or `single`."""
-        width = self.screen.size.width
+        width = self.app.size.width
         if self.maximised or width < BREAKPOINTS[1][0]:
             return "single"
         return "medium" if width < BREAKPOINTS[2][0] else "wide"
+
+    def on_mount(self) -> None:
+        """Lay out before the first frame, so that it is drawn once."""
+        self.lay_out()
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out for the new size."""
@@ -147,7 +153,7 @@ class Frame(Horizontal):
             shown -= {name for _, name, _ in SIDE if name != chosen}
         elif mode == "single":
             shown -= {name for _, name, _ in PANES if name != chosen}
-        if "workspace" not in shown or (mode != "wide" and self.screen.size.height < ROOM_FOR_PREVIEW):
+        if "workspace" not in shown or (mode != "wide" and self.app.size.height < ROOM_FOR_PREVIEW):
             shown.discard("preview")
         for column, names in (
             ("talk", ("conversation",)),
@@ -160,7 +166,10 @@ class Frame(Horizontal):
             tabs = self.query_one(f"#{column} PaneTabs", PaneTabs)
             tabs.display = mode == "single" or (mode == "medium" and column != "talk")
             tabs.show(PANES if mode == "single" else SIDE, chosen)
-        self.screen.set_class(self.maximised, "-zoom")
+        current = _breakpoint(self.app.size.width)
+        for _, name in BREAKPOINTS:
+            self.set_class(name == current, name)
+        self.set_class(self.maximised, "-zoom")
 
     def show(self, name: str) -> None:
         """Bring the pane `name` (or the prompt) to sight and focus it."""
@@ -281,6 +290,10 @@ class Frame(Horizontal):
         if widget is None:
             return None
         return next((node.id for node in widget.ancestors_with_self if node.id in CYCLE), None)
+
+
+def _breakpoint(width: int) -> str:
+    return [name for least, name in BREAKPOINTS if width >= least][-1]
 
 
 def _focusable(pane: Widget) -> Widget | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +31,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 def history_file_name(project: Path) -> str:
     """Name the history file of the folder `project`; different folders have different files."""
+    import hashlib
+
     from core.names import safe_name
 
     digest = hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).hexdigest()[:12]

@@ -10,7 +10,6 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Static
 
 from core.events import AuthRequired, PermissionAsked
-from tui.frame import BREAKPOINTS
 from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
 from tui.screens.auth import AuthScreen
 from tui.screens.dialog import QUIET_SECONDS, Box, Dialog
@@ -33,7 +32,6 @@ AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 
 class Stage(App[None]):
     CSS_PATH = "../../styles/dialogs.tcss"
-    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
 
     def __init__(self) -> None:
         super().__init__()

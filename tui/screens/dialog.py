@@ -13,9 +13,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-__all__ = ["QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "fields"]
+__all__ = ["NARROW", "QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "fields"]
 
 QUIET_SECONDS = 0.3
+NARROW = [(0, "-narrow"), (100, "-roomy")]
 
 Answer = TypeVar("Answer")
 
@@ -56,6 +57,7 @@ class Dialog(ModalScreen[Answer]):
     """
 
     AUTO_FOCUS: ClassVar[str | None] = ""
+    HORIZONTAL_BREAKPOINTS = NARROW
     INHERIT_BINDINGS: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab,right", "app.focus_next", show=False),

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tui.screens.dialog import Box, Foot
+from tui.screens.dialog import NARROW, Box, Foot
 
 __all__ = ["KEYS", "HelpScreen"]
 
@@ -58,6 +58,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 class HelpScreen(ModalScreen[None]):
     """Every key, grouped by where it works; any of its closing keys goes back."""
 
+    HORIZONTAL_BREAKPOINTS = NARROW
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1,enter", "close", "Close", show=False),
         Binding("up", "scroll_box(-1)", show=False),
