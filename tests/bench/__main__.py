@@ -29,7 +29,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
 
 
 def main() -> int:
-    """Measure what is asked for; the exit code is 1 when a bound is missed."""
+    """Measure what is asked for; the exit code is 1 when a bound is missed, 2 when something was not measured."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", allow_abbrev=False)
     parser.add_argument("--runs", type=int, default=10, metavar="N", help="runs of each start, in turns (10)")
     parser.add_argument(
@@ -40,14 +40,20 @@ def main() -> int:
     args = parser.parse_args()
     rows: list[Row] = []
     details: list[str] = []
+    failed: list[str] = []
     with tempfile.TemporaryDirectory(prefix="ua-tui-bench-", ignore_cleanup_errors=True) as folder:
         for name in args.only or MEASUREMENTS:
             sys.stderr.write(f"measuring {name} …\n")
             base = Path(folder) / name
             base.mkdir()
-            section = MEASUREMENTS[name](base, max(args.runs, 1))
-            rows += section.rows
-            details += section.details
+            try:
+                section = MEASUREMENTS[name](base, max(args.runs, 1))
+            except Exception as error:
+                failed.append(name)
+                sys.stderr.write(f"{name} could not be measured: {error}\n")
+            else:
+                rows += section.rows
+                details += section.details
     if args.json:
         sys.stdout.write(
             json.dumps([dataclasses.asdict(row) | {"verdict": row.verdict} for row in rows], indent=2) + "\n"
@@ -57,7 +63,7 @@ def main() -> int:
         sys.stdout.write(f"{machine}, Python {platform.python_version()}\n\n{table(rows)}\n")
         if args.verbose and details:
             sys.stdout.write("\n" + "\n".join(details) + "\n")
-    return int(any(row.verdict == "MISSED" for row in rows))
+    return 2 if failed else int(any(row.verdict == "MISSED" for row in rows))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -43,7 +44,11 @@ async def in_app(settings: Settings, heart: Heartbeat) -> None:
     async with app.run_test(size=SIZE):
         heart.start()
         async with asyncio.timeout(SECONDS):
-            await finished.wait()
+            while not finished.is_set():
+                if not app.is_running:
+                    raise RuntimeError("the application ended before the session")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(finished.wait(), 1.0)
         await asyncio.sleep(SETTLE)
         heart.phase = CLOSE
     heart.stop()

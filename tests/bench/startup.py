@@ -28,7 +28,7 @@ def first_frame(base: Path, runs: int) -> Section:
         if number:  # the first run of each only compiles what is not compiled yet
             ours.append(took[0])
             empty.append(took[1])
-    compared = f"{spread(ours)}; empty app {spread(empty)}"
+    compared = f"{spread(ours)}; empty app {spread(empty)}; of the fastest {min(ours) / min(empty):.2f}"
     return Section([Row("first frame, ratio", median(ours) / median(empty), "×", FRAME_BOUND, compared)])
 
 
