@@ -102,6 +102,8 @@ class Heartbeat:
             self._due = float("inf")
             self._beats.setdefault(phase, []).append(late)
             if late > LATE:
+                if self._collection_began:  # just over, in another thread that has not told yet
+                    self._collecting += time.perf_counter() - self._collection_began
                 self._stalls.append(
                     Stall(
                         phase=phase,
@@ -123,6 +125,7 @@ class Heartbeat:
             self._collection_began = time.perf_counter()
         else:  # whichever thread collects, all wait for it
             self._collecting += time.perf_counter() - self._collection_began
+            self._collection_began = 0.0
 
     def _look(self) -> None:
         while not self._over.wait(LOOK):
