@@ -154,6 +154,8 @@ class UaTuiApp(App[str]):
         for path in sorted(STYLES.glob("*.tcss")):
             if path.name not in FIRST_STYLES:
                 self.stylesheet.read(path)
+        # Reading alone does not make Textual forget the rules it has looked up so far.
+        self.stylesheet.parse()
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
         self._pump.release()

@@ -229,6 +229,8 @@ async def test_every_theme_can_be_drawn(tmp_path: Path, theme: str) -> None:
         await settled(app, pilot)
         assert app.theme == (theme if theme != "no-such-theme" else "ua-dark")
         assert visible(app) == {*PANES, "preview", "prompt"}
+        for name in (*PANES, "preview", "prompt"):
+            assert app.frame.query_one(f"#{name}").styles.border.top[0] == "round"
 
 
 async def test_the_terminal_is_guarded(tmp_path: Path) -> None:
