@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.events import EVENT_TYPES, Event, McpServer, Usage
+from core.observation import AnyObservation, ImageContent, Observation, TextContent
+from core.settings import ENVIRONMENT
+from core.spill import INLINE_LIMIT
+
+ROOT = Path(__file__).parents[2]
+JOURNAL = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def sections(text: str) -> dict[str, str]:
+    parts = re.split(r"^#{2,3} (.+)$", text, flags=re.MULTILINE)
+    return {title.strip("` "): body for title, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def rows(section: str) -> set[str]:
+    return set(re.findall(r"^\| `([^`]+)` \|", section, flags=re.MULTILINE))
+
+
+def test_the_journal_page_has_every_event_and_no_other() -> None:
+    named = {title for title in sections(JOURNAL) if re.fullmatch(r"[a-z]+(_[a-z]+)+", title)}
+    assert named == {str(kind.__struct_config__.tag) for kind in EVENT_TYPES}
+
+
+@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
+def test_the_journal_page_has_every_field_of_an_event_and_no_other(kind: type[Event]) -> None:
+    section = sections(JOURNAL)[str(kind.__struct_config__.tag)]
+    assert rows(section) == set(kind.__struct_fields__) - {"seq", "at"}
+
+
+@pytest.mark.parametrize("part", [Usage, McpServer], ids=lambda part: part.__name__)
+def test_the_journal_page_has_every_field_of_a_part(part: type[msgspec.Struct]) -> None:
+    assert rows(sections(JOURNAL)[part.__name__]) == set(part.__struct_fields__)
+
+
+def test_the_journal_page_has_every_kind_and_field_of_an_observation() -> None:
+    section = sections(JOURNAL)["Observation"]
+    kinds = {str(kind.__struct_config__.tag): kind for kind in AnyObservation.__args__}
+    assert rows(section) == {"kind", *Observation.__struct_fields__, *kinds}
+    for name, kind in kinds.items():
+        (row,) = re.findall(rf"^\| `{name}` \| (.+)$", section, flags=re.MULTILINE)
+        base = re.search(r"also an? `(\w+)`", row)
+        inherited = kinds[base[1]] if base else Observation
+        added = set(kind.__struct_fields__) - set(inherited.__struct_fields__)
+        assert set(re.findall(r"`(\w+)` \(", row)) == added, name
+
+
+def test_the_journal_page_has_every_field_of_a_block() -> None:
+    section = sections(JOURNAL)["Blocks"]
+    for block in (TextContent, ImageContent):
+        (row,) = re.findall(rf"^\| `{block.__struct_config__.tag}` \| (.+)$", section, flags=re.MULTILINE)
+        assert set(re.findall(r"`(\w+)`", row)) == set(block.__struct_fields__)
+
+
+def test_the_journal_page_tells_which_results_are_too_large_for_it() -> None:
+    assert f"more than {INLINE_LIMIT >> 10} KiB" in sections(JOURNAL)["Large results"]
+
+
+def test_the_readme_has_every_setting_with_its_environment_variables() -> None:
+    table = sections((ROOT / "README.md").read_text(encoding="utf-8"))["Settings"]
+    assert rows(table) == set(ENVIRONMENT)
+    for name, variables in ENVIRONMENT.items():
+        (row,) = re.findall(rf"^\| `{name}` \|([^|]+)\|", table, flags=re.MULTILINE)
+        assert re.findall(r"`(\w+)`", row) == list(variables)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_documents_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, anchor = target.partition("#")
+        if "://" in path:
+            continue
+        found = (page.parent / path).resolve() if path else page
+        assert found.exists(), target
+        if anchor:
+            titles = sections(found.read_text(encoding="utf-8"))
+            assert anchor in {re.sub(r"[^\w -]", "", t).lower().replace(" ", "-") for t in titles}, target
