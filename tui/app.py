@@ -84,6 +84,8 @@ class UaTuiApp(App[str]):
         state_dir: Path | None = None,
     ) -> None:
         super().__init__()
+        # Always the same one: strips keep what each filter made of them.
+        self._fence = ControlFilter()
         self.settings = settings
         self._build = build
         self._state_dir = state_dir
@@ -114,7 +116,7 @@ class UaTuiApp(App[str]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing through to the terminal that could steer it."""
-        return [*super().get_line_filters(), ControlFilter()]
+        return [*super().get_line_filters(), self._fence]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Fill in what some themes leave out."""
