@@ -6,6 +6,7 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 from urllib.parse import quote
@@ -31,6 +32,7 @@ _HIDDEN = (
 )
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_HIDDEN}]")
 _UNSAFE_IN_JSON = re.compile(f"[{_HIDDEN}]")
+_PIECE = 64 << 10
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BREAKS = str.maketrans("\n\t", "  ")
 
@@ -59,11 +61,20 @@ def escape_unsafe(json_text: str) -> str:
 
     `json_text` is encoded JSON; an encoder has already escaped the C0 controls inside its strings.
     """
-    return _UNSAFE_IN_JSON.sub(_escaped, json_text)
+    if json_text.isascii() and "\x7f" not in json_text:
+        return json_text
+    # One search through all of a large text would keep every other thread waiting, the event loop's too.
+    pieces = (json_text[at : at + _PIECE] for at in range(0, len(json_text), _PIECE))
+    return "".join(_UNSAFE_IN_JSON.sub(_escaped, piece) for piece in pieces)
 
 
 def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
+    return _escape(match[0])
+
+
+@lru_cache(maxsize=4096)
+def _escape(character: str) -> str:
+    code = ord(character)
     if code < 0x10000:
         return f"\\u{code:04x}"
     code -= 0x10000

@@ -96,6 +96,13 @@ def test_escape_unsafe_loses_nothing(text: str) -> None:
     assert not is_unsafe(escaped)
 
 
+def test_a_large_text_is_escaped_throughout() -> None:
+    text = "会\u202e\U000e0041\x7f" * 50_000
+    escaped = escape_unsafe(f'"{text}"')
+    assert json.loads(escaped) == text
+    assert not is_unsafe(escaped)
+
+
 @quick
 @given(any_text)
 def test_text_without_surrogates_encodes(text: str) -> None:
