@@ -132,6 +132,7 @@ class Journal:
         redactor: masks secrets in every line.
         on_failure: is told why lines cannot be written.
         on_recovery: is told how many lines were lost in the meantime.
+        on_line: is given every line once it was written, or once it waits to be.
 
     Raises:
         JournalError: the file cannot be opened.
@@ -144,11 +145,13 @@ class Journal:
         *,
         on_failure: Callable[[JournalError], None] | None = None,
         on_recovery: Callable[[int], None] | None = None,
+        on_line: Callable[[bytes], None] | None = None,
     ) -> None:
         self.path = path
         self._redactor = redactor
         self._on_failure = on_failure
         self._on_recovery = on_recovery
+        self._on_line = on_line
         self._backlog: deque[bytes] = deque()
         self._backlog_size = 0
         self._lost = 0
@@ -169,9 +172,12 @@ class Journal:
 
     def append(self, event: Event) -> None:
         """Write an event; a sink for `DeltaJoiner`, or a subscriber of the bus by itself."""
-        self._write(journal_line(event, self._redactor))
+        line = journal_line(event, self._redactor)
+        self._write(line)
         if isinstance(event, _SYNCED):
             self._syncer.request()
+        if self._on_line is not None:
+            self._on_line(line)
 
     def sync(self) -> None:
         """Write what waits, and return when all of it is on the disk or was refused."""

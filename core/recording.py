@@ -11,7 +11,7 @@ from core.derived.trace import TraceInfo
 from core.derived.writer import Deriver
 from core.errors import UniversalAgentError
 from core.events import ErrorRaised, Event, QueryReceived
-from core.journal import DeltaJoiner, Journal, journal_line
+from core.journal import DeltaJoiner, Journal
 from core.logs import LogFile, RootHandler, SessionLog
 from core.settings import Settings
 from core.text import Redactor
@@ -42,13 +42,12 @@ class Recording:
     ) -> None:
         self._bus = bus
         self._root_handler = root_handler
-        self._journal = Journal(workspace.path / "journal.jsonl", redactor, on_failure=self._told)
+        self._journal = Journal(
+            workspace.path / "journal.jsonl", redactor, on_failure=self._told, on_line=on_line
+        )
         self._log_file = LogFile(workspace.path / "run.log", redactor, on_failure=self._told)
         root_handler.attach(self._log_file)
-        sinks: list[Callable[[Event], None]] = [self._journal.append]
-        if on_line is not None:
-            sinks.append(lambda event: on_line(journal_line(event, redactor)))
-        self._joiner = DeltaJoiner(*sinks)
+        self._joiner = DeltaJoiner(self._journal.append)
         self._deriver = Deriver(workspace, self._trace_info, on_failure=self._told)
         self._tracer = Tracer(
             workspace.path / SPANS,

@@ -397,3 +397,19 @@ def test_the_way_from_bus_to_file(path: Path, journal: Journal) -> None:
         ("message_finished", 4),
     ]
     assert lines[1]["text"] == "Hello"
+
+
+def test_a_line_is_given_on_as_it_was_written(path: Path) -> None:
+    lines: list[bytes] = []
+
+    def refuse(line: bytes) -> None:
+        lines.append(line)
+        raise BrokenPipeError
+
+    journal = Journal(path, Redactor(["hunter2hunter2"]), on_line=refuse)
+    joiner = DeltaJoiner(journal.append)
+    joiner(query(1, "key hunter2hunter2"))
+    joiner(query(2, "second"))
+    journal.close()
+    assert path.read_bytes() == b"".join(lines)
+    assert (len(lines), b"hunter2" in lines[0]) == (2, False)
