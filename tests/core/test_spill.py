@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.events import ToolCallFinished
+from core.journal import journal_line
+from core.observation import AnyObservation, ContentBlock, ImageContent, McpObservation, TextContent
+from core.spill import INLINE_LIMIT, read_spilled, spill
+from core.text import Redactor
+from core.workspace import Workspace
+
+SECRET = "hunter2hunter2-and-more-of-it"
+PICTURE = ImageContent(base64.b64encode(bytes(15_000)).decode())
+
+
+@pytest.fixture
+def redactor() -> Redactor:
+    return Redactor([SECRET])
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, redactor: Redactor) -> Workspace:
+    return Workspace.open(tmp_path / "session", redactor)
+
+
+def observed(*content: ContentBlock | str, error: str | None = None) -> McpObservation:
+    blocks = tuple(TextContent(block) if isinstance(block, str) else block for block in content)
+    return McpObservation(tool_name="t", tool_use_id="toolu_1", server="s", content=blocks, error=error)
+
+
+def texts_in(observation: AnyObservation) -> list[str]:
+    return [block.text for block in observation.content if isinstance(block, TextContent)]
+
+
+def test_a_small_result_travels_whole_without_its_secrets(workspace: Workspace, redactor: Redactor) -> None:
+    given = observed(f"a {SECRET} b", PICTURE, error=f"failed with {SECRET}")
+    whole, shown = spill(given, workspace, redactor)
+    assert whole is given
+    assert (texts_in(shown), shown.images) == (["a [redacted] b"], (PICTURE,))
+    assert (shown.error, shown.stored_at) == ("failed with [redacted]", None)
+    assert workspace.list() == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        observed("plain words " * 400_000),
+        observed("会議の結果 " * 200_000),
+        observed("\x1b" * 60_000),
+        observed("\x1b" * 10_000),
+        observed("\ud800" * 30_000),
+        observed(*["one of many blocks" for _ in range(20_000)]),
+        observed(*["\x1b" * 5_000 for _ in range(200)]),
+        observed("text", *[PICTURE for _ in range(50)]),
+        observed("x", error="why " * 100_000),
+        msgspec.structs.replace(observed("x"), structured={"a": "b" * 100_000}),
+    ],
+)
+def test_what_travels_in_an_event_is_bounded(
+    workspace: Workspace, redactor: Redactor, given: McpObservation
+) -> None:
+    whole, shown = spill(given, workspace, redactor)
+    assert whole.content == given.content
+    assert shown.stored_at == whole.stored_at == "tool_results/toolu_1.json"
+    event = ToolCallFinished(tool_use_id="toolu_1", status="success", observation=shown)
+    assert len(journal_line(event, redactor)) <= 128 << 10
+    assert sum(map(len, texts_in(shown))) <= 16_500
+    assert len(shown.error or "") <= 2_048
+    assert sum(len(picture.data) for picture in shown.images) <= INLINE_LIMIT
+    assert read_spilled(shown, workspace).images == given.images
+    cut = "".join(texts_in(shown)) != "".join(texts_in(given))
+    assert cut == any("characters left out" in text for text in texts_in(shown))
+
+
+def test_the_stored_result_is_a_list_of_blocks_without_secrets(
+    workspace: Workspace, redactor: Redactor
+) -> None:
+    given = observed("first " * 20_000, PICTURE, f"second {SECRET}")
+    _, shown = spill(given, workspace, redactor)
+    assert msgspec.json.decode(workspace.read(shown.stored_at or "")) == [
+        {"type": "text", "text": "first " * 20_000},
+        {"type": "image", "data": PICTURE.data, "mime_type": "image/png"},
+        {"type": "text", "text": "second [redacted]"},
+    ]
+    assert texts_in(read_spilled(shown, workspace)) == ["first " * 20_000, "second [redacted]"]
+
+
+@pytest.mark.parametrize("before_the_cut", range(8_130, 8_195, 4))
+def test_no_half_of_a_secret_is_left_where_a_preview_is_cut(
+    workspace: Workspace, redactor: Redactor, before_the_cut: int
+) -> None:
+    text = (
+        "x" * (before_the_cut - 15)
+        + f" {SECRET} "
+        + "y" * 100_000
+        + f" {SECRET} "
+        + "z" * (before_the_cut - 15)
+    )
+    _, shown = spill(observed(text, error=text), workspace, redactor)
+    for told in (*texts_in(shown), shown.error or ""):
+        assert "hunter2" not in told
+        assert "more-of-it" not in told
+
+
+def test_a_preview_travels_alone_when_the_file_cannot_be_written(
+    workspace: Workspace, redactor: Redactor
+) -> None:
+    workspace.write("tool_results", b"a file where the folder belongs")
+    whole, shown = spill(observed("x" * 100_000), workspace, redactor)
+    assert whole.stored_at is shown.stored_at is None
+    assert whole.output == "x" * 100_000
+    assert len(shown.output) <= 16_384
+
+
+def test_a_stored_result_that_is_gone_or_damaged_leaves_the_preview(
+    workspace: Workspace, redactor: Redactor
+) -> None:
+    _, shown = spill(observed("x" * 100_000), workspace, redactor)
+    workspace.write("tool_results/toolu_1.json", b'{"not": "a list"}')
+    assert read_spilled(shown, workspace) is shown
+    (workspace.path / "tool_results/toolu_1.json").unlink()
+    assert read_spilled(shown, workspace) is shown
