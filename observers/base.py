@@ -14,12 +14,13 @@ from typing import Any, Protocol
 
 import msgspec
 
+from core.errors import ObserverError
 from core.files import Written
 from core.names import artifact_name
 from core.observation import ImageContent, TextContent, ToolCall, ToolResult
-from core.text import escape_unsafe
+from core.text import clean_line, escape_unsafe
 from core.workspace import Workspace
-from observers.decode import MAX_TEXT, decode_bytes
+from observers.decode import MAX_TEXT
 from observers.ledger import Ledger
 
 __all__ = [
@@ -37,7 +38,8 @@ __all__ = [
     "write_json",
 ]
 
-_LONGEST_PREVIEW = 32 << 10
+# `core.spill` shows 16,384 characters of a result; a mask can be a little longer than what it hides.
+_LONGEST_PREVIEWS = 32 << 10
 _LEFT_OUT = re.compile(r"\[… \d+ characters left out …\]")
 
 
@@ -122,22 +124,30 @@ class Observer(Protocol):
 def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
     """The text blocks of a result, from the workspace file that holds it when the event has only a preview.
 
+    A result just in has its content at hand although it is stored as well; one from the journal has previews.
     The stored file has had its secrets masked, so that blocks that are whole are preferred to it.
+
+    Raises:
+        ObserverError: the file is not a list of content blocks.
+        WorkspaceError: the file cannot be read.
     """
     observation = result.observation
     texts = [block.text for block in observation.content if isinstance(block, TextContent)]
-    if observation.stored_at is None or (texts and not any(_is_preview(text) for text in texts)):
+    if observation.stored_at is None or (texts and not _are_previews(texts)):
         return texts
     data = workspace.read(observation.stored_at, MAX_TEXT * 4 + 1)
     try:
         blocks = msgspec.json.decode(data, type=list[TextContent | ImageContent])
-    except (msgspec.DecodeError, RecursionError):
-        return [decode_bytes(data)]
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise ObserverError(
+            f"the stored result '{clean_line(observation.stored_at)}' is damaged or too large and cannot be read "
+            f"back ({clean_line(str(error))}); put back the file as it was"
+        ) from error
     return [block.text for block in blocks if isinstance(block, TextContent)]
 
 
-def _is_preview(text: str) -> bool:
-    return len(text) <= _LONGEST_PREVIEW and _LEFT_OUT.search(text) is not None
+def _are_previews(texts: Sequence[str]) -> bool:
+    return sum(map(len, texts)) <= _LONGEST_PREVIEWS and any(_LEFT_OUT.search(text) for text in texts)
 
 
 def moment_of(result: ToolResult, context: ObserverContext) -> datetime:

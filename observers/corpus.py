@@ -13,6 +13,7 @@ import msgspec
 
 from core.errors import WorkspaceError
 from core.observation import ToolCall, ToolResult
+from core.text import Redactor
 from core.toolkit.articles import decode_article
 from core.workspace import Workspace
 from observers.base import (
@@ -185,23 +186,25 @@ def _enrich(path: str, pages: Mapping[str, tuple[_Page, str]], workspace: Worksp
     rows = artifact.get("results") if isinstance(artifact, dict) else None
     if not isinstance(rows, list):
         return 0
-    changed = sum(_enrich_row(row, pages) for row in rows)
+    redactor = workspace.redactor
+    changed = sum(_enrich_row(row, pages, redactor) for row in rows)
     if changed:
-        redactor = workspace.redactor
         urls = [url for row in rows if isinstance(row, dict) and isinstance(url := row.get("url"), str)]
         exact = [url for url in with_masked_parts(urls, redactor) if is_public_address(url, redactor)]
         write_json(workspace, path, artifact, exact)
     return changed
 
 
-def _enrich_row(row: Any, pages: Mapping[str, tuple[_Page, str]]) -> bool:
+def _enrich_row(row: Any, pages: Mapping[str, tuple[_Page, str]], redactor: Redactor) -> bool:
     if not isinstance(row, dict) or not isinstance(url := row.get("url"), str):
         return False
     found = pages.get(normal_form(url))
     if found is None:
         return False
     page, path = found
-    added = {"article": path, "words": page.words, "content": page.content[:_CONTENT_IN_ROW]}
+    # Masked before it is cut: half a secret would not be known for one.
+    content = redactor.redact(page.content)[:_CONTENT_IN_ROW]
+    added = {"article": path, "words": page.words, "content": content}
     if all(row.get(key) == value for key, value in added.items()):
         return False
     row.update(added)

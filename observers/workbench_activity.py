@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.observation import ToolCall, ToolResult
@@ -100,8 +100,10 @@ def _save(
     context: ObserverContext,
 ) -> Outcome:
     moment = moment_of(result, context)
-    code = input_text(arguments, "code_to_execute", "code", "command", "commands", "script") or ""
-    output = _output(answer or {}, raw, result.observation.error)
+    # Masked before anything is cut: half a secret would not be known for one.
+    masked = context.workspace.redactor.redact
+    code = masked(input_text(arguments, "code_to_execute", "code", "command", "commands", "script") or "")
+    output = _output(answer or {}, masked(raw), result.observation.error, masked)
     artifact = {
         "type": "workbench",
         "tool": name,
@@ -135,18 +137,22 @@ def _save(
     return Outcome((saved,), items=1, note=note)
 
 
-def _output(answer: Mapping[str, Any], raw: str, error: str | None) -> dict[str, Any]:
+def _output(
+    answer: Mapping[str, Any], raw: str, error: str | None, masked: Callable[[str], str]
+) -> dict[str, Any]:
     """What came out of a run; `successful` from where the service says it, None when it does not."""
     data = answer.get("data")
     data = data if isinstance(data, dict) else answer
-    stdout, stderr = (str(data.get(stream) or "") for stream in ("stdout", "stderr"))
+    stdout, stderr = (masked(str(data.get(stream) or "")) for stream in ("stdout", "stderr"))
     successful = answer.get("successful")
     if not isinstance(successful, bool):
         successful = data.get("successful") if isinstance(data.get("successful"), bool) else None
     output = {
         "stdout": _cut(stdout),
         "stderr": _cut(stderr),
-        "results": _cut(results) if isinstance(results := data.get("results"), str) else plain_value(results),
+        "results": _cut(masked(results))
+        if isinstance(results := data.get("results"), str)
+        else plain_value(results),
         "successful": False if error is not None and successful is None else successful,
         "error": next((str(text) for text in (data.get("error"), answer.get("error"), error) if text), None),
         "helper_errors": [found[0][:500] for found in _HELPER_ERROR.finditer(f"{stdout}\n{raw}")][:20],

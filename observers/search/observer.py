@@ -90,7 +90,8 @@ class SearchResults:
         call = result.call
         if policy_of(call.name) is not Policy.SEARCH and not is_multi_execute(call.name):
             return Outcome(note=reason)
-        text = "\n".join(texts)
+        # Masked before it is cut: half a secret would not be known for one.
+        text = context.workspace.redactor.redact("\n".join(texts))
         unique = unique_id(context, call.tool_use_id, text)
         name = artifact_name(short_name(call.name), ".txt", moment, unique)
         existing = context.ledger.claim(_UNPARSED, unique, name)

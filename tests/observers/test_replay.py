@@ -9,11 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from core.errors import ObserverError, WorkspaceError
 from core.events import QueryReceived, ToolCallFinished, ToolCallStarted, encode_event
-from core.observation import McpObservation, TextContent, ToolResult
+from core.journal import Journal
+from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.spill import spill
+from core.text import Redactor
 from core.workspace import Workspace
-from observers.base import ObserverContext
+from observers.base import ObserverContext, texts_of
 from observers.catalogue import default_observers
 from observers.replay import observe_result
 from observers.search.observer import SearchResults
@@ -22,6 +25,7 @@ from tui.observe import add_arguments, run
 
 Make = Callable[..., ToolResult]
 SEARCH = "mcp__any__web_search"
+SECRET = "hunter2hunter2-and-more"
 ROWS = {
     "results": [{"title": f"T{n}", "url": f"https://a.example/{n}", "date": "2 hours ago"} for n in range(3)]
 }
@@ -54,6 +58,149 @@ def test_a_stored_result_is_read_whole(context: ObserverContext, result: Make) -
     again = SearchResults().observe(msgspec.structs.replace(live, observation=whole), context)
     assert again.artifacts == ()
     assert "saved before" in (again.note or "")
+
+
+def test_a_result_just_in_is_read_from_its_content(context: ObserverContext, result: Make) -> None:
+    text = "x" * 60_000 + "\n[… 5 characters left out …]\n"
+    whole, shown = spill(
+        result(SEARCH, [text, "second"]).observation, context.workspace, context.workspace.redactor
+    )
+    assert shown.stored_at is not None
+    live = msgspec.structs.replace(result(SEARCH, ""), observation=whole)
+    journaled = msgspec.structs.replace(live, observation=shown)
+    assert texts_of(journaled, context.workspace) == texts_of(live, context.workspace) == [text, "second"]
+    (context.workspace.path / shown.stored_at).unlink()
+    assert texts_of(live, context.workspace) == [text, "second"]
+    with pytest.raises(WorkspaceError):
+        texts_of(journaled, context.workspace)
+
+
+@pytest.mark.parametrize("stored", [b'{"results": []}', b'["text"]', b"[", b'[{"type": "text"}]', b"\xff"])
+def test_a_damaged_stored_result_is_not_taken_for_a_result(
+    context: ObserverContext, result: Make, stored: bytes
+) -> None:
+    _, shown = spill(result(SEARCH, "x" * 60_000).observation, context.workspace, context.workspace.redactor)
+    assert shown.stored_at is not None
+    context.workspace.write(shown.stored_at, stored)
+    with pytest.raises(ObserverError, match="damaged"):
+        texts_of(msgspec.structs.replace(result(SEARCH, ""), observation=shown), context.workspace)
+
+
+def large_results() -> list[ToolResult]:
+    """Results that are too large for an event, of every kind that is kept, with secrets in them."""
+
+    def rows(host: str) -> list[dict[str, str]]:
+        return [
+            {
+                "title": f"T{n} {SECRET if n % 50 == 0 else ''}",
+                "url": f"https://{host}.example/{n}?page={n}" + (f"&token={SECRET}" if n % 9 == 7 else ""),
+                "snippet": 'Größe 会議 "quoted" ' * 6,
+                "date": "2 hours ago",
+            }
+            for n in range(400)
+        ]
+
+    page = {
+        "url": "https://web.example/3?page=3",
+        "title": "T",
+        "content": "word " * 1_998 + f"{SECRET} " * 3_000,
+    }
+    asked: dict[str, object] = {
+        "tools": [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {"query": "q"}}] * 2
+    }
+    answers = [
+        {
+            "tool_slug": "COMPOSIO_SEARCH_NEWS",
+            "index": n,
+            "response": {"successful": True, "data": {"news_results": rows(f"news{n}")}},
+        }
+        for n in range(2)
+    ]
+    code: dict[str, object] = {"code_to_execute": "#" * 980 + SECRET * 3}
+    output = {
+        "successful": True,
+        "data": {"stdout": f"{SECRET} out " * 10_000, "results": f"{SECRET}-" * 9_999},
+    }
+    halves = json.dumps({"results": rows("halves")})
+    half = len(halves) // 2
+    calls: list[tuple[str, dict[str, object], list[str], str | None]] = [
+        (SEARCH, {"query": "find"}, [json.dumps({"results": rows("web")}, ensure_ascii=False)], None),
+        ("mcp__other__do_it", {}, ["Here they are:", json.dumps({"entries": rows("other")})], None),
+        ("mcp__any__news_search", {"q": "in two"}, [halves[:half], halves[half:]], None),
+        ("mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL", asked, [json.dumps({"data": {"results": answers}})], None),
+        ("mcp__web_reader__webReader", {"url": page["url"]}, [json.dumps(page)], None),
+        ("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", code, [json.dumps(output)], None),
+        ("mcp__any__image_search", {"q": "x"}, ["no " * 30_000], f"it failed with {SECRET} " * 4_000),
+        ("mcp__any__paper_search", {"q": "x"}, ["[" * 100_000], None),
+    ]  # fmt: skip
+    ended = datetime(2026, 3, 10, 11, 0, tzinfo=UTC)
+    results = []
+    for number, (name, arguments, texts, error) in enumerate(calls):
+        call = ToolCall(tool_use_id=f"t{number}", name=name, input=arguments)
+        observation = McpObservation(
+            tool_name=name,
+            tool_use_id=call.tool_use_id,
+            server=name.split("__")[1],
+            content=tuple(TextContent(text) for text in texts),
+            error=error,
+            ended_at=ended,
+        )
+        results.append(ToolResult(call=call, observation=observation))
+    return results
+
+
+def played(base: Path, *, observed: bool) -> Path:
+    """A session with large results as the agent leaves it, with or without what its observers saved."""
+    redactor = Redactor([SECRET])
+    workspace = Workspace.create(base, NOON, redactor)
+    context = ObserverContext(workspace)
+    journal = Journal(workspace.path / "journal.jsonl", redactor)
+    journal.append(QueryReceived(seq=1, at=NOON, query_id="q", text="find"))
+    for result in large_results():
+        call = result.call
+        whole, shown = spill(result.observation, workspace, redactor)
+        assert shown.stored_at is not None
+        for event in (
+            ToolCallStarted(at=NOON, query_id="q", tool_use_id=call.tool_use_id, name=call.name, input=call.input),
+            ToolCallFinished(at=NOON, tool_use_id=call.tool_use_id, status="success", observation=shown),
+        ):  # fmt: skip
+            journal.append(event)
+        if observed:
+            live = msgspec.structs.replace(result, observation=whole)
+            runs = observe_result(live, default_observers(), context, lambda event: None)
+            assert [(run.tool_name, run.outcome.note) for run in runs if run.status != "saved"] == []
+    journal.close()
+    workspace.close()
+    return workspace.path
+
+
+def test_a_session_of_large_results_is_observed_again_without_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", SECRET)
+    monkeypatch.chdir(tmp_path)
+    session = played(tmp_path / "a", observed=True)
+    kept = files(session)
+    assert observe("--session", str(session)) == 0
+    now = files(session)
+    assert sorted(now) == sorted(kept)
+    assert {path for path in kept if now[path] != kept[path]} == set()
+    assert capsys.readouterr().out.count("saved before") >= 4
+    assert not any(SECRET.encode() in data for data in kept.values())
+
+
+def test_a_session_whose_observers_never_ran_gets_the_artifacts_it_would_have_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", SECRET)
+    monkeypatch.chdir(tmp_path)
+    live, late = played(tmp_path / "a", observed=True), played(tmp_path / "b", observed=False)
+    assert observe("--session", str(late)) == 0
+    expected, found = (
+        {path.removeprefix(str(root)): data for path, data in files(root).items()} for root in (live, late)
+    )
+    assert sorted(found) == sorted(expected)
+    assert {path for path in found if found[path] != expected[path]} == set()
 
 
 def journal_of(workspace: Workspace) -> None:
