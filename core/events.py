@@ -285,6 +285,7 @@ class PermissionAnswered(Event, frozen=True, kw_only=True):
     request_id: str
     tool_name: str
     decision: Literal["allow", "deny"]
+    subjects: list[str] = []
     scope: str = "once"
     reason: str = ""
 

@@ -291,6 +291,8 @@ class RootHandler(logging.Handler):
             self._undo.pop()()
 
     def _install(self, level: str) -> None:
+        # Each line written to run.log is a change in the folder that is watched: told of, it would go on forever.
+        logging.getLogger("watchfiles").setLevel(logging.WARNING)
         root = logging.getLogger()
         before = root.level
         root.addHandler(self)

@@ -128,8 +128,8 @@ class Settings:
         return self.claude_config_dir is not None and (self.claude_config_dir / ".credentials.json").is_file()
 
     def has_credentials(self) -> bool:
-        """Say whether there is any way to reach a model: the demo, a key, a token or a login."""
-        return self.demo or bool(self.api_key or self.auth_token) or self.has_login
+        """Say whether a model can be reached: by the demo, a key, a token, a login, or a server of one's own."""
+        return self.demo or bool(self.api_key or self.auth_token or self.base_url) or self.has_login
 
 
 _SPECS: Mapping[str, _Spec] = {

@@ -27,6 +27,7 @@ from tui.asks import Asks
 from tui.filters import ControlFilter
 from tui.frame import PANES, Frame
 from tui.garbage import deferred
+from tui.leaving import end_within
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine
@@ -43,6 +44,7 @@ STYLES = Path(__file__).parent.parent / "styles"
 FIRST_STYLES = ("app.tcss", "prompt.tcss", "status.tcss")
 CLOSE_SECONDS = 10.0
 AGAIN_SECONDS = 2.0
+EXIT_SECONDS = 4.0
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 log = logging.getLogger(__name__)
@@ -395,6 +397,8 @@ class UaTuiApp(App[str]):
             log.warning("the session did not close within %g s", CLOSE_SECONDS)
         except Exception:
             log.exception("the session could not be closed")
+        if not self.is_headless and result is None:
+            end_within(EXIT_SECONDS, code)
         self.exit(result, return_code=code)
 
     async def on_unmount(self) -> None:

@@ -30,10 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = arguments[0] if arguments and arguments[0] in _COMMANDS else None
     parser = build_parser(command)
     args = parser.parse_args(arguments[1:] if command else arguments)
-    from core.errors import UniversalAgentError
+    from core.errors import SettingsError, UniversalAgentError
 
     try:
         return int(_COMMANDS[command](args, parser))
+    except SettingsError as error:
+        _failed(str(error))
+        return EXIT_USAGE
     except UniversalAgentError as error:
         return _failed(str(error))
     except KeyboardInterrupt:
@@ -116,11 +119,16 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
         help="let tools whose name matches run unasked (repeatable)",
     )
     parser.add_argument(
-        "--tool", action="append", metavar="NAME", help="offer Bash, Write, Edit or WebFetch (repeatable)"
+        "--tool",
+        "--extra-tools",
+        dest="tool",
+        action="append",
+        metavar="NAME",
+        help="offer Bash, Write, Edit or WebFetch (repeatable)",
     )
     parser.add_argument("--permission-mode", metavar="MODE", help="default, acceptEdits or plan")
     parser.add_argument("--max-turns", metavar="N", help="how many model turns a query may take")
-    parser.add_argument("--max-cost", metavar="USD", help="what a session may cost")
+    parser.add_argument("--max-cost", "--max-cost-usd", metavar="USD", help="what a session may cost")
     parser.add_argument(
         "--dangerously-skip-permissions",
         action="store_true",
@@ -151,7 +159,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 def _full_screen(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     settings = _settings(args)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         return _failed("the full screen needs a terminal; without one use `ua-tui run`. " + _TRY)
     if os.environ.get("TERM", "") in {"", "dumb"}:
         return _failed("the full screen needs a terminal that can move its cursor, but TERM is dumb. " + _TRY)

@@ -149,7 +149,7 @@ def _agent_home(settings: Settings, stack: AsyncExitStack) -> Path | None:
     if settings.demo:
         folder = tempfile.TemporaryDirectory(prefix="ua-tui-agent-", ignore_cleanup_errors=True)
         return Path(stack.enter_context(folder))
-    if not (settings.api_key or settings.auth_token):
+    if not (settings.api_key or settings.auth_token or settings.base_url):
         return None
     from platformdirs import user_state_path
 

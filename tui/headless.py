@@ -31,6 +31,7 @@ from core.events import (
 )
 from core.text import clean, clean_line
 from tui.format import main_argument, milliseconds, size, tool_label
+from tui.garbage import deferred
 
 if TYPE_CHECKING:
     from core.session import Session
@@ -85,7 +86,7 @@ class ProgressPrinter:
             case ComplianceEnforced():
                 return f"  ⟲ {event.subagent} was sent back: {event.message}"
             case PermissionAnswered(decision="deny"):
-                return f"  ⊘ {event.tool_name} was not allowed. {event.reason}"
+                return f"  ⊘ {', '.join(event.subjects)} was not allowed. {event.reason}"
             case AuthRequired():
                 return f"  ! connect {event.toolkit or 'the account'}: {event.url}"
             case ApiRetry():
@@ -98,7 +99,11 @@ class ProgressPrinter:
             case ErrorRaised():
                 return f"  ✗ {event.where}: {event.message}"
             case McpStatus():
-                shown = ", ".join(f"{s.name} {s.status}" for s in event.servers if s.status != "pending")
+                shown = ", ".join(
+                    s.error if s.status == "off" and s.error else f"{s.name} {s.status}"
+                    for s in event.servers
+                    if s.status != "pending"
+                )
                 if not shown or shown == self._servers:
                     return None
                 self._servers = shown
@@ -165,7 +170,8 @@ async def _run(session: Session, query: str, *, as_json: bool) -> int:
 
 
 async def _query(session: Session, query: str) -> None:
-    await session.start()
+    with deferred():
+        await session.start()
     session.submit(query)
     await session.wait_idle()
     if session.pending_auth is not None:

@@ -90,7 +90,9 @@ def render_markdown(source: str, width: int, theme: MarkdownTheme, *, definition
 
 def warm_up() -> None:
     """Load what the first rendering needs (parser, lexers), for a thread behind the first frame."""
-    render_markdown("# a\n\n- b\n\n| c |\n|--|\n\n```python\nd = 1\n```\n\n```json\n{}\n```\n", 40, MarkdownTheme())
+    render_markdown(
+        "# a\n\n- b\n\n| c |\n|--|\n\n```python\nd = 1\n```\n\n```json\n{}\n```\n", 40, MarkdownTheme()
+    )
 
 
 @lru_cache(maxsize=1)

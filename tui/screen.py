@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from core.errors import CredentialsError
+from core.errors import CredentialsError, SettingsError
 from core.settings import Settings
 from tui.app import DEMO, UaTuiApp
 
@@ -35,6 +35,9 @@ def make_app(settings: Settings, first_query: str | None = None) -> UaTuiApp:
 def run_screen(settings: Settings, first_query: str | None = None) -> int:
     """Run the full screen until the person leaves; returns the exit code."""
     app = make_app(settings, first_query)
+    if settings.theme and settings.theme not in app.available_themes:
+        known = ", ".join(sorted(app.available_themes))
+        raise SettingsError(f"There is no theme {settings.theme!r}: there are {known}.")
     if app.run() == DEMO:
         app = make_app(replace(settings, demo=True))
         app.run()

@@ -22,7 +22,7 @@ from core.agent.results import ResultAdapter
 from core.agent.translate import Translator
 from core.connections.base import Connection
 from core.errors import AgentError, UniversalAgentError
-from core.events import Event
+from core.events import Event, McpServer
 from core.observation import ToolResult
 from core.pipelines import Pipelines
 from core.settings import Settings
@@ -86,6 +86,7 @@ class AgentAssembly:
         self._briefing: Briefing | None = None
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
+        self._off: list[McpServer] = []
         self.conversation_id = str(uuid4())
 
     @property
@@ -109,7 +110,7 @@ class AgentAssembly:
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
             self._briefing = brief(parts.workspace.path, parts.now(), notes)
-        translator = Translator(redactor=parts.redactor)
+        translator = Translator(redactor=parts.redactor, off=self._off, server=self._settings.base_url)
         adapter = ResultAdapter(saved_results_root=self._agent_home())
         hooks = AgentHooks(
             pipelines=self._pipelines,
@@ -144,6 +145,8 @@ class AgentAssembly:
             model=self._settings.model,
         )
         self._last = translator
+        for event in translator.servers_seen([]):
+            self._publish(event)
         await loop.connect()
         return loop
 
@@ -166,6 +169,7 @@ class AgentAssembly:
                         self._parts.redactor.add(secret)
                     if result.note:
                         log.info("%s", result.note)
+                        self._off.append(McpServer(name=name, status="off", error=result.note))
                 case UniversalAgentError():
                     self._report(name, result)
                 case Exception():

@@ -51,15 +51,15 @@ class PermissionGate:
         self._interactive = interactive
         self._redactor = redactor
         self._waiting: dict[str, _Waiting] = {}
-        self._denied: set[str] = set()
+        self._denied: dict[str, str] = {}
 
-    def was_denied(self, tool_use_id: str) -> bool:
-        """Whether this call was refused, by a person, a rule or a pipeline."""
-        return tool_use_id in self._denied
+    def denial_of(self, tool_use_id: str) -> str | None:
+        """Why this call was refused, by a person, a rule or a pipeline; None when it was not."""
+        return self._denied.get(tool_use_id)
 
-    def note_denied(self, tool_use_id: str) -> None:
+    def note_denied(self, tool_use_id: str, reason: str) -> None:
         """Remember that a call was refused elsewhere, as by a pipeline."""
-        self._denied.add(tool_use_id)
+        self._denied[tool_use_id] = reason
 
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> Answer:
         """Have a call allowed or denied; the policy is asked again first, as it may have learned since."""
@@ -93,7 +93,7 @@ class PermissionGate:
             if answer.allow and answer.scope == "session" and not self._policy.remember(judgement.subjects):
                 answer = Answer(True, "once", "it acts outside the workspace, so it is asked for each time")
         if not answer.allow:
-            self._denied.add(tool_use_id)
+            self._denied[tool_use_id] = answer.reason or "The person said no."
         self._answered(event, answer)
         return answer
 
@@ -116,6 +116,7 @@ class PermissionGate:
                 request_id=event.request_id,
                 tool_name=event.tool_name,
                 decision="allow" if answer.allow else "deny",
+                subjects=event.subjects,
                 scope=answer.scope,
                 reason=answer.reason,
             )

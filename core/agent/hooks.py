@@ -133,11 +133,11 @@ class AgentHooks:
             effective["run_in_background"] = False
         self._copies[tool_use_id] = HookCopies(effective_input=effective)
         if payload.denied is not None:
-            self._gate.note_denied(tool_use_id)
+            self._gate.note_denied(tool_use_id, payload.denied)
             return _decision("deny", payload.denied)
         judgement = self._policy.judge(name, effective)
         if judgement.verdict is Verdict.DENY:
-            self._gate.note_denied(tool_use_id)
+            self._gate.note_denied(tool_use_id, judgement.reason)
             return _decision("deny", judgement.reason)
         changed = effective if effective != data["tool_input"] else None
         return _decision(judgement.verdict.value, judgement.reason, changed)

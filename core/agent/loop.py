@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from core.agent.auth import find_auth_link
 from core.agent.client import AgentClient
 from core.agent.gate import PermissionGate
@@ -30,7 +32,7 @@ from core.events import (
 )
 from core.observation import AnyObservation, ToolCall, ToolResult
 from core.spill import spill
-from core.text import Redactor
+from core.text import Redactor, clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
@@ -269,8 +271,12 @@ class AgentLoop:
             ended_at=datetime.now(UTC),
             duration_ms=duration_ms,
         )
+        denial = self._gate.denial_of(call.tool_use_id)
+        denied = denial is not None
+        if denied:
+            # The agent wraps the reason in words of its own, meant for the model.
+            observation = msgspec.structs.replace(observation, error=clean(denial or ""))
         observation, shown = await asyncio.to_thread(spill, observation, self._workspace, self._redactor)
-        denied = self._gate.was_denied(call.tool_use_id)
         status: Literal["success", "error", "denied"] = (
             "denied" if denied else "error" if observation.has_error else "success"
         )

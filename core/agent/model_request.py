@@ -24,7 +24,7 @@ def small_request(settings: Settings) -> Callable[[str, str], Awaitable[str]] | 
     (POST /v1/messages) and does not try twice.
     """
     model = settings.simple_model or settings.model or (None if settings.base_url else _DEFAULT_MODEL)
-    if model is None or not (settings.api_key or settings.auth_token):
+    if model is None or not (settings.api_key or settings.auth_token or settings.base_url):
         return None
     url = (settings.base_url or _DEFAULT_URL).rstrip("/") + "/v1/messages"
     headers = {"anthropic-version": _API_VERSION}

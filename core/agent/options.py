@@ -113,6 +113,7 @@ def _given_environment(settings: Settings, config_dir: Path | None) -> dict[str,
     ):
         if value:
             given[name] = value
-    if settings.base_url and settings.simple_model:
-        given["ANTHROPIC_SMALL_FAST_MODEL"] = settings.simple_model
+    if settings.base_url and not (settings.api_key or settings.auth_token):
+        # Local servers take any key, but the agent does not start without one.
+        given["ANTHROPIC_API_KEY"] = "none"
     return given

@@ -8,7 +8,7 @@ the notices the command-line agent writes itself.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -96,10 +96,18 @@ def usage_of(raw: Any) -> Usage | None:
 
 
 class Translator:
-    """Feeds on SDK messages, yields events and tool results; one lives as long as its connection."""
+    """Feeds on SDK messages, yields events and tool results; one lives as long as its connection.
+
+    `off` are servers that are not there and why, told of with the others; `server` is the model's address.
+    """
 
     def __init__(
-        self, *, redactor: Redactor | None = None, now: Callable[[], datetime] | None = None
+        self,
+        *,
+        redactor: Redactor | None = None,
+        off: Sequence[McpServer] = (),
+        server: str | None = None,
+        now: Callable[[], datetime] | None = None,
     ) -> None:
         self._redactor = redactor or Redactor()
         self.query_id = ""
@@ -112,6 +120,8 @@ class Translator:
         self._now = now or (lambda: datetime.now(UTC))
         self._tasks: dict[str, _Task] = {}
         self._servers: dict[str, McpServer] = {}
+        self._off = tuple(off)
+        self._server = server or "the model's service"
         self._open: _OpenMessage | None = None
         self._streamed: set[str] = set()
         self._pieces = 0
@@ -151,6 +161,7 @@ class Translator:
             known = self._servers.get(server.name)
             if server.tools is None and known is not None and known.status == server.status:
                 servers[index] = msgspec.structs.replace(server, tools=known.tools)
+        servers = [*servers, *self._off]
         seen = {server.name: server for server in servers}
         if seen and seen != self._servers:
             self._servers = seen
@@ -356,10 +367,16 @@ class Translator:
                     attempt=_int(data.get("attempt"), 1),
                     max_attempts=_int(data.get("max_retries"), 0),
                     delay_ms=float(_int(data.get("retry_delay_ms"), 0)),
-                    error=clean(str(data.get("error") or data.get("error_status") or "")),
+                    error=self._retry_reason(data),
                 )
             case _:
                 return
+
+    def _retry_reason(self, data: dict[str, Any]) -> str:
+        said = clean(str(data.get("error") or data.get("error_status") or ""))
+        if said in {"", "unknown"} and data.get("error_status") is None:
+            return f"no connection to {clean(self._server)}"
+        return said
 
     def _result(self, message: sdk.ResultMessage) -> TurnResult:
         text = self._tidy(message.result or "").strip() or self.last_text

@@ -206,11 +206,12 @@ def test_bypassing_permissions_needs_the_dangerous_word(folders: Folders) -> Non
     assert settings.effective_permission_mode == "bypassPermissions"
 
 
-def test_credentials_are_a_key_a_token_a_login_or_the_demo(folders: Folders) -> None:
+def test_credentials_are_a_key_a_token_a_login_a_server_of_ones_own_or_the_demo(folders: Folders) -> None:
     assert folders.load({"api_key": "k"}).has_credentials()
     assert folders.load({"auth_token": "t"}).has_credentials()
     assert folders.load({"demo": True}).has_credentials()
-    assert not folders.load({"base_url": "http://127.0.0.1:1"}).has_credentials()
+    assert folders.load({"base_url": "http://127.0.0.1:1"}).has_credentials()
+    assert not folders.load().has_credentials()
     (folders.home / ".claude").mkdir()
     (folders.home / ".claude" / ".credentials.json").write_text("{}")
     assert folders.load().has_credentials()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from core.journal import read_journal
 from tests.e2e.terminal import Terminal, terminal
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
+CONVERSATION, TRACE, OBSERVERS, WORKSPACE = "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
 RESTORED = (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h")
 
 
@@ -20,6 +22,13 @@ def assert_restored(screen: Terminal) -> None:
         switched_on = sequence[:-1] + (b"h" if sequence.endswith(b"l") else b"l")
         assert screen.written.rindex(sequence) > screen.written.rindex(switched_on)
     assert b"Traceback" not in screen.written
+
+
+def rest(screen: Terminal) -> None:
+    """Let a dialog have its first moments, in which it takes no keys."""
+    until = time.monotonic() + 1.0
+    while time.monotonic() < until:
+        screen.read(0.1)
 
 
 def session_of(base: Path) -> Path:
@@ -39,7 +48,7 @@ def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
         done = screen.wait_for("AI chips this week", "ready", "ai-chip-news.html", "expanded_corpus.json")
         assert "DEMO" in done
         assert "8/10 pages" in done
-        screen.type("\x1b4")
+        screen.type(WORKSPACE)
         for _ in range(60):
             if "Preview" in screen.text and "Executive" in screen.text:
                 break
@@ -63,13 +72,13 @@ def test_a_narrow_terminal_has_tabs_and_the_same_keys(tmp_path: Path) -> None:
         screen.wait_for("DEMO")
         screen.type("Who is the CEO of Northwind Silicon?\r")
         screen.wait_for("Maretta", "ready")
-        screen.type("\x1b2")
+        screen.type(TRACE)
         screen.wait_for("SEARCH_WEB", "DEMO")
-        screen.type("\x1b3")
+        screen.type(OBSERVERS)
         screen.wait_for("search_results", "2 items")
-        screen.type("\x1b4")
+        screen.type(WORKSPACE)
         screen.wait_for("run.log")
-        screen.type("\x1b1")
+        screen.type(CONVERSATION)
         screen.wait_for("Maretta")
         screen.type("\x11")
         assert screen.end() == 0
@@ -80,10 +89,11 @@ def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
     with terminal(tmp_path, "--demo", "--demo-pace", "0") as screen:
         screen.wait_for("DEMO")
         screen.type("Email the report to the team\r")
-        screen.wait_for("connect.composio.dev")
-        screen.type("d")
-        screen.wait_for("GMAIL_SEND_EMAIL", lambda text: "llow" in text)
-        screen.read(1.0)
+        screen.wait_for("Connect an account", "Done")
+        rest(screen)
+        screen.type("\r")
+        screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
+        rest(screen)
         screen.type("\x1b")
         screen.wait_for("ready")
         screen.type("\x11")

@@ -52,8 +52,8 @@ __all__ = ["ConversationPane"]
 
 SUGGESTIONS = (
     "Research the latest AI chip news and write a comprehensive report",
-    "What is the difference between a mutex and a semaphore?",
-    "Compute the growth rate of these numbers in the workbench: 12, 18, 31, 44",
+    "What is the capital of France?",
+    "Plot the monthly revenue in the workbench",
 )
 
 

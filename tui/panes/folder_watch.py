@@ -25,6 +25,12 @@ class Hints:
     added: frozenset[str] = frozenset()
 
 
+def _import_watchfiles() -> Any:
+    # What it would import by itself on the event loop, at the first wait, is brought in here as well.
+    importlib.import_module("anyio._backends._asyncio")
+    return importlib.import_module("watchfiles")
+
+
 class FolderWatch:
     """Watches one folder, which may come into being, or come back, while it is being watched.
 
@@ -76,7 +82,7 @@ class FolderWatch:
                     self._on_polling()
 
     async def _watch(self, polling: bool) -> AsyncIterator[Hints]:
-        watchfiles = await asyncio.to_thread(importlib.import_module, "watchfiles")
+        watchfiles = await asyncio.to_thread(_import_watchfiles)
         stopped = watchfiles.awatch(
             self.path,
             watch_filter=None,

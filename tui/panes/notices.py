@@ -87,6 +87,13 @@ def message_of(event: Event) -> Message | None:
 
 def server_message(server: McpServer) -> Message | None:
     """Return what to say of an MCP server that cannot be used."""
+    if server.status == "off":
+        return Message(
+            "·",
+            Tone.QUIET,
+            clean_line(server.error or f"{server.name} is off.", 400),
+            topic=("mcp", server.name),
+        )
     if server.status not in BROKEN_SERVERS:
         return None
     status = "needs you to sign in" if server.status == "needs-auth" else f"is {clean_line(server.status)}"
@@ -100,7 +107,7 @@ def _broken(event: ComplianceFailed | ComplianceEnforced) -> str:
     return f"{clean_line(event.subagent)} broke a rule: {what.rstrip('.')}."
 
 
-def _subjects(event: PermissionAsked) -> str:
+def _subjects(event: PermissionAsked | PermissionAnswered) -> str:
     names = event.subjects or [event.tool_name]
     return ", ".join(dict.fromkeys(tool_name(name).short for name in names))
 
@@ -113,7 +120,7 @@ def _asked(event: PermissionAsked) -> Message:
 
 
 def _answered(event: PermissionAnswered) -> Message:
-    tool = tool_name(event.tool_name).short
+    tool = _subjects(event)
     topic = ("permission", event.request_id)
     why = f": {clean_line(event.reason)}" if event.reason else ""
     if event.decision == "allow":

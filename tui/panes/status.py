@@ -39,7 +39,7 @@ __all__ = ["StatusLine", "short_count", "short_model", "short_time"]
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 BUSY = ("starting", "running", "stopping")
 CONNECTED = ("connected", "ok", "ready")
-UNDECIDED = ("pending", "starting", "connecting")
+UNDECIDED = ("pending", "starting", "connecting", "off")
 MODES = {
     "default": "asks first",
     "acceptEdits": "edits allowed",
@@ -299,8 +299,9 @@ class StatusLine(Widget):
         return [s for s in self._servers if s.status not in CONNECTED and s.status not in UNDECIDED]
 
     def _servers_cell(self) -> Content:
-        up = sum(server.status in CONNECTED for server in self._servers)
-        counts = f"mcp {up}/{len(self._servers)}"
+        wanted = [server for server in self._servers if server.status != "off"]
+        up = sum(server.status in CONNECTED for server in wanted)
+        counts = f"mcp {up}/{len(wanted)}"
         failed = self._failed_servers()
         if not failed:
             return Content.styled(counts, "$text-muted")

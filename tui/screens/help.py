@@ -19,7 +19,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Anywhere",
         (
             ("Tab, Shift+Tab", "next, previous pane"),
-            ("Alt+1 … Alt+4", "show a pane; F2 … F5 too"),
+            ("F2 … F5", "show a pane; Alt+1 … Alt+4 where sent"),
             ("Esc", "stop the agent; else prompt and back"),
             ("Ctrl+P", "every command by name"),
             ("Ctrl+R", "restart the agent after it failed"),
@@ -46,6 +46,23 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("Home, End", "first and last; End follows what is new"),
             ("Enter", "open"),
             ("?", "this page"),
+        ),
+    ),
+    (
+        "In the trace",
+        (("← →", "fold and unfold"), ("e, E", "next, previous failure"), ("Enter", "the whole call")),
+    ),
+    (
+        "In the workspace",
+        (("← →", "fold and unfold"), (".", "hidden files"), ("y", "copy the path")),
+    ),
+    (
+        "In a file",
+        (
+            ("m", "rendered or raw"),
+            ("/, n, N", "search, next, previous"),
+            ("o", "open in the browser, made harmless"),
+            ("Esc, q", "back"),
         ),
     ),
     (

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
+from tui.app import UaTuiApp
+
+SIZES = [(80, 24), (120, 40), (200, 50)]
+Before = Callable[[Pilot[str]], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No animation, and one time zone for everybody."""
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def played_app(tmp_path: Path, theme: str | None = None) -> UaTuiApp:
+    session: FakeSession = make_session(tmp_path, demo=True, bus=fixed_bus())
+    session.script = [event for event in played_events() if event.event_name != "query_received"]
+    lay_files(session.workspace.path)
+    app = make_app(tmp_path, session, demo=True, model="claude-sonnet-5", theme=theme)
+    app.session_under_test = session  # type: ignore[attr-defined]  # for the steps below
+    return app
+
+
+def steps(*keys: str, until: str = "") -> Before:
+    """Play the session to its end, then press these keys."""
+
+    async def before(pilot: Pilot[str]) -> None:
+        app = pilot.app
+        prompt = app.query_one("#prompt")
+        prompt.cursor_blink = False  # type: ignore[attr-defined]  # a TextArea
+        session: FakeSession = app.session_under_test  # type: ignore[attr-defined]
+        for _ in range(100):
+            await pilot.pause(0.05)
+            if session.state == "idle":
+                break
+        session.submit(QUERY)
+        session.state = "idle"
+        for _ in range(100):
+            await pilot.pause(0.05)
+            files = app.query_one("#workspace")
+            if "work_products" in str(files.render_lines(files.size.region)) or not files.display:
+                break
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(0.1)
+        await pilot.pause(0.4)
+
+    return before
+
+
+@pytest.mark.parametrize("theme", [None, "ua-light"])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_finished_session(
+    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str | None
+) -> None:
+    assert snap_compare(played_app(tmp_path, theme), terminal_size=size, run_before=steps())
+
+
+@pytest.mark.parametrize("pane", ["2", "3", "4"])
+def test_each_pane_of_a_narrow_terminal(snap_compare: Callable[..., bool], tmp_path: Path, pane: str) -> None:
+    assert snap_compare(played_app(tmp_path), terminal_size=(80, 24), run_before=steps(f"alt+{pane}"))
