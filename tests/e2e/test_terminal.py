@@ -24,9 +24,9 @@ def assert_restored(screen: Terminal) -> None:
     assert b"Traceback" not in screen.written
 
 
-def rest(screen: Terminal) -> None:
-    """Let a dialog have its first moments, in which it takes no keys."""
-    until = time.monotonic() + 1.0
+def rest(screen: Terminal, seconds: float = 1.0) -> None:
+    """Let the screen be for a while, as a dialog takes no keys in its first moments."""
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         screen.read(0.1)
 
@@ -49,11 +49,12 @@ def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
         assert "DEMO" in done
         assert "8/10 pages" in done
         screen.type(WORKSPACE)
+        # The preview is headed by the file under the cursor.
         for _ in range(60):
-            if "Preview" in screen.text and "Executive" in screen.text:
+            if "─ ai-chip-news.html" in screen.text:
                 break
             screen.type("\x1b[B")
-            screen.read(0.2)
+            rest(screen, 0.3)
         screen.type("\r")
         opened = screen.wait_for("ai-chip-news.html", "Executive summary")
         assert "<h1" not in opened
@@ -95,7 +96,7 @@ def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
         screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
         rest(screen)
         screen.type("\x1b")
-        screen.wait_for("ready")
+        screen.wait_for("GMAIL_SEND_EMAIL was denied", "● ready")
         screen.type("\x11")
         assert screen.end() == 0
     journal = (session_of(tmp_path) / "journal.jsonl").read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import itertools
 import json
@@ -83,10 +84,16 @@ class TestReading:
         with pytest.raises(FileUnviewable, match="name"):
             load(tmp_path / "nul\0name")
 
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-    def test_a_file_without_permission_says_so(self, tmp_path: Path) -> None:
+    def test_a_file_without_permission_says_so(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = write(tmp_path, "secret.txt", "x")
         path.chmod(0)
+
+        def refused(*_args: object, **_named: object) -> int:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+        if os.geteuid() == 0:
+            # Root may read everything, so the system's answer to anybody else is given in its place.
+            monkeypatch.setattr(os, "open", refused)
         with pytest.raises(FileUnviewable, match="permission"):
             load(path)
 

@@ -7,6 +7,7 @@ import importlib
 import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["FolderWatch", "Hints"]
 
