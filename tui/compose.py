@@ -20,7 +20,6 @@ from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
 from core.events import Event
 from core.logs import install_root_handler
-from core.pipelines import Pipelines
 from core.recording import Recording
 from core.session import Session, SessionParts, Spawn, spawn_task
 from core.settings import Settings, secrets
@@ -30,6 +29,7 @@ from observers.base import ObserverContext
 from observers.catalogue import default_observers
 from observers.compliance import check_subagent
 from observers.runner import ObserverRunner
+from tui.handlers import default_pipelines
 
 if TYPE_CHECKING:
     from core.demo.launch import DemoEndpoints
@@ -92,7 +92,7 @@ async def compose_session(
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
             ),
-            pipelines=Pipelines(),
+            pipelines=default_pipelines(),
             ask_model=small_request(settings),
             drain=runner.drain,
             after_finish=stack.aclose,

@@ -343,7 +343,7 @@ class AgentLoop:
         )
 
     def _close_open(self, status: Literal["cancelled", "error"]) -> None:
-        for event in [*self._translator.close_message(), *self._translator.close_tasks("cancelled")]:
+        for event in [*self._translator.close_message(), *self._translator.tasks.close()]:
             self._publish(event)
         for call in list(self._translator.calls.values()):
             self._publish(

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from core.agent.tasks import SubagentTasks
 from core.events import (
     ApiRetry,
     Event,
     McpServer,
     McpStatus,
     MessageFinished,
-    SubagentFinished,
-    SubagentProgress,
-    SubagentStarted,
     TextDelta,
     ThinkingDelta,
     ToolCallStarted,
@@ -80,13 +78,6 @@ class _OpenMessage:
     stop_reason: str | None = None
 
 
-@dataclass
-class _Task:
-    tool_use_id: str
-    name: str
-    description: str
-
-
 def usage_of(raw: Any) -> Usage | None:
     """Read token counts; None when there are none."""
     if not isinstance(raw, dict):
@@ -118,7 +109,7 @@ class Translator:
         self.calls: dict[str, OpenCall] = {}
         self.last_text = ""
         self._now = now or (lambda: datetime.now(UTC))
-        self._tasks: dict[str, _Task] = {}
+        self.tasks = SubagentTasks()
         self._servers: dict[str, McpServer] = {}
         self._off = tuple(off)
         self._server = server or "the model's service"
@@ -144,9 +135,9 @@ class Translator:
             case sdk.UserMessage():
                 yield from self._user(message)
             case sdk.TaskStartedMessage() | sdk.TaskProgressMessage() | sdk.TaskNotificationMessage():
-                yield from self._task(message)
+                yield from self.tasks.feed(message)
             case sdk.TaskUpdatedMessage():
-                yield from self._task_updated(message)
+                yield from self.tasks.feed_update(message)
             case sdk.SystemMessage():
                 yield from self._system(message)
             case sdk.ResultMessage():
@@ -167,22 +158,13 @@ class Translator:
             self._servers = seen
             yield McpStatus(servers=servers)
 
-    def close_tasks(self, status: Literal["error", "cancelled"] = "cancelled") -> Iterator[Event]:
-        """End every sub-agent that is still open."""
-        for task_id in list(self._tasks):
-            task = self._tasks.pop(task_id)
-            yield SubagentFinished(
-                task_id=task_id, tool_use_id=task.tool_use_id, name=task.name, status=status
-            )
-
     def close_message(self) -> Iterator[Event]:
         """End the message that is still streaming, keeping what came of it."""
         yield from self._close_message()
 
     def request_of(self, task_id: str) -> str:
         """What a sub-agent was asked to do, with the query it serves; empty when it is not known."""
-        task = self._tasks.get(task_id)
-        call = self.calls.get(task.tool_use_id) if task else None
+        call = self.calls.get(self.tasks.call_of(task_id) or "")
         if call is None:
             return self.query
         asked = [str(call.input.get(key) or "") for key in ("description", "prompt")]
@@ -308,52 +290,6 @@ class Translator:
                 message_copy=message.tool_use_result if len(results) == 1 else None,
             )
 
-    def _task(
-        self, message: sdk.TaskStartedMessage | sdk.TaskProgressMessage | sdk.TaskNotificationMessage
-    ) -> Iterator[Event]:
-        import claude_agent_sdk as sdk
-
-        task_id = message.task_id
-        known = self._tasks.get(task_id)
-        match message:
-            case sdk.TaskStartedMessage():
-                name = clean(str(message.data.get("subagent_type") or message.task_type or "sub-agent"))
-                known = _Task(message.tool_use_id or "", name, clean(message.description))
-                self._tasks[task_id] = known
-                yield SubagentStarted(
-                    task_id=task_id, tool_use_id=known.tool_use_id, name=name, description=known.description
-                )
-            case sdk.TaskProgressMessage() if known:
-                yield SubagentProgress(
-                    task_id=task_id,
-                    tool_use_id=known.tool_use_id,
-                    name=known.name,
-                    description=clean(message.description),
-                    usage=_task_usage(message.usage),
-                )
-            case sdk.TaskNotificationMessage() if known:
-                self._tasks.pop(task_id, None)
-                yield SubagentFinished(
-                    task_id=task_id,
-                    tool_use_id=known.tool_use_id,
-                    name=known.name,
-                    status=_task_status(message.status),
-                    usage=_task_usage(message.usage),
-                )
-            case _:
-                return
-
-    def _task_updated(self, message: sdk.TaskUpdatedMessage) -> Iterator[Event]:
-        # A finished task is told of twice, here and by a notification that has more to say; only a task
-        # that was stopped may be told of here alone.
-        if message.status in {"killed", "failed"} and (known := self._tasks.pop(message.task_id, None)):
-            yield SubagentFinished(
-                task_id=message.task_id,
-                tool_use_id=known.tool_use_id,
-                name=known.name,
-                status=_task_status(message.status),
-            )
-
     def _system(self, message: sdk.SystemMessage) -> Iterator[Event]:
         data = message.data
         match message.subtype:
@@ -406,15 +342,6 @@ def _failure(message: sdk.ResultMessage, text: str) -> str:
         case _:
             said = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
             return said or f"the agent ended with {message.subtype}"
-
-
-def _task_usage(raw: Any) -> Usage | None:
-    total = raw.get("total_tokens") if isinstance(raw, dict) else None
-    return Usage(output_tokens=total) if isinstance(total, int) else None
-
-
-def _task_status(status: str) -> Literal["success", "error", "cancelled"]:
-    return {"completed": "success", "failed": "error"}.get(status, "cancelled")  # type: ignore[return-value]  # the three literals
 
 
 def _server(raw: Any) -> McpServer | None:

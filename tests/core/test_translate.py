@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from typing import Any
+
+import claude_agent_sdk as sdk
+
+from core.agent.translate import RawToolResult, Translator, TurnResult
+from core.events import (
+    ApiRetry,
+    Event,
+    McpServer,
+    McpStatus,
+    MessageFinished,
+    SubagentFinished,
+    SubagentStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallStarted,
+)
+from core.text import Redactor
+
+Item = Event | RawToolResult | TurnResult
+
+
+def fed(translator: Translator, *messages: Any) -> list[Item]:
+    return [item for message in messages for item in translator.feed(message)]
+
+
+def stream(kind: str, parent: str | None = None, **data: Any) -> sdk.StreamEvent:
+    return sdk.StreamEvent(uuid="u", session_id="s", event={"type": kind, **data}, parent_tool_use_id=parent)
+
+
+def begin(message_id: str = "m1") -> sdk.StreamEvent:
+    return stream(
+        "message_start", message={"id": message_id, "model": "claude-x", "usage": {"input_tokens": 7}}
+    )
+
+
+def delta(text: str) -> sdk.StreamEvent:
+    return stream("content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+
+
+def said(*blocks: Any, message_id: str = "m1", parent: str | None = None) -> sdk.AssistantMessage:
+    return sdk.AssistantMessage(
+        content=list(blocks), model="claude-x", parent_tool_use_id=parent, message_id=message_id
+    )
+
+
+def result(**changes: Any) -> sdk.ResultMessage:
+    plain: dict[str, Any] = {
+        "subtype": "success", "duration_ms": 1, "duration_api_ms": 1, "is_error": False, "num_turns": 2,
+        "session_id": "s", "result": "answer", "total_cost_usd": 0.5,
+    }  # fmt: skip
+    return sdk.ResultMessage(**{**plain, **changes})
+
+
+def test_streamed_text_is_told_once_and_ends_whole() -> None:
+    translator = Translator()
+    translator.begin("q1", "hello")
+    items = fed(
+        translator,
+        begin(),
+        stream("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+        delta("Hel"),
+        delta("lo\x1b[2J"),
+        said(sdk.TextBlock(text="Hello")),
+        stream("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5}),
+        stream("message_stop"),
+    )
+    assert [item.text for item in items if isinstance(item, TextDelta)] == ["Hel", "lo�[2J"]
+    (finished,) = [item for item in items if isinstance(item, MessageFinished)]
+    assert finished.text == "Hello�[2J"
+    assert finished.stop_reason == "end_turn"
+    assert finished.usage is not None
+    assert (finished.usage.input_tokens, finished.usage.output_tokens) == (7, 5)
+    assert translator.iteration == 1
+
+
+def test_a_message_cut_off_by_the_end_is_kept_as_far_as_it_came() -> None:
+    translator = Translator()
+    translator.begin("q1", "hello")
+    fed(translator, begin(), delta("half a sen"))
+    (finished,) = translator.close_message()
+    assert isinstance(finished, MessageFinished)
+    assert finished.text == "half a sen"
+    assert list(translator.close_message()) == []
+
+
+def test_a_sub_agents_words_and_calls_carry_the_call_that_started_it() -> None:
+    translator = Translator()
+    items = fed(
+        translator,
+        said(sdk.TextBlock(text="one"), parent="toolu_1", message_id="s1"),
+        said(sdk.ThinkingBlock(thinking="hm", signature=""), parent="toolu_1", message_id="s1"),
+        said(
+            sdk.ToolUseBlock(id="t2", name="Glob", input={"pattern": "*"}), parent="toolu_1", message_id="s1"
+        ),
+        said(sdk.TextBlock(text="two"), parent="toolu_1", message_id="s1"),
+    )
+    assert {getattr(item, "parent_tool_use_id", None) for item in items} == {"toolu_1"}
+    texts = [item for item in items if isinstance(item, MessageFinished)]
+    assert [item.text for item in texts] == ["one", "two"]
+    assert len({item.message_id for item in texts}) == 2
+    assert [item.text for item in items if isinstance(item, ThinkingDelta)] == ["hm"]
+
+
+def test_a_call_is_told_once_and_its_secrets_not_at_all() -> None:
+    translator = Translator(redactor=Redactor(["canary-secret-1"]))
+    use = sdk.ToolUseBlock(id="t1", name="x\x1b]0;T\x07", input={"api_key": "zzz", "q": "a canary-secret-1"})
+    items = fed(translator, said(use), said(use))
+    (started,) = items
+    assert isinstance(started, ToolCallStarted)
+    assert "\x1b" not in started.name
+    assert "canary-secret-1" not in str(started.input)
+    assert "zzz" not in str(started.input)
+    assert translator.calls["t1"].input["q"] == "a canary-secret-1"
+
+
+def test_the_messages_own_copy_belongs_to_a_lone_result_only() -> None:
+    def user(*ids: str) -> sdk.UserMessage:
+        blocks: list[Any] = [sdk.ToolResultBlock(tool_use_id=id_, content="cut") for id_ in ids]
+        return sdk.UserMessage(content=blocks, tool_use_result={"content": "whole"})
+
+    (alone,) = fed(Translator(), user("t1"))
+    assert isinstance(alone, RawToolResult)
+    assert alone.message_copy == {"content": "whole"}
+    both = fed(Translator(), user("t1", "t2"))
+    assert [item.message_copy for item in both if isinstance(item, RawToolResult)] == [None, None]
+
+
+def task(kind: type[Any], **more: Any) -> Any:
+    subtypes = {
+        sdk.TaskStartedMessage: "task_started",
+        sdk.TaskNotificationMessage: "task_notification",
+        sdk.TaskUpdatedMessage: "task_updated",
+    }
+    data = {"subagent_type": "expert"}
+    common: dict[str, Any] = {
+        "subtype": subtypes[kind],
+        "data": data,
+        "task_id": "a1",
+        "uuid": "u",
+        "session_id": "s",
+    }
+    return kind(**{**common, **more})
+
+
+def started() -> Any:
+    return task(sdk.TaskStartedMessage, description="do it", tool_use_id="toolu_1")
+
+
+def test_a_sub_agent_has_one_end_however_often_it_is_told() -> None:
+    done = task(
+        sdk.TaskNotificationMessage, status="completed", output_file="", summary="", tool_use_id="toolu_1"
+    )
+    updated = task(sdk.TaskUpdatedMessage, patch={}, status="completed")
+    items = fed(Translator(), started(), updated, done, done, updated)
+    assert [type(item) for item in items] == [SubagentStarted, SubagentFinished]
+    killed = task(sdk.TaskUpdatedMessage, patch={}, status="killed")
+    items = fed(Translator(), started(), killed, done)
+    assert [item.status for item in items if isinstance(item, SubagentFinished)] == ["cancelled"]
+    translator = Translator()
+    fed(translator, started())
+    assert len(list(translator.tasks.close())) == 1
+    assert list(translator.tasks.close()) == []
+
+
+def test_what_a_sub_agent_was_asked_is_known_by_its_task() -> None:
+    translator = Translator()
+    translator.begin("q1", "write a comprehensive report")
+    use = sdk.ToolUseBlock(
+        id="toolu_1", name="Agent", input={"description": "Write", "prompt": "about chips"}
+    )
+    fed(translator, said(use), started())
+    assert translator.request_of("a1") == "write a comprehensive report\nWrite\nabout chips"
+    assert translator.request_of("unknown") == "write a comprehensive report"
+
+
+def test_ends_of_turns_are_told_apart() -> None:
+    translator = Translator()
+
+    def end(**changes: Any) -> TurnResult:
+        (ended,) = fed(translator, result(**changes))
+        assert isinstance(ended, TurnResult)
+        return ended
+
+    assert (end().status, end().text) == ("success", "answer")
+    assert end(subtype="error_during_execution", terminal_reason="aborted_streaming").status == "interrupted"
+    noise = ["[ede_diagnostic] result_type=user"]
+    assert (
+        end(subtype="error_during_execution", errors=noise, terminal_reason="aborted_tools").status
+        == "interrupted"
+    )
+    refused = end(is_error=True, result="Not logged in", terminal_reason="api_error")
+    assert (refused.status, refused.error) == ("error", "Not logged in")
+    assert "max_turns" in str(end(subtype="error_max_turns", result=None).error)
+    assert "max_cost_usd" in str(end(subtype="error_max_budget_usd", result=None).error)
+    assert end(subtype="error_during_execution", errors=["it broke"]).error == "it broke"
+
+
+def test_a_retry_without_a_reason_names_the_server() -> None:
+    translator = Translator(server="http://127.0.0.1:9")
+    data = {"attempt": 2, "max_retries": 10, "retry_delay_ms": 500, "error": "unknown", "error_status": None}
+    (retry,) = fed(translator, sdk.SystemMessage(subtype="api_retry", data=data))
+    assert isinstance(retry, ApiRetry)
+    assert (retry.attempt, retry.max_attempts) == (2, 10)
+    assert "http://127.0.0.1:9" in retry.error
+
+
+def test_servers_are_told_of_when_something_is_new() -> None:
+    translator = Translator(off=[McpServer(name="composio", status="off", error="no key")])
+    first = list(translator.servers_seen([McpServer(name="a", status="connected", tools=5)]))
+    assert [[s.name for s in event.servers] for event in first if isinstance(event, McpStatus)] == [
+        ["a", "composio"]
+    ]
+    again = {"mcp_servers": [{"name": "a", "status": "connected"}], "session_id": "s"}
+    assert fed(translator, sdk.SystemMessage(subtype="init", data=again)) == []
+    failed = {"mcp_servers": [{"name": "a", "status": "failed"}], "session_id": "s"}
+    (told,) = fed(translator, sdk.SystemMessage(subtype="init", data=failed))
+    assert isinstance(told, McpStatus)
+    assert [server.status for server in told.servers] == ["failed", "off"]
+
+
+def test_messages_nobody_knows_are_passed_over() -> None:
+    translator = Translator()
+    odd = [
+        sdk.SystemMessage(subtype="thinking_tokens", data={}),
+        sdk.SystemMessage(subtype="brand_new", data={"x": 1}),
+        stream("ping"),
+        stream("content_block_delta", delta={"type": "novel_delta"}),
+        delta("text before any message"),
+    ]
+    assert fed(translator, *odd) == []

@@ -1,0 +1,18 @@
+"""The application's own pipeline handlers: a line for each, in the order in which equals run."""
+
+from __future__ import annotations
+
+from core.pipelines import Handler, Pipelines
+
+__all__ = ["HANDLERS", "default_pipelines"]
+
+HANDLERS: tuple[tuple[str, Handler, int], ...] = ()
+"""(pipeline, handler, priority); the highest priority runs first."""
+
+
+def default_pipelines() -> Pipelines:
+    """Make the pipelines of a session with every handler registered."""
+    pipelines = Pipelines()
+    for name, handler, priority in HANDLERS:
+        pipelines.register(name, handler, priority)
+    return pipelines
