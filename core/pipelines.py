@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from core.errors import PipelineError
 from core.events import PipelineFailed, Usage
 from core.observation import AnyObservation, Observation, ToolCall
+from core.text import clean
 
 __all__ = [
     "AfterExecute",
@@ -313,7 +314,7 @@ class Pipelines:
         try:
             self._report(
                 PipelineFailed(
-                    pipeline=name, handler=_name_of(handler), error=f"{type(error).__name__}: {error}"
+                    pipeline=name, handler=_name_of(handler), error=clean(f"{type(error).__name__}: {error}")
                 )
             )
         except Exception:

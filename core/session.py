@@ -41,7 +41,7 @@ __all__ = ["Handle", "Session", "SessionParts", "SessionState", "Spawn", "spawn_
 log = logging.getLogger(__name__)
 
 GO_ON = "The authentication is complete. Please go on from where you stopped."
-_LET_GO_WITHIN = 12.0
+_LET_GO_WITHIN = 7.0
 
 
 class SessionState(StrEnum):
@@ -114,6 +114,10 @@ class Session:
         self._queue: deque[str] = deque()
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
+        self._connecting: asyncio.Future[AgentLoop] | None = None
+        self._runner_ended = asyncio.Event()
+        self._runner_ended.set()
         self._interrupting = False
         self._finished = False
         self._started = time.monotonic()
@@ -148,7 +152,9 @@ class Session:
             )
         )
         await self._connect_or_fail()
-        self._handles.append(self._spawn(self._run_queries(), "queries", "agent"))
+        if not self._finished:
+            self._runner_ended.clear()
+            self._handles.append(self._spawn(self._run_queries(), "queries", "agent"))
 
     def submit(self, text: str) -> None:
         """Take a query: it runs now, or waits behind the ones before it."""
@@ -209,28 +215,50 @@ class Session:
             except TimeoutError:
                 log.warning("the running query was cut off")
         self.state = SessionState.CLOSED
+        try:
+            await self._let_go()
+        finally:
+            await self._conclude(reason)
+
+    async def _let_go(self) -> None:
+        """End what runs: a connection that is being made, the agent, the workers."""
+        if self._connecting is not None:
+            self._connecting.cancel()
+            await asyncio.gather(self._connecting, return_exceptions=True)
         if self._loop is not None:
             await self._loop.close()
+        # The configuration in it has keys: whatever happens next, it must not stay behind.
+        self._assembly.close()
         for handle in self._handles:
             handle.cancel()
-        if self._parts.drain is not None:
-            for lost in await self._parts.drain():
+        try:
+            await asyncio.wait_for(self._runner_ended.wait(), _LET_GO_WITHIN)
+        except TimeoutError:
+            log.warning("the running query did not end")
+
+    async def _conclude(self, reason: str) -> None:
+        """Let the observers finish, publish the end and close the records."""
+        try:
+            self._assembly.close()
+            for lost in await self._parts.drain() if self._parts.drain is not None else ():
                 message = f"there was no time left to observe {lost}"
                 self.bus.publish(ErrorRaised(where="observers", message=message))
-        self.bus.publish(
-            SessionFinished(
-                reason=reason,
-                queries=self._queries,
-                tool_calls=self._tool_calls,
-                artifacts=self._artifacts,
-                cost_usd=self._cost,
-                duration_ms=(time.monotonic() - self._started) * 1000,
+        finally:
+            self.bus.publish(
+                SessionFinished(
+                    reason=reason,
+                    queries=self._queries,
+                    tool_calls=self._tool_calls,
+                    artifacts=self._artifacts,
+                    cost_usd=self._cost,
+                    duration_ms=(time.monotonic() - self._started) * 1000,
+                )
             )
-        )
-        self._assembly.close()
-        if self._parts.after_finish is not None:
-            await self._parts.after_finish()
-        self.workspace.close()
+            try:
+                if self._parts.after_finish is not None:
+                    await self._parts.after_finish()
+            finally:
+                self.workspace.close()
 
     def _roused(self) -> None:
         self._idle.clear()
@@ -239,17 +267,37 @@ class Session:
     async def _connect_or_fail(self) -> None:
         try:
             await self._connect()
-        except UniversalAgentError as error:
-            self._fail(error)
+        except Exception as error:
+            if not isinstance(error, UniversalAgentError):
+                log.error("connecting failed", exc_info=error)
+            if not self._finished:
+                self._fail(error)
 
     async def _connect(self) -> None:
-        loop = self._loop = await self._assembly.connect()
-        self._handles += [
-            self._spawn(loop.read(), "reader", "agent"),
-            self._spawn(loop.watch_servers(), "servers", "agent"),
-            self._spawn(self._watch_end(loop), "watch", "agent"),
-        ]
-        self.state = SessionState.IDLE
+        async with self._one_at_a_time:
+            if self._finished:
+                raise AgentUnavailable("the session is over")
+            if self._loop is not None and self._loop.is_alive:
+                return
+            old, self._loop = self._loop, None
+            if old is not None:
+                await old.close()
+            connecting = self._connecting = asyncio.ensure_future(self._assembly.connect())
+            try:
+                loop = self._loop = await connecting
+            except asyncio.CancelledError:
+                if self._finished and connecting.cancelled():
+                    raise AgentUnavailable("the session ended while the agent was connecting") from None
+                connecting.cancel()
+                raise
+            finally:
+                self._connecting = None
+            self._handles += [
+                self._spawn(loop.read(), "reader", "agent"),
+                self._spawn(loop.watch_servers(), "servers", "agent"),
+                self._spawn(self._watch_end(loop), "watch", "agent"),
+            ]
+            self.state = SessionState.IDLE
 
     async def _watch_end(self, loop: AgentLoop) -> None:
         await loop.ended.wait()
@@ -257,12 +305,15 @@ class Session:
             self._fail(loop.failure)
 
     async def _run_queries(self) -> None:
-        while not self._finished:
-            while self._queue and not self._finished:
-                await self._run_query(self._queue.popleft())
-            self._idle.set()
-            self._wake.clear()
-            await self._wake.wait()
+        try:
+            while not self._finished:
+                while self._queue and not self._finished:
+                    await self._run_query(self._queue.popleft())
+                self._idle.set()
+                self._wake.clear()
+                await self._wake.wait()
+        finally:
+            self._runner_ended.set()
 
     async def _run_query(self, text: str) -> None:
         self._queries += 1
@@ -289,7 +340,7 @@ class Session:
                 QueryFinished(
                     query_id=context.query_id,
                     status=outcome.status,
-                    error=outcome.error,
+                    error=self._parts.agent.redactor.redact(outcome.error) if outcome.error else None,
                     duration_ms=(time.monotonic() - started) * 1000,
                     turns=outcome.turns,
                     cost_usd=outcome.cost_usd,
@@ -319,11 +370,12 @@ class Session:
         self._report("agent", error)
 
     def _report(self, where: str, error: Exception) -> None:
+        redact = self._parts.agent.redactor.redact
         self.bus.publish(
             ErrorRaised(
                 where=where,
-                message=clean(str(error)) or type(error).__name__,
-                causes=[clean(cause)[:500] for cause in causes_of(error)],
+                message=redact(clean(str(error))) or type(error).__name__,
+                causes=[redact(clean(cause))[:500] for cause in causes_of(error)],
             )
         )
 

@@ -42,7 +42,7 @@ DEMO = "demo"
 
 STYLES = Path(__file__).parent.parent / "styles"
 FIRST_STYLES = ("app.tcss", "prompt.tcss", "status.tcss")
-CLOSE_SECONDS = 10.0
+CLOSE_SECONDS = 30.0
 AGAIN_SECONDS = 2.0
 EXIT_SECONDS = 4.0
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)

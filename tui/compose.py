@@ -73,12 +73,14 @@ async def compose_session(
         redactor = Redactor(secrets(settings, os.environ))
         now = datetime.now().astimezone()
         workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
+        stack.callback(workspace.close)
         bus = Bus()
         recording = Recording(settings, workspace, redactor, bus, handler, on_line)
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
             bus.subscribe(subscriber)
         runner = ObserverRunner(default_observers(), ObserverContext(workspace), bus.publish)
+        stack.callback(runner.abandon)
         runner.start(lambda work: spawn(work, "observer", "observers"))
         parts = SessionParts(
             agent=AgentParts(

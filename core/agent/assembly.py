@@ -78,6 +78,7 @@ class AgentAssembly:
             workspace=parts.workspace.path,
             allow=(*settings.allow, *parts.extra_allow),
             skip_all=settings.dangerously_skip_permissions,
+            mode=settings.permission_mode,
         )
         self._gate = PermissionGate(
             self._policy, publish, interactive=parts.interactive, redactor=parts.redactor
@@ -86,6 +87,7 @@ class AgentAssembly:
         self._briefing: Briefing | None = None
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
+        self._begun = False
         self._off: list[McpServer] = []
         self.conversation_id = str(uuid4())
 
@@ -105,6 +107,7 @@ class AgentAssembly:
             AgentUnavailable: the command-line agent could not be started.
         """
         parts = self._parts
+        self._begun = self._begun or (self._last is not None and self._last.provider_session_id is not None)
         if self._servers is None:
             self._servers = await self._open_connections()
         if self._briefing is None:
@@ -130,7 +133,7 @@ class AgentAssembly:
             environ=parts.environ,
             hooks=hooks,
             session_id=self.conversation_id,
-            resume=self._last is not None and self._last.provider_session_id is not None,
+            resume=self._begun,
         )
         loop = AgentLoop(
             options,

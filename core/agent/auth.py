@@ -27,11 +27,15 @@ class AuthLink:
     expires_at: datetime | None = None
 
 
-def find_auth_link(text: str) -> AuthLink | None:
-    """Find the first link that waits for a person; None when there is none."""
+def find_auth_link(text: str, *, from_connections: bool = False) -> AuthLink | None:
+    """Find the first link that waits for a person; None when there is none.
+
+    Only a result of the connection service itself (`from_connections`) may name a link on any host; elsewhere
+    a page could pass one off as wanted, and only the service's own links count.
+    """
     if "http" not in text:
         return None
-    if "redirect_url" in text and (found := _in_json(text)):
+    if from_connections and "redirect_url" in text and (found := _in_json(text)):
         return found
     match = _LINK.search(text)
     return AuthLink(match.group(0)) if match else None

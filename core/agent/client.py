@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from core.errors import AgentUnavailable
-from core.events import McpServer
 from core.text import clean
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ __all__ = ["AgentClient"]
 log = logging.getLogger(__name__)
 
 _CONNECT_DEADLINE = 45.0
+_DISCONNECT_DEADLINE = 6.0
 _STDERR_LINES = 40
 
 
@@ -35,11 +35,6 @@ class AgentClient:
         options.stderr = self._note_stderr
         self._client = sdk.ClaudeSDKClient(options)
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
-
-    @property
-    def last_words(self) -> str:
-        """The last lines the command-line agent wrote to its standard error, cleaned."""
-        return "\n".join(self._stderr)
 
     async def connect(self) -> None:
         """Start the agent and shake hands.
@@ -60,7 +55,7 @@ class AgentClient:
             raise AgentUnavailable(
                 f"{self._cli} did not answer within {_CONNECT_DEADLINE:g} s{self._said()}: start again"
             ) from error
-        except (sdk.ClaudeSDKError, OSError) as error:
+        except Exception as error:
             await self.disconnect()
             raise AgentUnavailable(
                 f"{self._cli} could not be started: {clean(str(error))}{self._said()}"
@@ -97,21 +92,20 @@ class AgentClient:
 
     async def interrupt(self) -> None:
         """Ask the agent to stop what it is doing; its result still comes through `messages()`."""
-        import claude_agent_sdk as sdk
-
         try:
             await self._client.interrupt()
-        except (sdk.ClaudeSDKError, OSError, TimeoutError) as error:
+        except Exception as error:
+            # The SDK raises bare exceptions for an answer that is late or an error.
             log.info("the interrupt did not reach the agent: %s", error)
 
     async def set_model(self, model: str | None) -> None:
         """Switch the model for the queries that follow; None is the default one."""
         await self._client.set_model(model)
 
-    async def servers(self) -> list[McpServer]:
-        """The state of every MCP server, as the agent sees it now."""
+    async def servers(self) -> list[dict[str, Any]]:
+        """The state of every MCP server, as the agent tells it now."""
         status = await self._client.get_mcp_status()
-        return [_server(dict(raw)) for raw in status.get("mcpServers", [])]
+        return [dict(raw) for raw in status.get("mcpServers", [])]
 
     def kill(self) -> None:
         """End an agent that does not stop when asked; `messages()` then raises."""
@@ -126,7 +120,7 @@ class AgentClient:
     async def disconnect(self) -> None:
         """Let the agent go; never raises."""
         try:
-            await asyncio.wait_for(self._client.disconnect(), 10)
+            await asyncio.wait_for(self._client.disconnect(), _DISCONNECT_DEADLINE)
         except Exception as error:
             log.info("the agent did not end cleanly: %s", error)
             self.kill()
@@ -150,13 +144,3 @@ def _exit_of(code: int | None) -> str:
         except ValueError:
             return f"signal {-code}"
     return f"exit code {code}"
-
-
-def _server(raw: dict[str, Any]) -> McpServer:
-    tools = raw.get("tools")
-    return McpServer(
-        name=clean(str(raw.get("name"))),
-        status=clean(str(raw.get("status"))),
-        tools=len(tools) if isinstance(tools, list) else None,
-        error=clean(str(raw["error"])) if raw.get("error") else None,
-    )

@@ -7,6 +7,7 @@ Hooks run in this process, between the model's wish and its fulfilment: `PreTool
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -149,7 +150,8 @@ class AgentHooks:
         if not self._pipelines.has_handlers("tool.after_execute"):
             return {}
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
-        observation = self._adapter.observe(
+        observation = await asyncio.to_thread(
+            self._adapter.observe,
             tool_name=name,
             tool_use_id=tool_use_id,
             tool_input=effective,

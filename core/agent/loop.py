@@ -43,7 +43,7 @@ __all__ = ["AgentLoop", "TurnOutcome"]
 
 log = logging.getLogger(__name__)
 
-_STOP_WITHIN = 8.0
+_STOP_WITHIN = 6.0
 _SERVERS_WITHIN = 20.0
 _REFUSALS = {
     "authentication_failed": (
@@ -155,7 +155,7 @@ class AgentLoop:
                 return
             for event in self._translator.servers_seen(servers):
                 self._publish(event)
-            if time.monotonic() > deadline or all(s.status != "pending" for s in servers):
+            if time.monotonic() > deadline or all(raw.get("status") != "pending" for raw in servers):
                 return
             await asyncio.sleep(0.25)
 
@@ -187,9 +187,10 @@ class AgentLoop:
             return
         turn.interrupted = True
         self._gate.cancel_all("The person interrupted the work.")
-        await self._client.interrupt()
         try:
-            await asyncio.wait_for(asyncio.shield(turn.done), _STOP_WITHIN)
+            async with asyncio.timeout(_STOP_WITHIN):
+                await self._client.interrupt()
+                await asyncio.shield(turn.done)
         except TimeoutError:
             log.warning("the agent did not stop within %s s and is ended", _STOP_WITHIN)
             self._client.kill()
@@ -247,7 +248,7 @@ class AgentLoop:
                 return
 
     async def _finish_call(self, raw: RawToolResult) -> None:
-        call = self._translator.calls.pop(raw.tool_use_id, None)
+        call = self._translator.calls.get(raw.tool_use_id)
         if call is None:
             log.warning("a result came for the unknown call %s", raw.tool_use_id)
             return
@@ -280,12 +281,16 @@ class AgentLoop:
         status: Literal["success", "error", "denied"] = (
             "denied" if denied else "error" if observation.has_error else "success"
         )
+        if self._translator.calls.pop(call.tool_use_id, None) is None:
+            # Its query ended meanwhile, and the call with it.
+            return
         self._publish(
             ToolCallFinished(
                 tool_use_id=call.tool_use_id, status=status, observation=shown, duration_ms=duration_ms
             )
         )
-        self._note_link(observation.output[:200_000], call.tool_use_id)
+        if call.name.startswith("mcp__composio__"):
+            self._note_link(observation.output[:200_000], call.tool_use_id)
         tool_call = self._as_tool_call(call, effective)
         if self._turn is not None:
             self._turn.calls.append(tool_call)
@@ -311,7 +316,7 @@ class AgentLoop:
 
     def _note_link(self, text: str, tool_use_id: str | None) -> None:
         turn = self._turn
-        link = find_auth_link(text)
+        link = find_auth_link(text, from_connections=tool_use_id is not None)
         if turn is None or link is None or link.url in turn.links:
             return
         turn.links.add(link.url)

@@ -51,9 +51,24 @@ CONTAINED = frozenset(
         "mcp__local_toolkit__list_directory",
     }
 )
+PLANNABLE = frozenset({"mcp__local_toolkit__read_local_file", "mcp__local_toolkit__list_directory"})
 HARMLESS = frozenset({"Agent", "Task", "TodoWrite", "ToolSearch", "WebSearch"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRAPPERS = ("MULTI_EXECUTE",)
+WRITERS = frozenset({"Write", "Edit"})
+# One yes to any of these would be a yes to everything, so it holds for that one call.
+OPEN_ENDED = (
+    "BASH",
+    "WRITE",
+    "EDIT",
+    "WEBFETCH",
+    "READ",
+    "GLOB",
+    "GREP",
+    "REMOTE_",
+    "PROXY_EXECUTE",
+    *WRAPPERS,
+)
 HOUSEKEEPING = frozenset(
     {
         "COMPOSIO_SEARCH_TOOLS",
@@ -96,16 +111,20 @@ def subjects_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[str, ...
     A wrapper whose inside cannot be read counts as itself, which no rule allows.
     """
     name = short_name(tool_name)
-    if not any(word in name.upper() for word in WRAPPERS):
+    if not _is_wrapper(name):
         return (name,)
     inner = tool_input.get("tools")
     found: list[str] = []
     for item in inner if isinstance(inner, list) else []:
         slug = item.get("tool_slug") if isinstance(item, dict) else None
-        if not isinstance(slug, str) or not slug:
+        if not isinstance(slug, str) or not slug or _is_wrapper(slug):
             return (name,)
         found.append(slug)
     return tuple(dict.fromkeys(found)) or (name,)
+
+
+def _is_wrapper(name: str) -> bool:
+    return any(word in name.upper() for word in WRAPPERS)
 
 
 def _words(subject: str) -> set[str]:
@@ -127,12 +146,14 @@ class PermissionPolicy:
     """Judges calls; remembers what a person allowed for the session.
 
     `allow` holds shell-style patterns, matched against the full tool name, its short name and the inner
-    subjects. `workspace` bounds what the built-in readers may see.
+    subjects. `workspace` bounds what the built-in readers may see. In the mode `plan` nothing is written, in
+    `acceptEdits` files of the workspace may be.
     """
 
     workspace: Path
     allow: tuple[str, ...] = ()
     skip_all: bool = False
+    mode: str = "default"
     _allowed_for_session: set[str] = field(default_factory=set)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
@@ -140,6 +161,16 @@ class PermissionPolicy:
         subjects = subjects_of(tool_name, tool_input)
         if self.skip_all:
             return Judgement(Verdict.ALLOW, "every permission check is switched off", subjects)
+        if self.mode == "plan" and (tool_name in CONTAINED - PLANNABLE or tool_name in WRITERS):
+            return Judgement(Verdict.DENY, "nothing is written while the work is only planned", subjects)
+        if any(_is_wrapper(subject) for subject in subjects):
+            return Judgement(Verdict.ASK, "what it would run cannot be told", subjects)
+        if (
+            tool_name in WRITERS
+            and self.mode == "acceptEdits"
+            and self._is_inside(tool_input.get("file_path"))
+        ):
+            return Judgement(Verdict.ALLOW, "it edits inside the workspace", subjects)
         if tool_name in CONTAINED:
             return Judgement(Verdict.ALLOW, "its files stay in the workspace", subjects)
         if tool_name in HARMLESS:
@@ -158,12 +189,12 @@ class PermissionPolicy:
         return Judgement(Verdict.ASK, "it is not among the contained tools", subjects)
 
     def remember(self, subjects: Iterable[str]) -> bool:
-        """Allow these tools for the rest of the session; outbound tools are never remembered.
+        """Allow these tools for the rest of the session, except outbound and open-ended ones.
 
         Returns whether every one of them was.
         """
         names = tuple(subjects)
-        kept = [name for name in names if not is_outbound(name)]
+        kept = [n for n in names if not is_outbound(n) and not any(word in n.upper() for word in OPEN_ENDED)]
         self._allowed_for_session.update(kept)
         return len(kept) == len(names)
 
@@ -172,7 +203,7 @@ class PermissionPolicy:
     ) -> Judgement:
         asked = tool_input.get(READERS[tool_name]) or "."
         pattern = tool_input.get("pattern") if tool_name == "Glob" else None
-        inside = isinstance(asked, str) and self._is_inside(asked)
+        inside = self._is_inside(asked)
         if inside and isinstance(pattern, str) and (pattern.startswith(("/", "~")) or ".." in pattern):
             inside = False
         if inside:
@@ -181,7 +212,10 @@ class PermissionPolicy:
             return Judgement(Verdict.ALLOW, "an allow pattern names it", subjects)
         return Judgement(Verdict.ASK, "it reads outside the workspace", subjects)
 
-    def _is_inside(self, asked: str) -> bool:
+    def _is_inside(self, asked: object) -> bool:
+        # The agent trims blanks and expands `~` before it opens a path.
+        if not isinstance(asked, str) or asked != asked.strip() or asked.startswith("~"):
+            return False
         root = self.workspace.resolve()
         try:
             return (root / asked).resolve().is_relative_to(root)

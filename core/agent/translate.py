@@ -146,8 +146,9 @@ class Translator:
             case _:
                 return
 
-    def servers_seen(self, servers: list[McpServer]) -> Iterator[McpStatus]:
+    def servers_seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:
         """Tell of the MCP servers when anything about them is new; a count of tools once known is kept."""
+        servers = [server for raw in told if (server := self._server_of(raw))]
         for index, server in enumerate(servers):
             known = self._servers.get(server.name)
             if server.tools is None and known is not None and known.status == server.status:
@@ -297,7 +298,7 @@ class Translator:
                 self.provider_session_id = data.get("session_id") or self.provider_session_id
                 self.model = data.get("model") or self.model
                 servers = data.get("mcp_servers")
-                yield from self.servers_seen([server for raw in servers or [] if (server := _server(raw))])
+                yield from self.servers_seen(servers or [])
             case "api_retry":
                 yield ApiRetry(
                     attempt=_int(data.get("attempt"), 1),
@@ -307,6 +308,17 @@ class Translator:
                 )
             case _:
                 return
+
+    def _server_of(self, raw: Any) -> McpServer | None:
+        if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
+            return None
+        tools = raw.get("tools")
+        return McpServer(
+            name=clean(raw["name"]),
+            status=clean(str(raw.get("status") or "unknown")),
+            tools=len(tools) if isinstance(tools, list) else None,
+            error=self._tidy(str(raw["error"])) if raw.get("error") else None,
+        )
 
     def _retry_reason(self, data: dict[str, Any]) -> str:
         said = clean(str(data.get("error") or data.get("error_status") or ""))
@@ -342,18 +354,6 @@ def _failure(message: sdk.ResultMessage, text: str) -> str:
         case _:
             said = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
             return said or f"the agent ended with {message.subtype}"
-
-
-def _server(raw: Any) -> McpServer | None:
-    if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
-        return None
-    tools = raw.get("tools")
-    return McpServer(
-        name=clean(raw["name"]),
-        status=clean(str(raw.get("status") or "unknown")),
-        tools=len(tools) if isinstance(tools, list) else None,
-        error=clean(str(raw["error"])) if raw.get("error") else None,
-    )
 
 
 def _int(value: Any, default: int) -> int:

@@ -28,7 +28,7 @@ def test_a_result_names_the_toolkit_and_when_the_link_expires() -> None:
             }
         }
     )
-    found = find_auth_link(text)
+    found = find_auth_link(text, from_connections=True)
     assert found is not None
     assert (found.url, found.toolkit) == (LINK, "gmail")
     assert found.expires_at is not None
@@ -36,7 +36,7 @@ def test_a_result_names_the_toolkit_and_when_the_link_expires() -> None:
 
 def test_a_connection_that_is_active_asks_for_nothing() -> None:
     active = {"gmail": {"status": "active", "redirect_url": "https://accounts.example/x"}}
-    assert find_auth_link(json.dumps(active)) is None
+    assert find_auth_link(json.dumps(active), from_connections=True) is None
 
 
 def test_other_links_and_broken_json_are_left_alone() -> None:
@@ -44,3 +44,11 @@ def test_other_links_and_broken_json_are_left_alone() -> None:
     assert find_auth_link('{"redirect_url": "https://connect') is None
     assert find_auth_link("") is None
     assert find_auth_link('{"a": ' * 3000 + '"redirect_url http') is None
+
+
+def test_only_the_connection_service_may_name_a_link_on_another_host() -> None:
+    page = json.dumps({"gmail": {"redirect_url": "https://thief.example/login"}})
+    assert find_auth_link(page) is None
+    found = find_auth_link(page, from_connections=True)
+    assert found is not None
+    assert found.url == "https://thief.example/login"

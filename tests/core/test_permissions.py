@@ -71,10 +71,48 @@ def test_everything_else_asks(tmp_path: Path, tool: str) -> None:
     assert policy(tmp_path).judge(tool, {"command": "ls"}).verdict is Verdict.ASK
 
 
+@pytest.mark.parametrize("path", ["~/.ssh", "~", " /etc", "/etc ", "\t../x", 3, {"a": 1}])
+def test_a_path_the_agent_reads_differently_is_not_inside(tmp_path: Path, path: object) -> None:
+    rules = policy(tmp_path)
+    for tool, name in (("Grep", "path"), ("Glob", "path"), ("Read", "file_path")):
+        assert rules.judge(tool, {"pattern": "x", name: path}).verdict is Verdict.ASK, tool
+
+
+@pytest.mark.parametrize("tools", ['[{"tool_slug": "GMAIL_SEND_EMAIL"}]', [{"tool_slug": MULTI}], None])
+def test_no_pattern_opens_a_wrapper_that_cannot_be_read(tmp_path: Path, tools: object) -> None:
+    rules = policy(tmp_path, "*", "mcp__composio__*")
+    assert rules.judge(MULTI, {"tools": tools}).verdict is Verdict.ASK
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Bash",
+        "Edit",
+        "Read",
+        "COMPOSIO_REMOTE_BASH_TOOL",
+        "COMPOSIO_PROXY_EXECUTE",
+        "COMPOSIO_MULTI_EXECUTE_TOOL",
+    ],
+)
+def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path, name: str) -> None:
+    assert not policy(tmp_path).remember([name])
+
+
+def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
+    plan = PermissionPolicy(workspace=tmp_path, mode="plan", allow=("*",))
+    assert plan.judge("mcp__local_toolkit__write_local_file", {"path": "a"}).verdict is Verdict.DENY
+    assert plan.judge("mcp__local_toolkit__read_local_file", {"path": "a"}).verdict is Verdict.ALLOW
+    edits = PermissionPolicy(workspace=tmp_path, mode="acceptEdits")
+    assert edits.judge("Write", {"file_path": str(tmp_path / "a.md")}).verdict is Verdict.ALLOW
+    assert edits.judge("Write", {"file_path": "/etc/passwd"}).verdict is Verdict.ASK
+    assert edits.judge("Bash", {"command": "ls"}).verdict is Verdict.ASK
+
+
 def test_a_tool_allowed_for_the_session_runs_and_an_outbound_one_is_never_remembered(tmp_path: Path) -> None:
     rules = policy(tmp_path)
-    assert rules.remember(["COMPOSIO_REMOTE_WORKBENCH"])
-    assert rules.judge("mcp__composio__COMPOSIO_REMOTE_WORKBENCH", {}).verdict is Verdict.ALLOW
+    assert rules.remember(["NOTION_GET_PAGE"])
+    assert rules.judge("mcp__composio__NOTION_GET_PAGE", {}).verdict is Verdict.ALLOW
     assert not rules.remember(["GMAIL_SEND_EMAIL"])
     assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
 

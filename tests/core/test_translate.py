@@ -209,7 +209,7 @@ def test_a_retry_without_a_reason_names_the_server() -> None:
 
 def test_servers_are_told_of_when_something_is_new() -> None:
     translator = Translator(off=[McpServer(name="composio", status="off", error="no key")])
-    first = list(translator.servers_seen([McpServer(name="a", status="connected", tools=5)]))
+    first = list(translator.servers_seen([{"name": "a", "status": "connected", "tools": [1] * 5}]))
     assert [[s.name for s in event.servers] for event in first if isinstance(event, McpStatus)] == [
         ["a", "composio"]
     ]

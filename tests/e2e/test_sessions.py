@@ -224,3 +224,38 @@ async def test_no_key_is_on_any_command_line(tmp_path: Path) -> None:
             waiting += [pid for pid, _ in found]
     assert len(lines) >= 3
     assert not any("demo-key-of-no-value" in line or "x-api-key" in line for line in lines)
+
+
+async def test_closing_while_the_agent_connects_ends_everything_once(tmp_path: Path) -> None:
+    import asyncio
+
+    events: list[Event] = []
+    settings = load_settings(
+        {"demo": True, "workspace_base": tmp_path, "demo_pace": 0.0}, environ={}, cwd=tmp_path
+    )
+    session = await compose_session(settings, interactive=True, subscribers=(events.append,))
+    starting = asyncio.create_task(session.start())
+    session.submit("What is the capital of France?")
+    await asyncio.sleep(0.5)
+    await session.close("test")
+    await starting
+    assert [event.event_name for event in events].count("session_finished") == 1
+    assert events[-1].event_name == "session_finished"
+    assert session.state is SessionState.CLOSED
+    assert not [
+        command for _, command in children(os.getpid()) if "claude" in command or "core.demo" in command
+    ]
+
+
+async def test_two_quick_interrupts_end_one_query_once(tmp_path: Path) -> None:
+    import asyncio
+
+    events: list[Event] = []
+    said = asyncio.Event()
+    async with demo_session(tmp_path, events, demo_pace=1.0) as session:
+        session.bus.subscribe(lambda e: said.set() if isinstance(e, TextDelta) else None)
+        session.submit("Research the latest AI chip news and write a comprehensive report")
+        assert await asyncio.wait_for(said.wait(), 60)
+        await asyncio.gather(session.interrupt(), session.interrupt())
+        await session.wait_idle()
+    assert [e.status for e in of(events, QueryFinished)] == ["interrupted"]
