@@ -277,6 +277,7 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
     tool_use_id: str | None = None
     subjects: list[str] = []
     reason: str = ""
+    once_only: bool = False
 
 
 class PermissionAnswered(Event, frozen=True, kw_only=True):

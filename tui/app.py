@@ -96,6 +96,7 @@ class UaTuiApp(App[str]):
         self._early_state = "starting"
         self._leaving = False
         self._copy_pressed_at = 0.0
+        self.typed_at = float("-inf")
         self._failure: ErrorRaised | None = None
         self._pump = EventPump(self.call_later, self._deliver)
         self._pump.hold()
@@ -130,6 +131,11 @@ class UaTuiApp(App[str]):
             super().refresh_css(animate)
         else:
             self.stylesheet.set_variables(self.get_css_variables())
+
+    @property
+    def session_folder(self) -> Path | None:
+        """Where the session's files are; None when there was none."""
+        return self._session.workspace.path if self._session is not None else None
 
     @property
     def frame(self) -> Frame:
@@ -246,6 +252,10 @@ class UaTuiApp(App[str]):
         """Hand a query on, or keep it until the session can take it."""
         self._unsent.append(event.text)
         self._send_unsent()
+
+    def on_text_area_changed(self) -> None:
+        """Note that somebody is typing: a dialog that opens now must not take the keys for answers."""
+        self.typed_at = time.monotonic()
 
     def on_prompt_take_back(self) -> None:
         """Put the newest queued query back into the prompt."""

@@ -138,7 +138,13 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
+    from core.errors import SettingsError
     from core.settings import load_settings
+
+    if args.dangerously_skip_permissions and hasattr(os, "geteuid") and os.geteuid() == 0:
+        raise SettingsError(
+            "--dangerously-skip-permissions is refused for root: be another user, or use --allow."
+        )
 
     overrides: dict[str, Any] = {
         "demo": args.demo,

@@ -58,6 +58,10 @@ class Slot(Widget):
         super().__init__(id=id)
         self.border_title = title
 
+    def render(self) -> str:
+        """Show nothing yet."""
+        return ""
+
 
 class Frame(Horizontal):
     """Arranges the panes by the width of the screen and shows, focuses and maximises them.

@@ -135,6 +135,8 @@ async def run_headless(settings: Settings, query: str, *, as_json: bool) -> int:
 
 async def _run(session: Session, query: str, *, as_json: bool) -> int:
     ended: list[QueryFinished] = []
+    links: list[AuthRequired] = []
+    session.bus.subscribe(lambda event: links.append(event) if isinstance(event, AuthRequired) else None)
     session.bus.subscribe(lambda event: ended.append(event) if isinstance(event, QueryFinished) else None)
     interrupted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     loop = asyncio.get_running_loop()
@@ -165,6 +167,8 @@ async def _run(session: Session, query: str, *, as_json: bool) -> int:
         return EXIT_FAILED
     if not as_json:
         sys.stdout.write(last.text.rstrip() + "\n")
+        for link in links:
+            sys.stdout.write(f"\nConnect {link.toolkit or 'the account'}: {link.url}\n")
         sys.stdout.flush()
     return 0
 

@@ -160,7 +160,12 @@ def _print_event(event: Event) -> None:
     from core.events import encode_event
     from core.text import escape_unsafe
 
-    sys.stdout.write(escape_unsafe(encode_event(event).decode()) + "\n")
+    try:
+        sys.stdout.write(escape_unsafe(encode_event(event).decode()) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read this has had enough; what is being saved is saved to its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _redactor() -> Any:

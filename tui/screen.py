@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError, SettingsError
 from core.settings import Settings
+from core.text import clean_line
 from tui.app import DEMO, UaTuiApp
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ def make_app(settings: Settings, first_query: str | None = None) -> UaTuiApp:
 
     async def build(spawn: Spawn) -> Session:
         if not settings.has_credentials():
-            raise CredentialsError("No way to reach a model is configured.")
+            raise CredentialsError("There is no key, no token, no login and no server of your own.")
         # Behind the first frame, and beside the event loop: this brings everything the session needs.
         await asyncio.to_thread(import_module, "tui.compose")
         from tui.compose import compose_session
@@ -41,4 +43,6 @@ def run_screen(settings: Settings, first_query: str | None = None) -> int:
     if app.run() == DEMO:
         app = make_app(replace(settings, demo=True))
         app.run()
+    if app.session_folder is not None:
+        sys.stdout.write(f"The session is kept in {clean_line(str(app.session_folder), 1000)}\n")
     return app.return_code or 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
-from core.agent.permissions import Judgement, PermissionPolicy, Verdict
+from core.agent.permissions import Judgement, PermissionPolicy, Verdict, can_be_remembered
 from core.events import Event, PermissionAnswered, PermissionAsked
 from core.text import Redactor, clean
 
@@ -73,6 +73,7 @@ class PermissionGate:
             tool_use_id=tool_use_id,
             subjects=[clean(subject) for subject in judgement.subjects],
             reason=judgement.reason,
+            once_only=not all(can_be_remembered(subject) for subject in judgement.subjects),
         )
         self._publish(event)
         if not self._interactive:
@@ -91,7 +92,7 @@ class PermissionGate:
             finally:
                 self._waiting.pop(event.request_id, None)
             if answer.allow and answer.scope == "session" and not self._policy.remember(judgement.subjects):
-                answer = Answer(True, "once", "it acts outside the workspace, so it is asked for each time")
+                answer = Answer(True, "once", "it can do too much to be allowed ahead: it asks each time")
         if not answer.allow:
             self._denied[tool_use_id] = answer.reason or "The person said no."
         self._answered(event, answer)

@@ -26,6 +26,7 @@ from core.events import (
     Event,
     MessageFinished,
     PathFellBack,
+    SubagentFinished,
     ToolCallFinished,
     ToolCallStarted,
     Usage,
@@ -226,6 +227,8 @@ class AgentLoop:
                 turn = self._turn
                 if turn is not None and not turn.done.done():
                     turn.done.set_result(item)
+            case SubagentFinished(status="error") if self._turn is not None and self._turn.interrupted:
+                self._publish(msgspec.structs.replace(item, status="cancelled"))
             case Event():
                 self._publish(item)
                 self._react(item)
@@ -278,9 +281,11 @@ class AgentLoop:
             # The agent wraps the reason in words of its own, meant for the model.
             observation = msgspec.structs.replace(observation, error=clean(denial or ""))
         observation, shown = await asyncio.to_thread(spill, observation, self._workspace, self._redactor)
-        status: Literal["success", "error", "denied"] = (
+        status: Literal["success", "error", "denied", "cancelled"] = (
             "denied" if denied else "error" if observation.has_error else "success"
         )
+        if status == "error" and self._turn is not None and self._turn.interrupted:
+            status = "cancelled"
         if self._translator.calls.pop(call.tool_use_id, None) is None:
             # Its query ended meanwhile, and the call with it.
             return

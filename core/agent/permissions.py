@@ -18,6 +18,7 @@ __all__ = [
     "Judgement",
     "PermissionPolicy",
     "Verdict",
+    "can_be_remembered",
     "is_outbound",
     "is_search",
     "short_name",
@@ -136,6 +137,11 @@ def is_outbound(subject: str) -> bool:
     return not _words(subject).isdisjoint(OUTBOUND_WORDS)
 
 
+def can_be_remembered(subject: str) -> bool:
+    """Whether a yes may hold for the session: not for tools that act outside, nor for those that do anything."""
+    return not is_outbound(subject) and not any(word in subject.upper() for word in OPEN_ENDED)
+
+
 def is_search(subject: str) -> bool:
     """Whether a tool only searches the public web."""
     return subject.upper().startswith(SEARCH_TOOLKITS) and not is_outbound(subject)
@@ -194,7 +200,7 @@ class PermissionPolicy:
         Returns whether every one of them was.
         """
         names = tuple(subjects)
-        kept = [n for n in names if not is_outbound(n) and not any(word in n.upper() for word in OPEN_ENDED)]
+        kept = [name for name in names if can_be_remembered(name)]
         self._allowed_for_session.update(kept)
         return len(kept) == len(names)
 

@@ -86,7 +86,8 @@ async def test_mail_is_sent_only_after_link_and_permission(tmp_path: Path) -> No
     assert asked.subjects == ["GMAIL_SEND_EMAIL"]
     (answered,) = of(events, PermissionAnswered)
     assert (answered.decision, answered.scope) == ("allow", "once")
-    assert "outside" in answered.reason
+    assert "each time" in answered.reason
+    assert asked.once_only
     ended = {e.tool_use_id: e.status for e in of(events, ToolCallFinished)}
     assert ended[asked.tool_use_id] == "success"
     assert [e.text for e in of(events, QueryReceived)][1].startswith("The authentication is complete")

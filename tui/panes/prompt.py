@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
@@ -21,6 +21,8 @@ PLACEHOLDER = "Ask for something…"
 PASTE_LIMIT = 8_000
 _STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
 
+NEW_LINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter", "ctrl+enter"})
+
 
 class Prompt(TextArea):
     """A text area that sends on Enter, grows to eight lines and walks its history at its edges.
@@ -28,9 +30,7 @@ class Prompt(TextArea):
     A paste too long to edit by hand stands as one short mark in the text and is sent whole.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+j,shift+enter,alt+enter,ctrl+enter", "new_line", "New line", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = []
 
     @dataclass
     class Sent(Message):
@@ -113,6 +113,11 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             self.action_send()
+        elif event.key in NEW_LINE_KEYS:
+            # Here and not by a binding, whose action would come after the keys that were typed behind it.
+            event.stop()
+            event.prevent_default()
+            self.action_new_line()
         elif event.key.startswith("alt+"):
             # Textual gives Alt+2 the character 2; it is a command, not something typed.
             event.character = None

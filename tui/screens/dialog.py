@@ -16,6 +16,7 @@ from textual.widgets import Button, Static
 __all__ = ["NARROW", "QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "fields"]
 
 QUIET_SECONDS = 0.3
+TYPING_SECONDS = 1.5
 NARROW = [(0, "-narrow"), (100, "-roomy")]
 
 Answer = TypeVar("Answer")
@@ -53,7 +54,8 @@ class Dialog(ModalScreen[Answer]):
     """A dialog that takes no answer until a person can have read it.
 
     Answers are ignored for 300 ms after the dialog was first painted and for 300 ms after each key
-    that was ignored, so that someone typing at speed does not answer by accident. It never times out.
+    that was ignored, so that someone typing at speed does not answer by accident; for 1.5 s each when
+    somebody was typing just before. It never times out.
     """
 
     AUTO_FOCUS: ClassVar[str | None] = ""
@@ -71,6 +73,7 @@ class Dialog(ModalScreen[Answer]):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(classes="-quiet")
         self._clock = clock
+        self._quiet = QUIET_SECONDS
         self._quiet_until: float | None = None
         self._withdrawn = False
 
@@ -85,7 +88,7 @@ class Dialog(ModalScreen[Answer]):
             return False
         now = self._clock()
         if now < self._quiet_until:
-            self._quiet_until = now + QUIET_SECONDS
+            self._quiet_until = now + self._quiet
             return False
         return True
 
@@ -121,8 +124,11 @@ class Dialog(ModalScreen[Answer]):
         return self.app.screen is self
 
     def _painted(self) -> None:
-        self._quiet_until = self._clock() + QUIET_SECONDS
-        self.set_timer(QUIET_SECONDS, self._show_listening)
+        typed = getattr(self.app, "typed_at", float("-inf"))
+        if time.monotonic() - typed < TYPING_SECONDS:
+            self._quiet = TYPING_SECONDS
+        self._quiet_until = self._clock() + self._quiet
+        self.set_timer(self._quiet, self._show_listening)
 
     def _show_listening(self) -> None:
         self.remove_class("-quiet")

@@ -67,7 +67,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             yield Foot(
                 Choice("d", "Deny", "deny"),
                 Choice("a", "Allow once", "once"),
-                Choice("s", "Allow for this session", "session"),
+                *([] if event.once_only else [Choice("s", "Allow for this session", "session")]),
                 hint="↑↓ scroll",
             )
 
@@ -97,7 +97,8 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def action_session(self) -> None:
         """Allow this and the like until the session ends."""
-        self.answer(SESSION)
+        if not self.event.once_only:
+            self.answer(SESSION)
 
 
 def _split(tool_name: str) -> tuple[str, str]:
