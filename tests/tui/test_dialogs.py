@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from textual.app import App
 from textual.content import Content
@@ -12,7 +14,7 @@ from textual.widgets import Button, Static
 from core.events import AuthRequired, PermissionAsked
 from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
 from tui.screens.auth import AuthScreen
-from tui.screens.dialog import QUIET_SECONDS, Box, Dialog
+from tui.screens.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
 from tui.screens.error import ErrorScreen
 from tui.screens.help import HelpScreen
 from tui.screens.permission import PermissionAnswer, PermissionScreen
@@ -321,3 +323,29 @@ async def test_rows_break_between_cells_not_characters() -> None:
         await app.ask(pilot, PermissionScreen(event, clock=app.clock))
         view = app.screen.query_one(ArgumentsView)
         assert all(Content(row).cell_length <= view.size.width for row in view._rows)
+
+
+async def test_a_call_that_may_only_be_allowed_once_offers_no_more() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(msgspec.structs.replace(SEND, once_only=True), clock=app.clock))
+        assert "this session" not in app.shown()
+        await pilot.press("s")
+        assert app.answers == []
+        await pilot.press("a")
+        assert app.answers == [PermissionAnswer(allow=True)]
+
+
+async def test_somebody_who_was_typing_is_given_longer() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        app.typed_at = time.monotonic()  # type: ignore[attr-defined]  # as the application keeps it
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await pilot.press("a")
+        assert app.answers == []
+        app.now += QUIET_SECONDS
+        await pilot.press("a")
+        assert app.answers == []
+        app.now += TYPING_SECONDS
+        await pilot.press("a")
+        assert app.answers == [PermissionAnswer(allow=True)]

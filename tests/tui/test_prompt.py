@@ -136,3 +136,15 @@ async def test_keys_that_choose_a_pane_are_not_typed() -> None:
         app.prompt.post_message(events.Key("alt+2", "2"))
         await pilot.pause()
         assert app.prompt.text == ""
+
+
+async def test_a_new_line_stays_in_its_place_among_keys_typed_at_speed() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        keys = ["a", "ctrl+j", "b", "c", "ctrl+j", "d"]
+        for key in keys:
+            character = key if len(key) == 1 else None
+            app.prompt.post_message(events.Key(key, character))
+        await pilot.pause()
+        await pilot.press("enter")
+        assert app.sent == ["a\nbc\nd"]
