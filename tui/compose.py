@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.agent.assembly import AgentParts, Connector
+from core.agent.environment import PrivateFolder
 from core.agent.model_request import small_request
 from core.bus import Bus
 from core.connections.base import Connection
@@ -149,8 +149,9 @@ def _connectors(
 def _agent_home(settings: Settings, stack: AsyncExitStack) -> Path | None:
     """Where the agent keeps its state: apart from the user's own, unless a login must be found there."""
     if settings.demo:
-        folder = tempfile.TemporaryDirectory(prefix="ua-tui-agent-", ignore_cleanup_errors=True)
-        return Path(stack.enter_context(folder))
+        folder = PrivateFolder()
+        stack.callback(folder.remove)
+        return folder.path
     if not (settings.api_key or settings.auth_token or settings.base_url):
         return None
     from platformdirs import user_state_path

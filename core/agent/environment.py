@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,10 +43,15 @@ def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dic
 
 
 class PrivateFolder:
-    """A folder only this user may enter, for what must not be on a command line or in the workspace."""
+    """A folder only this user may enter, for what must not be on a command line or in the workspace.
 
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="ua-tui-"))
+    Folders of processes that were killed before they could remove their own are removed on the way.
+    """
+
+    def __init__(self, parent: Path | None = None) -> None:
+        base = parent or Path(tempfile.gettempdir())
+        _sweep(base)
+        self.path = Path(tempfile.mkdtemp(prefix=f"ua-tui-{os.getpid()}-", dir=base))
 
     def write_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> Path:
         """Write MCP server configurations, headers and all, readable by this user alone."""
@@ -58,3 +64,28 @@ class PrivateFolder:
     def remove(self) -> None:
         """Remove the folder and all in it."""
         rmtree(self.path, ignore_errors=True)
+
+
+def _sweep(base: Path) -> None:
+    for path in base.glob("ua-tui-*"):
+        found = re.match(r"ua-tui-(\d+)-", path.name)
+        try:
+            if (
+                found
+                and path.lstat().st_uid == os.getuid()
+                and not path.is_symlink()
+                and _is_dead(int(found[1]))
+            ):
+                rmtree(path, ignore_errors=True)
+        except OSError:
+            continue
+
+
+def _is_dead(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

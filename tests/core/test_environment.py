@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 from core.agent.environment import PrivateFolder, cli_environment
 
@@ -34,3 +38,17 @@ def test_servers_are_written_where_only_this_user_can_read_them() -> None:
     finally:
         folder.remove()
     assert not folder.path.exists()
+
+
+def test_folders_of_processes_that_were_killed_are_removed(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = tmp_path / f"ua-tui-{ended.pid}-abc"
+    mine = tmp_path / f"ua-tui-{os.getpid()}-abc"
+    other = tmp_path / "ua-tui-report"
+    for folder in (left, mine, other):
+        folder.mkdir()
+        (folder / "mcp.json").write_text("{}")
+    made = PrivateFolder(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([mine.name, other.name, made.path.name])
+    made.remove()

@@ -16,11 +16,11 @@ def same(text: str) -> str:
 
 
 def test_what_was_typed_comes_back_in_the_next_session(tmp_path: Path) -> None:
-    first = open_history(tmp_path, Path("/work/a"), same)
+    first = open_history(tmp_path, Path("/projects/a"), same)
     first.add("one")
     first.add("two\nlines")
-    assert open_history(tmp_path, Path("/work/a"), same).entries == ("one", "two\nlines")
-    assert open_history(tmp_path, Path("/work/b"), same).entries == ()
+    assert open_history(tmp_path, Path("/projects/a"), same).entries == ("one", "two\nlines")
+    assert open_history(tmp_path, Path("/projects/b"), same).entries == ()
 
 
 def test_folders_of_the_same_name_have_different_files() -> None:
@@ -28,14 +28,14 @@ def test_folders_of_the_same_name_have_different_files() -> None:
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
-    open_history(tmp_path, Path("/work/a"), same).add("secret plan")
+    open_history(tmp_path, Path("/projects/a"), same).add("secret plan")
     (file,) = (tmp_path / "history").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
 def test_secrets_do_not_reach_the_disk(tmp_path: Path) -> None:
-    history = open_history(tmp_path, Path("/work/a"), Redactor(["hunter2hunter2"]).redact)
+    history = open_history(tmp_path, Path("/projects/a"), Redactor(["hunter2hunter2"]).redact)
     history.add("log in with hunter2hunter2")
     (file,) = (tmp_path / "history").iterdir()
     assert b"hunter2" not in file.read_bytes()
@@ -44,14 +44,14 @@ def test_secrets_do_not_reach_the_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tail", [b'{"text": "half', b"\xff\xfe\n", b"[]\n", b'{"text": 5}\n', b"\n\n"])
 def test_a_damaged_file_loses_only_the_damage(tmp_path: Path, tail: bytes) -> None:
-    history = open_history(tmp_path, Path("/work/a"), same)
+    history = open_history(tmp_path, Path("/projects/a"), same)
     history.add("kept")
     (file,) = (tmp_path / "history").iterdir()
     with file.open("ab") as handle:
         handle.write(tail)
-    again = open_history(tmp_path, Path("/work/a"), same)
+    again = open_history(tmp_path, Path("/projects/a"), same)
     again.add("after")
-    assert open_history(tmp_path, Path("/work/a"), same).entries == ("kept", "after")
+    assert open_history(tmp_path, Path("/projects/a"), same).entries == ("kept", "after")
 
 
 def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
 
 def test_a_disk_that_cannot_be_written_costs_only_the_keeping(tmp_path: Path) -> None:
     (tmp_path / "history").write_text("a file where the folder should be")
-    history = open_history(tmp_path, Path("/work/a"), same)
+    history = open_history(tmp_path, Path("/projects/a"), same)
     history.add("one")
     assert history.entries == ("one",)
 
@@ -77,8 +77,8 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     victim.write_text("precious")
     folder = tmp_path / "state" / "history"
     folder.mkdir(parents=True)
-    os.symlink(victim, folder / history_file_name(Path("/work/a")))
-    open_history(tmp_path / "state", Path("/work/a"), same).add("one")
+    os.symlink(victim, folder / history_file_name(Path("/projects/a")))
+    open_history(tmp_path / "state", Path("/projects/a"), same).add("one")
     assert victim.read_text() == "precious"
 
 
