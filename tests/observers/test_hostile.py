@@ -114,7 +114,8 @@ def test_what_cannot_be_read_is_skipped_with_a_reason(
 ) -> None:
     outcome = SearchResults().observe(result("mcp__other__tool", text), context)
     assert outcome.artifacts == ()
-    assert "nested" in (outcome.note or "") or "too large" in (outcome.note or "")
+    # Which of the reasons it is depends on how deep the interpreter's own parser goes.
+    assert any(reason in (outcome.note or "") for reason in ("nested", "too large", "cannot be read"))
 
 
 def test_eight_observers_at_once_list_every_url_once(context: ObserverContext) -> None:
