@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from core.settings import Settings
@@ -48,6 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_FAILED
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and where to read on."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 class _ShowVersion(argparse.Action):
     """Tells the version, which takes longer to find out than all options take to read."""
 
@@ -62,14 +69,14 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
     """Build the parser of one command; None is the full-screen session."""
     match command:
         case "run":
-            parser = argparse.ArgumentParser(
+            parser = _Parser(
                 prog="ua-tui run", description="Run one query without a screen.", allow_abbrev=False
             )
             parser.add_argument("query", help="what the agent is asked; - reads it from standard input")
             parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
             _add_session_options(parser)
         case "observe":
-            parser = argparse.ArgumentParser(
+            parser = _Parser(
                 prog="ua-tui observe",
                 description="Run the observers on a saved tool result, or again over a past session.",
                 allow_abbrev=False,
@@ -78,11 +85,11 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
 
             add_arguments(parser)
         case "schema":
-            parser = argparse.ArgumentParser(
+            parser = _Parser(
                 prog="ua-tui schema", description="Print the JSON Schema of the journal.", allow_abbrev=False
             )
         case _:
-            parser = argparse.ArgumentParser(
+            parser = _Parser(
                 prog="ua-tui",
                 description="A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
                 epilog="commands: run (without a screen), observe (on saved results), schema (of the journal); "

@@ -201,6 +201,9 @@ class AgentLoop:
     async def close(self) -> None:
         """Let the agent go."""
         self._gate.cancel_all("The session is closing.")
+        if self._stopping is not None:
+            self._stopping.cancel()
+            await asyncio.gather(self._stopping, return_exceptions=True)
         await self._client.disconnect()
 
     @asynccontextmanager
