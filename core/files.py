@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from core.errors import PathRefused, WorkspaceError
 from core.names import is_protected
@@ -193,12 +194,31 @@ class Root:
 
     def read(self, relative: str, limit: int | None = None) -> bytes:
         """Read a regular file, or its first `limit` bytes."""
+        with self.opened(relative) as file:
+            return file.read() if limit is None else file.read(max(limit, 0))
+
+    @contextmanager
+    def opened(self, relative: str) -> Iterator[BinaryIO]:
+        """Open a regular file for reading; what fails meanwhile is reported as a failure to read it."""
         parts = split_path(relative)
         with self._reporting("read", relative), self._folder(parts[:-1]) as folder:
             descriptor = os.open(parts[-1], _READ_FLAGS, dir_fd=folder)
             with os.fdopen(descriptor, "rb") as file:
                 self._check_regular(descriptor, relative)
-                return file.read() if limit is None else file.read(max(limit, 0))
+                yield file
+
+    def remove(self, relative: str) -> bool:
+        """Remove a regular file; tells whether there was one. A link or a folder in its place is refused."""
+        parts = split_path(relative)
+        with self._reporting("remove", relative):
+            try:
+                with self._folder(parts[:-1]) as folder:
+                    self._check_target(folder, parts[-1], relative)
+                    os.unlink(parts[-1], dir_fd=folder)
+                    _sync_folder(folder)
+            except FileNotFoundError:
+                return False
+        return True
 
     def size(self, relative: str) -> int:
         """Return the size of a file in bytes."""

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from core.errors import WorkspaceError
-from core.files import Entry, Root, Written
+from core.files import AlreadyThere, Entry, Root, Written
+from core.packing import LARGEST, LIMIT, SUFFIX, Unpacked, pack
 from core.text import Redactor, escape_unsafe, without_surrogates
 
 __all__ = ["FOLDERS", "SAVED_REPORTS", "WORKSPACES", "Workspace"]
@@ -116,6 +117,57 @@ class Workspace:
         """
         text = _encode_json(relative, value, indent, self.redactor)
         return self.root.write(relative, escape_unsafe(text).encode() + b"\n", replace=replace)
+
+    def write_artifact(
+        self, relative: str, text: str, *, replace: bool = True, redacted: bool = False
+    ) -> Written:
+        """Write a text as `write` does, one above 1 MiB packed and under its name with `.zst` added.
+
+        Of the two forms only the one written remains. `redacted` says that the text is redacted already. The
+        result tells the path of the file, and its size and digest as it is on the disk.
+
+        Raises:
+            AlreadyThere: the file exists in either form and `replace` is false.
+            WorkspaceError: as in `write`.
+        """
+        plain = relative.removesuffix(SUFFIX)
+        packed = plain + SUFFIX
+        data = without_surrogates(text if redacted else self.redactor.redact(text)).encode()
+        path, other = (packed, plain) if LIMIT < len(data) <= LARGEST else (plain, packed)
+        if not replace and self.root.exists(other):
+            raise AlreadyThere(f"cannot write '{path}': it exists already as '{other}'; choose another name")
+        written = self.root.write(path, pack(data) if path == packed else data, replace=replace)
+        self.root.remove(other)
+        return written
+
+    def write_json_artifact(
+        self, relative: str, value: Any, *, replace: bool = True, indent: int = 2
+    ) -> Written:
+        """Write a value as `write_json` does, packed above 1 MiB as in `write_artifact`."""
+        text = escape_unsafe(_encode_json(relative, value, indent, self.redactor))
+        return self.write_artifact(relative, f"{text}\n", replace=replace, redacted=True)
+
+    def read_artifact(self, relative: str, limit: int | None = None) -> bytes:
+        """Read a text that `write_artifact` wrote, or its first `limit` bytes, whichever form it has.
+
+        The name may be that of either form: when there is no such file the other one is read.
+
+        Raises:
+            WorkspaceError: there is neither, the file is damaged, holds more than 256 MiB, or cannot be read.
+        """
+        path = self.artifact_path(relative)
+        if not path.endswith(SUFFIX):
+            return self.root.read(path, limit)
+        with self.root.opened(path) as file:
+            try:
+                return Unpacked(file).read(LARGEST + 1 if limit is None else limit)
+            except WorkspaceError as error:
+                raise WorkspaceError(f"cannot read '{path}': {error}") from error
+
+    def artifact_path(self, relative: str) -> str:
+        """The path of an artifact as it is on the disk, given that of either form; as given when it is gone."""
+        other = relative.removesuffix(SUFFIX) if relative.endswith(SUFFIX) else relative + SUFFIX
+        return other if not self.root.exists(relative) and self.root.exists(other) else relative
 
     def append_line(self, relative: str, line: bytes | str) -> None:
         """Append one line, redacted, in one write."""

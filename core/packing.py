@@ -1,0 +1,175 @@
+"""Large texts take less room on the disk: they are written with zstd and read back without trust in them.
+
+What is read back may be cut short, damaged, or made to unpack without end; it is unpacked piece by piece and
+never further than was asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from core.errors import WorkspaceError
+
+__all__ = ["LARGEST", "LIMIT", "SUFFIX", "SUFFIXES", "Unpacked", "inner_name", "pack", "unpack"]
+
+SUFFIX = ".zst"
+SUFFIXES = (SUFFIX, ".gz")
+LIMIT = 1 << 20
+LARGEST = 256 << 20
+_LEVEL = 3
+# What a decoder has to keep of the past; the format's own advice for data from anywhere.
+_WINDOW = 8 << 20
+# A block of zstd makes at most 128 KiB of 4 bytes: of so many bytes come at most 16 MiB at a time.
+_FED = 512
+_GZIP_PIECE = 1 << 20
+_GZIP = 31
+_ADVICE = "get the file anew or restore it from a copy"
+
+
+def inner_name(name: str) -> str:
+    """The name, or path, of what is packed in a file: without `.zst` or `.gz`; others stay as they are."""
+    for suffix in SUFFIXES:
+        if name.lower().endswith(suffix) and not name[: -len(suffix)].endswith("/"):
+            return name[: -len(suffix)] or name
+    return name
+
+
+def pack(data: bytes) -> bytes:
+    """Compress bytes as one zstd frame with its size and a checksum."""
+    import zstandard
+
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=True).compress(data)
+
+
+def unpack(data: bytes, limit: int = LARGEST) -> bytes:
+    """Restore what `pack` made, which may be at most `limit` bytes.
+
+    Raises:
+        WorkspaceError: the data is cut short, damaged or no zstd data, or more than `limit` bytes are in it.
+    """
+    return Unpacked(io.BytesIO(data), largest=limit).read(limit + 1)
+
+
+class Unpacked:
+    """What is packed in an open file, read from its beginning on; `suffix` is `.zst` or `.gz`.
+
+    `size` is how many bytes the file says it holds, None when it does not say; only reading tells for certain.
+    No more than 16 MiB beyond what is asked for are held at a time.
+
+    Raises:
+        WorkspaceError: by every method, for data that is cut short or damaged, for a file that says it holds
+            more than `largest` bytes, and for one that is read further than that.
+        OSError: the file cannot be read.
+    """
+
+    def __init__(self, file: BinaryIO, suffix: str = SUFFIX, largest: int = LARGEST) -> None:
+        self._largest = largest
+        self._position = 0
+        self._waiting = b""
+        head = file.read(_FED)
+        if suffix == SUFFIX:
+            self.size = _told_size(head)
+            self._pieces = _zstd_pieces(file, head)
+        else:
+            self.size = None
+            self._pieces = _gzip_pieces(file, head)
+        if self.size is not None and self.size > largest:
+            raise _too_large(largest)
+
+    @property
+    def more(self) -> bool:
+        """Whether anything follows what was read."""
+        while not self._waiting:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return False
+            self._waiting = piece
+        return True
+
+    def read(self, limit: int) -> bytes:
+        """The next bytes, at most `limit`; fewer only at the end."""
+        parts: list[bytes] = []
+        while limit > 0 and self.more:
+            part, self._waiting = self._waiting[:limit], self._waiting[limit:]
+            self._move(len(part))
+            limit -= len(part)
+            parts.append(part)
+        return b"".join(parts)
+
+    def skip(self, count: int) -> None:
+        """Pass over the next `count` bytes, or what there is of them."""
+        while count > 0 and self.more:
+            passed = min(count, len(self._waiting))
+            self._waiting = self._waiting[passed:]
+            self._move(passed)
+            count -= passed
+
+    def _move(self, count: int) -> None:
+        self._position += count
+        if self._position > self._largest:
+            raise _too_large(self._largest)
+
+
+def _told_size(head: bytes) -> int | None:
+    import zstandard
+
+    try:
+        told = zstandard.frame_content_size(head)
+    except zstandard.ZstdError:
+        raise _damaged("is damaged or no zstd data") from None
+    return told if told >= 0 else None
+
+
+def _zstd_pieces(file: BinaryIO, head: bytes) -> Iterator[bytes]:
+    import zstandard
+
+    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    fed = head
+    while fed:
+        frame = decoder.decompressobj()
+        while True:
+            try:
+                piece = frame.decompress(fed)
+            except (zstandard.ZstdError, MemoryError):
+                raise _damaged("is damaged") from None
+            if piece:
+                yield piece
+            if frame.eof:
+                break
+            fed = file.read(_FED)
+            if not fed:
+                raise _damaged("is cut short")
+        fed = frame.unused_data or file.read(_FED)
+
+
+def _gzip_pieces(file: BinaryIO, head: bytes) -> Iterator[bytes]:
+    fed = head
+    if not fed:
+        raise _damaged("is no gzip data")
+    while fed:
+        member = zlib.decompressobj(_GZIP)
+        while not member.eof:
+            if not fed and not (fed := file.read(_GZIP_PIECE)):
+                raise _damaged("is cut short")
+            try:
+                piece = member.decompress(fed, _GZIP_PIECE)
+            except zlib.error:
+                raise _damaged("is damaged or no gzip data") from None
+            fed = member.unconsumed_tail
+            if piece:
+                yield piece
+        # Zeros may fill up the last block of a tape or a disk.
+        fed = (member.unused_data or file.read(_GZIP_PIECE)).lstrip(b"\0")
+
+
+def _damaged(what: str) -> WorkspaceError:
+    return WorkspaceError(f"the compressed data {what} and cannot be unpacked; {_ADVICE}")
+
+
+def _too_large(limit: int) -> WorkspaceError:
+    return WorkspaceError(
+        f"the compressed data holds more than {limit:,} bytes and is not unpacked; {_ADVICE}"
+    )

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import tracemalloc
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import PathRefused, WorkspaceError
+from core.files import AlreadyThere
+from core.packing import LIMIT, Unpacked, inner_name, pack, unpack
+from core.text import Redactor
+from core.workspace import Workspace
+
+CANARY = "canary-8c1f-QzX27"
+LONG = "".join(f"{number} lines of an article\n" for number in range(60_000))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace.create(tmp_path, datetime(2026, 3, 4, tzinfo=UTC), Redactor([CANARY]))
+
+
+@given(st.binary(max_size=5_000))
+def test_what_was_packed_comes_back(data: bytes) -> None:
+    assert unpack(pack(data), len(data)) == data
+
+
+def test_frames_one_after_the_other_are_one_text() -> None:
+    assert (
+        unpack(pack(b"a" * 10) + zstandard.ZstdCompressor().compress(b"b" * 10), 20) == b"a" * 10 + b"b" * 10
+    )
+
+
+def test_a_bomb_is_given_up_with_little_memory_used() -> None:
+    told = zstandard.ZstdCompressor().compress(bytes(512 << 20))
+    stream = zstandard.ZstdCompressor().compressobj()
+    untold = stream.compress(bytes(512 << 20)) + stream.flush()
+    for bomb in (told, untold):
+        tracemalloc.start()
+        with pytest.raises(WorkspaceError, match="holds more than 2,000,000 bytes"):
+            unpack(bomb, 2_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+        tracemalloc.stop()
+
+
+def test_a_bomb_of_gzip_is_given_up_with_little_memory_used() -> None:
+    bomb = gzip.compress(bytes(256 << 20))
+    tracemalloc.start()
+    unpacked = Unpacked(io.BytesIO(bomb), ".gz", largest=1 << 20)
+    with pytest.raises(WorkspaceError, match="holds more than"):
+        unpacked.read(64 << 20)
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5, 100, -1, -4])
+def test_data_cut_short_is_refused(cut: int) -> None:
+    with pytest.raises(WorkspaceError, match="compressed data"):
+        unpack(pack(LONG.encode())[:cut])
+
+
+def test_every_changed_byte_of_a_frame_is_noticed() -> None:
+    text = os.urandom(300) + b"words " * 50
+    packed = pack(text)
+    for place in range(len(packed)):
+        spoilt = packed[:place] + bytes([packed[place] ^ 0x55]) + packed[place + 1 :]
+        try:
+            assert unpack(spoilt) == text
+        except WorkspaceError:
+            continue
+
+
+@given(st.binary(max_size=400))
+def test_bytes_that_are_no_packed_data_are_refused_plainly(data: bytes) -> None:
+    for suffix in (".zst", ".gz"):
+        with pytest.raises(WorkspaceError, match="the compressed data"):
+            Unpacked(io.BytesIO(b"no " + data), suffix).read(1_000)
+
+
+def test_reading_stops_skips_and_goes_on_at_the_byte() -> None:
+    whole = LONG.encode()
+    for file, suffix in (
+        (pack(whole), ".zst"),
+        (gzip.compress(whole[:700]) + gzip.compress(whole[700:]), ".gz"),
+    ):
+        unpacked = Unpacked(io.BytesIO(file), suffix)
+        assert unpacked.size == (len(whole) if suffix == ".zst" else None)
+        assert unpacked.read(1_000) == whole[:1_000]
+        unpacked.skip(500_000)
+        assert unpacked.read(33) == whole[501_000:501_033]
+        assert unpacked.more
+        assert unpacked.read(10 << 20) == whole[501_033:]
+        assert not unpacked.more
+
+
+@pytest.mark.parametrize(
+    ("name", "inner"),
+    [
+        ("a.json.zst", "a.json"),
+        ("b/A.TXT.GZ", "b/A.TXT"),
+        (".zst", ".zst"),
+        ("b/.gz", "b/.gz"),
+        ("a.md", "a.md"),
+    ],
+)
+def test_the_name_of_what_is_packed(name: str, inner: str) -> None:
+    assert inner_name(name) == inner
+
+
+def test_an_artifact_above_the_limit_is_packed_and_reads_as_if_it_were_not(workspace: Workspace) -> None:
+    text = f"{CANARY} {LONG}"
+    written = workspace.write_artifact("search_results/a.txt", text)
+    assert written.path == "search_results/a.txt.zst"
+    assert [entry.name for entry in workspace.list("search_results")] == ["a.txt.zst"]
+    on_disk = (workspace.path / written.path).read_bytes()
+    assert written.size == len(on_disk) < len(text) // 3
+    shown = workspace.redactor.redact(text).encode()
+    assert CANARY.encode() not in zstandard.ZstdDecompressor().decompress(on_disk) == shown
+    for name in ("search_results/a.txt", "search_results/a.txt.zst"):
+        assert workspace.read_artifact(name) == shown
+        assert workspace.read_artifact(name, 1_000) == shown[:1_000]
+        assert workspace.artifact_path(name) == written.path
+
+
+def test_an_artifact_at_the_limit_stays_plain(workspace: Workspace) -> None:
+    written = workspace.write_artifact("search_results/a.txt", "x" * LIMIT)
+    assert written.path == "search_results/a.txt"
+    assert workspace.read_artifact("search_results/a.txt.zst") == b"x" * LIMIT
+
+
+@pytest.mark.parametrize("name", ["search_results/a.json", "search_results/a.json.zst"])
+def test_an_artifact_that_changes_its_form_leaves_one_file(workspace: Workspace, name: str) -> None:
+    for value, form in (({"a": LONG}, "a.json.zst"), ({"a": 1}, "a.json"), ({"a": LONG + "b"}, "a.json.zst")):
+        written = workspace.write_json_artifact(name, value)
+        assert written.path == f"search_results/{form}"
+        assert [entry.name for entry in workspace.list("search_results")] == [form]
+        assert json.loads(workspace.read_artifact(name)) == value
+
+
+def test_an_artifact_that_may_not_be_replaced_is_found_in_either_form(workspace: Workspace) -> None:
+    workspace.write_artifact("a.txt", LONG)
+    with pytest.raises(AlreadyThere):
+        workspace.write_artifact("a.txt", "short", replace=False)
+    assert workspace.read_artifact("a.txt") == LONG.encode()
+
+
+def test_a_damaged_artifact_is_named(workspace: Workspace) -> None:
+    workspace.write("a.json.zst", pack(LONG.encode())[:-50])
+    with pytest.raises(WorkspaceError, match=r"cannot read 'a\.json\.zst': the compressed data is cut short"):
+        workspace.read_artifact("a.json")
+
+
+def test_an_artifact_that_is_not_there_is_named_as_it_was_asked_for(workspace: Workspace) -> None:
+    with pytest.raises(WorkspaceError, match=r"'gone\.json'"):
+        workspace.read_artifact("gone.json")
+
+
+def test_nothing_but_a_file_is_removed(workspace: Workspace) -> None:
+    root = workspace.root
+    root.write("a.txt", b"x")
+    assert root.remove("a.txt")
+    assert not root.remove("a.txt")
+    assert not root.remove("nowhere/a.txt")
+    (workspace.path / "link").symlink_to(workspace.path / "downloads")
+    for name in ("link", "link/a.txt"):
+        with pytest.raises(PathRefused):
+            root.remove(name)
+    with pytest.raises(WorkspaceError, match="it is a folder"):
+        root.remove("downloads")
+    with pytest.raises(PathRefused):
+        root.remove("../a.txt")
