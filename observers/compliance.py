@@ -1,31 +1,18 @@
-"""What a sub-agent must have done before it may stop: rules as data, and the check."""
+"""What a sub-agent must have done before it may stop: the check of the rules that its definition carries."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from core.agent.definitions import shipped_subagents
+from core.agent.rules import Rule, is_kept
 from core.observation import ToolCall, ToolResult
 from core.workspace import Workspace
 from observers.base import ObserverContext, Outcome, input_text
 
-__all__ = ["RULES", "Compliance", "Rule", "Violation", "check_subagent"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What is asked of one sub-agent.
-
-    The rule holds when the request matches `condition`; then `required` must exist in the workspace. `message`
-    is said to the sub-agent word for word and never holds text of a tool or a page.
-    """
-
-    name: str
-    agent: str
-    condition: re.Pattern[str]
-    required: str
-    message: str
+__all__ = ["Compliance", "Rule", "Violation", "check_subagent", "shipped_rules"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +25,23 @@ class Violation:
     message: str
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
-        name="corpus-before-report",
-        agent="report-creation-expert",
-        condition=re.compile(
-            r"\b(?:reports?|comprehensive(?:ly)?|detailed|in[- ]depth|analys[ei]s)\b", re.IGNORECASE
-        ),
-        required="expanded_corpus.json",
-        message=(
-            "The research corpus has not been saved. Before you finish, call the save_corpus tool so that "
-            "expanded_corpus.json exists in the session's workspace, then complete the report."
-        ),
-    ),
-)
+@cache
+def shipped_rules() -> tuple[Rule, ...]:
+    """The rules of the sub-agents that come with the program, read from their definitions once."""
+    return tuple(rule for subagent in shipped_subagents({}) for rule in subagent.rules)
 
 
 def check_subagent(
-    agent: str, request: str, workspace: Workspace, rules: Sequence[Rule] = RULES
+    agent: str, request: str, workspace: Workspace, rules: Sequence[Rule] | None = None
 ) -> Violation | None:
-    """Find the first rule that `agent`, asked for `request`, has not kept; None when all are kept."""
-    for rule in rules:
-        if rule.agent == agent and rule.condition.search(request) and not _is_there(workspace, rule.required):
+    """Find the first rule that `agent`, asked for `request`, has not kept; None when all are kept.
+
+    `rules` are the shipped ones by default.
+    """
+    for rule in shipped_rules() if rules is None else rules:
+        if rule.holds(agent, request) and not is_kept(rule, workspace):
             return Violation(rule.name, agent, rule.required, rule.message)
     return None
-
-
-def _is_there(workspace: Workspace, required: str) -> bool:
-    return workspace.exists(required) and workspace.root.size(required) > 0
 
 
 class Compliance:
@@ -73,8 +49,8 @@ class Compliance:
 
     name = "compliance"
 
-    def __init__(self, rules: Sequence[Rule] = RULES) -> None:
-        self._rules = rules
+    def __init__(self, rules: Sequence[Rule] | None = None) -> None:
+        self._rules = shipped_rules() if rules is None else tuple(rules)
 
     def wants(self, call: ToolCall) -> bool:
         """Calls of sub-agents that a rule speaks of."""

@@ -2,62 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import time
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from core.errors import UniversalAgentError
+from core.errors import ObserverError, UniversalAgentError, WorkspaceError
 from core.events import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from core.metrics import RunMetrics
 from core.names import short_id
-from core.observation import ToolResult
+from core.observation import ToolCall, ToolResult
 from core.text import clean_line
-from observers.base import Observer, ObserverContext, Outcome
+from core.workspace import Workspace
+from observers.base import Interest, Observer, ObserverContext, Outcome, Saved
 
-__all__ = ["ObserverMetrics", "Run", "perform"]
+__all__ = ["ObserverMetrics", "Run", "judge", "perform"]
 
 _log = logging.getLogger(__name__)
-_KEPT_TIMES = 1_024
 
 
-@dataclass(slots=True)
-class ObserverMetrics:
-    """What an observer has done so far; times in milliseconds, over the last thousand runs."""
+class ObserverMetrics(RunMetrics):
+    """What an observer has done so far, runs that nobody hears of included."""
 
-    runs: int = 0
-    saved: int = 0
-    skipped: int = 0
-    failed: int = 0
-    items: int = 0
-    _times: deque[float] = field(default_factory=lambda: deque(maxlen=_KEPT_TIMES))
+    __slots__ = ()
 
     def count(self, run: Run) -> None:
         """Add one finished run."""
-        self.runs += 1
-        self.items += run.outcome.items
-        self._times.append(run.duration_ms)
-        match run.status:
-            case "saved":
-                self.saved += 1
-            case "skipped":
-                self.skipped += 1
-            case _:
-                self.failed += 1
-
-    @property
-    def p50_ms(self) -> float:
-        """Half of the runs took no longer than this."""
-        return self._quantile(0.5)
-
-    @property
-    def p95_ms(self) -> float:
-        """All but one in twenty runs took no longer than this."""
-        return self._quantile(0.95)
-
-    def _quantile(self, part: float) -> float:
-        times = sorted(self._times)
-        return times[min(int(len(times) * part), len(times) - 1)] if times else 0.0
+        self.add(run.status, run.outcome.items, run.duration_ms)
 
 
 @dataclass(slots=True)
@@ -133,16 +106,101 @@ class Run:
         )
 
 
+def judge(observer: Observer, call: ToolCall) -> Interest:
+    """Ask an observer whether it wants the result of `call`.
+
+    Raises:
+        ObserverError: its `wants` raised, or gave something that is no answer.
+    """
+    try:
+        answer: object = observer.wants(call)
+    except Exception as error:
+        _log.exception("observer %s could not judge a tool call", observer.name)
+        raise ObserverError(
+            f"its wants raised {type(error).__name__}: {clean_line(str(error), 400)}"
+        ) from error
+    match answer:
+        case Interest():
+            return answer
+        case bool():
+            return Interest.SURE if answer else Interest.NONE
+        case _:
+            _dispose(answer)
+            raise ObserverError(f"its wants gave {_kind(answer)}: return True, False or an Interest")
+
+
 def perform(run: Run, observer: Observer, result: ToolResult, context: ObserverContext) -> Run:
-    """Run an observer and note what came of it; whatever it raises becomes the run's `error`."""
+    """Run an observer and note what came of it; whatever it raises becomes the run's `error`.
+
+    So does an outcome that cannot be true; of such a one the artifacts that are there are still told of.
+    """
     started = time.perf_counter()
     try:
-        run.outcome = observer.observe(result, context)
+        run.outcome, wrong = _checked(observer.observe(result, context), context.workspace)
+        if wrong is not None:
+            raise ObserverError(wrong)
     except UniversalAgentError as error:
         run.error = clean_line(str(error), 500)
         _log.warning("observer %s: %s", run.label, run.error)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # A plug-in that calls `sys.exit` must not end the thread that works for every observer.
         run.error = clean_line(f"{type(error).__name__}: {error}", 500)
         _log.exception("observer %s failed", run.label)
     run.duration_ms = (time.perf_counter() - started) * 1_000
     return run
+
+
+def _checked(outcome: object, workspace: Workspace) -> tuple[Outcome, str | None]:
+    """What can be believed of an outcome, and what is wrong with the rest."""
+    if not isinstance(outcome, Outcome):
+        _dispose(outcome)
+        return Outcome(), f"its observe gave {_kind(outcome)}: return an Outcome"
+    artifacts: object = outcome.artifacts
+    if not isinstance(artifacts, (tuple, list)) or not all(map(_is_saved, artifacts)):
+        return (
+            Outcome(),
+            "the artifacts of its outcome are not a tuple of Saved: save with keep_json or Workspace",
+        )
+    counts = (outcome.items, outcome.rejected, outcome.duplicates)
+    if any(type(count) is not int or count < 0 for count in counts):
+        plain = Outcome(tuple(artifacts))
+        return plain, "the items, rejected and duplicates of its outcome are not whole numbers from 0 on"
+    if not isinstance(outcome.note, str | None):
+        return replace(
+            outcome, note=None
+        ), f"the note of its outcome is {_kind(outcome.note)}: give text or None"
+    missing = [saved.path for saved in artifacts if not _is_file(workspace, saved.path)]
+    if not missing:
+        return replace(outcome, artifacts=tuple(artifacts)), None
+    there = tuple(saved for saved in artifacts if saved.path not in missing)
+    return (
+        replace(outcome, artifacts=there),
+        f"it says it saved '{clean_line(missing[0], 200)}', which is not in the workspace: "
+        "write through context.workspace and give its path there",
+    )
+
+
+def _is_saved(value: Any) -> bool:
+    if not isinstance(value, Saved):
+        return False
+    texts = (value.path, value.kind, value.sha256, value.copied_to or "")
+    return type(value.size) is int and all(isinstance(text, str) for text in texts)
+
+
+def _is_file(workspace: Workspace, path: str) -> bool:
+    try:
+        return workspace.root.size(path) >= 0
+    except (WorkspaceError, UnicodeEncodeError):
+        return False
+
+
+def _kind(value: object) -> str:
+    return "nothing" if value is None else f"a value of the type {clean_line(type(value).__name__, 60)}"
+
+
+def _dispose(value: object) -> None:
+    if inspect.iscoroutine(value):
+        # It would complain, on the screen, that nobody awaited it.
+        value.close()

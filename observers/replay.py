@@ -13,7 +13,7 @@ from core.events import Event, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
 from observers.base import Interest, Observer, ObserverContext
 from observers.decode import MAX_TEXT, decode_bytes
-from observers.perform import ObserverMetrics, Run, perform
+from observers.perform import ObserverMetrics, Run, judge, perform
 
 __all__ = ["observe_result", "results_of", "saved_result"]
 
@@ -93,14 +93,19 @@ def observe_result(
     """
     runs: list[Run] = []
     for observer in observers:
-        interest = observer.wants(result.call)
+        refusal: str | None = None
+        try:
+            interest = judge(observer, result.call)
+        except ObserverError as error:
+            interest, refusal = Interest.SURE, str(error)
         if not interest:
             continue
         curious = interest is Interest.CURIOUS
-        run = Run(observer.name, result.call.name, result.call.tool_use_id, curious)
+        run = Run(observer.name, result.call.name, result.call.tool_use_id, curious, error=refusal)
         if not curious:
             publish(run.started())
-        perform(run, observer, result, context)
+        if refusal is None:
+            perform(run, observer, result, context)
         if metrics is not None:
             metrics[observer.name].count(run)
         for event in run.finished(announced=not curious):

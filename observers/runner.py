@@ -12,12 +12,13 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
+from core.errors import ObserverError
 from core.events import Event
 from core.observation import ToolResult
 from core.text import clean_line
 from observers.backlog import Held, Spill
 from observers.base import Interest, Observer, ObserverContext
-from observers.perform import ObserverMetrics, Run, perform
+from observers.perform import ObserverMetrics, Run, judge, perform
 
 __all__ = ["ObserverRunner", "Spawn"]
 
@@ -128,12 +129,10 @@ class ObserverRunner:
         queued = False
         for observer in self._observers:
             refusal: str | None = None
-            interest: bool | Interest = Interest.SURE
             try:
-                interest = observer.wants(result.call)
-            except Exception as error:
-                _log.exception("observer %s could not judge a tool call", observer.name)
-                refusal = clean_line(f"{type(error).__name__}: {error}", 500)
+                interest = judge(observer, result.call)
+            except ObserverError as error:
+                interest, refusal = Interest.SURE, str(error)
             if not interest:
                 continue
             curious = interest is Interest.CURIOUS

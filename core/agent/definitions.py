@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
+from core.agent.rules import Rule, read_rules
 from core.errors import SettingsError
 
 __all__ = ["SubagentDefinition", "read_prompt", "read_subagent", "shipped_subagents"]
@@ -13,13 +14,17 @@ __all__ = ["SubagentDefinition", "read_prompt", "read_subagent", "shipped_subage
 
 @dataclass(frozen=True)
 class SubagentDefinition:
-    """A sub-agent: when to call it (`description`), what it is told, and the tools it may use."""
+    """A sub-agent: when to call it (`description`), what it is told, and the tools it may use.
+
+    `rules` are what it must have done before it may stop; the agent itself is never told of them beforehand.
+    """
 
     name: str
     description: str
     prompt: str
     tools: tuple[str, ...]
     model: str = "inherit"
+    rules: tuple[Rule, ...] = ()
 
 
 def read_prompt(name: str, values: Mapping[str, str]) -> str:
@@ -39,7 +44,7 @@ def read_subagent(text: str, values: Mapping[str, str], *, origin: str) -> Subag
     """Read one definition: YAML front matter, then the prompt.
 
     Raises:
-        SettingsError: the front matter is missing or incomplete; the message names `origin`.
+        SettingsError: the front matter is missing, incomplete or wrong; the message names `origin`.
     """
     head, separator, body = text.removeprefix("---\n").partition("\n---\n")
     if not text.startswith("---\n") or not separator:
@@ -62,6 +67,7 @@ def read_subagent(text: str, values: Mapping[str, str], *, origin: str) -> Subag
         prompt=_fill(body.strip() + "\n", values),
         tools=tuple(tool.strip() for tool in named if tool.strip()),
         model=str(fields.get("model") or "inherit"),
+        rules=read_rules(fields.get("compliance"), fields["name"], origin=origin),
     )
 
 

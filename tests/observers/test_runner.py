@@ -55,6 +55,7 @@ def finished(events: list[Event]) -> list[ObserverFinished]:
 
 async def test_events_of_a_run_come_in_order(context: ObserverContext, result: Make) -> None:
     probe = Probe(work=lambda r: Outcome((Saved("a.json", "k", 3, "ff"),), items=2, rejected=1, duplicates=1))
+    context.workspace.write("a.json", b"{}\n")
     runner, events = started(context, probe)
     runner.submit(result("mcp__a__b", "x"))
     runner.submit(result("unwanted", "x"))
@@ -115,6 +116,7 @@ async def test_a_curious_run_is_told_of_only_when_it_found_something(
     context: ObserverContext, result: Make, outcome: Outcome, told: list[type[Event]]
 ) -> None:
     probe = Nosy(work=lambda r: outcome)
+    context.workspace.write("a.json", b"{}\n")
     runner, events = started(context, probe)
     runner.submit(result("mcp__a__b", "x"))
     runner.submit(result("unwanted", "x"))

@@ -13,7 +13,7 @@ import pytest
 from core.observation import ToolCall, ToolResult
 from core.toolkit.articles import Article, article_path, encode_article
 from observers.base import ObserverContext
-from observers.compliance import RULES, Compliance, check_subagent
+from observers.compliance import Compliance, check_subagent, shipped_rules
 from observers.corpus import Corpus
 from observers.media import Media, media_type
 from observers.search.observer import SearchResults
@@ -300,7 +300,7 @@ def test_the_corpus_comes_before_the_report(context: ObserverContext, result: Ma
     agent = "report-creation-expert"
     violation = check_subagent(agent, "Write a comprehensive report on chips", context.workspace)
     assert violation is not None
-    assert violation.message == RULES[0].message
+    assert violation.message == shipped_rules()[0].message
     assert check_subagent(agent, "Say hello", context.workspace) is None
     assert check_subagent("another", "Write a comprehensive report", context.workspace) is None
     call = result(
