@@ -11,6 +11,10 @@ from itertools import accumulate
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
+from core.detectors import SecretSearch
+
 __all__ = [
     "REDACTED",
     "Redactor",
@@ -103,86 +107,6 @@ def _notice(count: int) -> str:
     return f"\n[… {count} characters left out …]\n"
 
 
-# What follows the name of a secret, up to its value. In order: "name": "value" in JSON, the same inside a
-# JSON string, the same in single quotes or escaped more than once. A value ends at its own quote, and one
-# that is no string (a number, null, an object) is not touched, so that JSON stays JSON.
-_QUOTED_VALUE = (
-    r'(?s:"\s*[:=]\s*"((?:[^"\\]|\\.)++))'
-    r'|\\"\s*[:=]\s*\\"((?:[^"\\]|\\\\(?:\\\\|\\"|[^"\\]))++)'
-    r"""|(?:\\{2,}"|\\*')\s*[:=]\s*(?:\\{2,}"|\\*')([^"'\\\r\n]++)"""
-)
-# `name: value` as in a header or a settings file; `name=value` as in a URL or an environment.
-_HEADER_VALUE = (
-    r"""\s*[:=]\s*\\*["']([^"'\\\r\n\s,:}\]][^"'\\\r\n]*+)"""
-    r"""|\s*[:=]\s*(?:(?:bearer|basic|token|digest)\s+)?+([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
-)
-_ASSIGNED_VALUE = r"""=([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
-_SUFFIX = r"(?:[_-]?(?:access[_-]?)?key|[_-]?token|[_-]?value)?"
-_AFTER_BOUNDARY = r"(?:(?<![A-Za-z0-9_]{0})|(?<=\\[nrtbf]{0})|(?<=\\u[0-9a-fA-F]{{4}}{0}))"
-
-
-def _pair(name: str, *, header: bool = False) -> tuple[str, re.Pattern[str]]:
-    tail = f"{_QUOTED_VALUE}|{_HEADER_VALUE if header else _ASSIGNED_VALUE}"
-    return name, re.compile(f"(?i:{re.escape(name)}{_SUFFIX})(?i:{tail})")
-
-
-def _token(prefix: str, pattern: str, *, anywhere: bool = False) -> tuple[str, re.Pattern[str]]:
-    boundary = "" if anywhere else _AFTER_BOUNDARY.format(re.escape(prefix))
-    return prefix.lower(), re.compile(f"({re.escape(prefix)}{boundary}{pattern})")
-
-
-# Each pattern begins with its lower-case needle, and its one matching group is the secret.
-_DETECTORS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    _token("sk-ant-", r"[A-Za-z0-9_-]{6,}", anywhere=True),
-    _token("sk-", r"[A-Za-z0-9_-]{20,}"),
-    _token("ak_", r"[A-Za-z0-9_-]{8,}"),
-    _token("lk_", r"[A-Za-z0-9_-]{8,}"),
-    *(_token(f"gh{kind}_", r"[A-Za-z0-9]{20,}") for kind in "pousr"),
-    _token("AKIA", r"[A-Z0-9]{16}"),
-    _token("AIza", r"[A-Za-z0-9_-]{30,}"),
-    _token("pylf_v", r"[A-Za-z0-9_]{12,}"),
-    _token("xox", r"[abeoprs]-[A-Za-z0-9-]{10,}"),
-    _token("eyJ", r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
-    (
-        "-----begin",
-        re.compile(
-            r"-----BEGIN [A-Z ]*PRIVATE KEY-----((?:[A-Za-z0-9+/=\s:,.-]|\\+[nr])++)",
-        ),
-    ),
-    (
-        "bearer",
-        re.compile(
-            r"(?i:bearer)(?:\s+|%20|\+)"
-            r"((?=[A-Za-z0-9.~+/]*[0-9_=-]|[A-Za-z0-9.~+/]{20})[A-Za-z0-9._~+/=-]{8,})"
-        ),
-    ),
-    (
-        "connect.composio.dev",
-        re.compile(r"(?i:connect\.composio\.dev)(?::\d+)?\\?/link\\?/([^\s\"'\\<>()\[\]]+)"),
-    ),
-    ("://", re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")),
-    _pair("authorization", header=True),
-    _pair("api-key", header=True),
-    _pair("api_key", header=True),
-    _pair("apikey", header=True),
-    *(
-        _pair(name)
-        for name in (
-            "secret", "password", "passwd", "passphrase", "cookie", "credential", "credentials", "auth_link",
-            "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey", "auth_token",
-            "access_token", "accesstoken", "access-token", "refresh_token", "refreshtoken", "id_token",
-            "session_token", "sessiontoken", "authtoken", "bearer_token", "link_token", "bot_token",
-        )
-    ),
-    ("token", re.compile(rf"(?i:token(?<![A-Za-z0-9_-]token))(?i:{_QUOTED_VALUE}|{_ASSIGNED_VALUE})")),
-    *(
-        (
-            f"{name}=",
-            re.compile(rf"(?i:{name}(?:(?<=[?&;]{name})|(?<=\\u0026{name}))){_ASSIGNED_VALUE}"),
-        )
-        for name in ("key", "sig", "signature", "x-amz-signature", "x-amz-credential", "x-amz-security-token")
-    ),
-)  # fmt: skip
 _SECRET_KEYS = re.compile(
     r"(?:api_?key|secret|secret_?key|password|passwd|passphrase|authorization|cookie|credentials?|auth_?link"
     r"|(?:access|private|secret)_?key"
@@ -194,6 +118,7 @@ _DEEPEST = 64
 _TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _BARE_JSON = re.compile(r"[\s{}\[\],:0-9+\-.eEtrufalsn]+")
+_PLAIN_SEARCH = SecretSearch()
 
 
 class Redactor:
@@ -207,6 +132,7 @@ class Redactor:
         self._values: frozenset[str] = frozenset()
         self._forms: tuple[str, ...] = ()
         self._raw_forms: tuple[str, ...] = ()
+        self._search = _PLAIN_SEARCH
         for value in values:
             self.add(value)
 
@@ -222,11 +148,25 @@ class Redactor:
             self._raw_forms += (value,)
             spelled.discard(value)
         self._forms += tuple(spelled)
+        self._search = SecretSearch(self._forms)
 
     def redact(self, text: str) -> str:
         """Mask every secret in a text, or in encoded JSON, by `[redacted]`."""
         spans = self._spans(text)
         return _mask(text, spans) if spans else text
+
+    def redact_json(self, text: str) -> str:
+        """Mask the secrets in a JSON document as `redact_value` does in the value it encodes; it stays one.
+
+        Raises:
+            ValueError: there is a secret in it and it is no JSON document.
+        """
+        spans, fields = self._scan(text)
+        if not fields:
+            masked = _mask(text, spans) if spans else text
+            if masked is text or _is_json(masked):
+                return masked
+        return msgspec.json.encode(self.redact_value(msgspec.json.decode(text))).decode()
 
     def redact_value(self, value: Any) -> Any:
         """Copy a JSON-like value without its secrets; a key that names a secret loses its value.
@@ -238,12 +178,17 @@ class Redactor:
         return self._copy(value, self._masked(texts), 0)
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        spans = [span for form in self._forms for span in _occurrences(text, form)]
-        for form in self._raw_forms:
-            if form in text:
-                spans += _raw_occurrences(text, form)
-        spans += _detected(text)
-        return spans
+        return self._scan(text)[0]
+
+    def _scan(self, text: str) -> tuple[list[tuple[int, int]], bool]:
+        """Where the secrets of a text are, and whether compact JSON may have others that are no strings."""
+        found = self._search.scan(text)
+        spans = found.spans
+        spans += [span for word, start in found.words if (span := _occurrence(text, word, start)) is not None]
+        raw = [form for form in self._raw_forms if form in text]
+        for form in raw:
+            spans += _raw_occurrences(text, form)
+        return spans, found.fields or bool(raw)
 
     def _masked(self, texts: set[str]) -> dict[str, str]:
         # One search through all texts at once, then a closer look at the few it points to.
@@ -322,13 +267,18 @@ def _encodable(value: str) -> bool:
 def _occurrences(text: str, form: str) -> Iterator[tuple[int, int]]:
     start = text.find(form)
     while start >= 0:
-        end = start + len(form)
-        begun = _escape_rest(text, start)
-        if begun == 0:
-            yield start, end
-        elif "\\" not in form:
-            yield min(start + begun, end), end
+        if (span := _occurrence(text, form, start)) is not None:
+            yield span
         start = text.find(form, start + 1)
+
+
+def _occurrence(text: str, form: str, start: int) -> tuple[int, int] | None:
+    """Where to mask a spelling found at `start`; None when it only looks so inside an escape."""
+    end = start + len(form)
+    begun = _escape_rest(text, start)
+    if begun == 0:
+        return start, end
+    return None if "\\" in form else (min(start + begun, end), end)
 
 
 def _escape_rest(text: str, start: int) -> int:
@@ -368,21 +318,6 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _detected(text: str) -> Iterator[tuple[int, int]]:
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        lowered = re.sub("[A-Z]+", lambda found: found[0].lower(), text)
-    for needle, pattern in _DETECTORS:
-        at = lowered.find(needle)
-        while at >= 0:
-            match = pattern.match(text, at)
-            if match is None:
-                at = lowered.find(needle, at + 1)
-                continue
-            yield match.span(match.lastindex or 0)
-            at = lowered.find(needle, match.end())
 
 
 def _mask(text: str, spans: list[tuple[int, int]]) -> str:
