@@ -5,7 +5,7 @@
     agent.on_error        AgentErrored   after the agent failed; may answer in its place
     tool.before_execute   BeforeTool     before a tool call runs; may change its input, or deny it
     tool.after_execute    AfterTool      after a call gave a result; may add context for the model
-    tool.on_error         ToolErrored    after a call failed; sees the input that really ran
+    tool.on_error         ToolErrored    after a call failed; may add context for the model
 
 A handler is given the payload and returns it, changed or not; None means unchanged. What a handler
 does to the payload's dictionaries in place counts only if it returns the payload.
@@ -171,15 +171,24 @@ class AfterTool(Payload):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolErrored(Payload):
-    """A call that failed, with the input that really ran."""
+    """A call that failed, with the input that really ran and what the tool said, as far as it said anything.
 
-    _types: ClassVar[_Types] = {"exception": BaseException, "context": AgentContext}
-    _fixed = ("tool_use_id", "name", "input", "exception")
+    `additional_context` is added for the model.
+    """
+
+    _types: ClassVar[_Types] = {
+        "exception": BaseException,
+        "additional_context": _TEXT_OR_NONE,
+        "context": AgentContext,
+    }
+    _fixed = ("tool_use_id", "name", "input", "exception", "error")
 
     tool_use_id: str
     name: str
     input: dict[str, Any]
     exception: BaseException
+    error: str = ""
+    additional_context: str | None = None
 
 
 P = TypeVar("P", bound=Payload)
@@ -190,6 +199,10 @@ Handler = Callable[[Any], Any]
 class _Registered(NamedTuple):
     priority: int
     handler: Handler
+    tools: Callable[[str], bool] | None
+
+    def wants(self, name: str | None) -> bool:
+        return self.tools is None or name is None or self.tools(name)
 
 
 @dataclass
@@ -241,8 +254,12 @@ class Pipelines:
             raise PipelineError(f"There is a pipeline {name!r} already: choose another name.")
         self._pipelines[name] = _Pipeline(description, payload)
 
-    def register(self, name: str, handler: Handler, priority: int = 0) -> Callable[[], None]:
+    def register(
+        self, name: str, handler: Handler, priority: int = 0, *, tools: Callable[[str], bool] | None = None
+    ) -> Callable[[], None]:
         """Have `handler` run in a pipeline from now on; the result takes it out again.
+
+        With `tools` it runs only for calls of the tools whose full name that accepts.
 
         Raises:
             PipelineError: there is no such pipeline, or the handler cannot be called.
@@ -250,7 +267,7 @@ class Pipelines:
         pipeline = self._find(name)
         if not callable(handler):
             raise PipelineError(f"A handler of {name} must be callable, but {handler!r} is not.")
-        entry = _Registered(priority, handler)
+        entry = _Registered(priority, handler, tools)
         pipeline.handlers = tuple(sorted((*pipeline.handlers, entry), key=lambda each: -each.priority))
 
         def unregister() -> None:
@@ -262,9 +279,9 @@ class Pipelines:
         """The handlers of a pipeline, in the order in which they run."""
         return tuple(entry.handler for entry in self._find(name).handlers)
 
-    def has_handlers(self, name: str) -> bool:
-        """Say whether running a pipeline would do anything."""
-        return bool(self._find(name).handlers)
+    def has_handlers(self, name: str, tool: str | None = None) -> bool:
+        """Say whether running a pipeline would do anything; of a tool pipeline, for a call of `tool`."""
+        return any(entry.wants(tool) for entry in self._find(name).handlers)
 
     def bind(self, report: Callable[[PipelineFailed], object]) -> Pipelines:
         """Copy these pipelines, with the handlers they have now, for a session that reports to `report`."""
@@ -287,6 +304,8 @@ class Pipelines:
                 f"{name} takes a {pipeline.payload.__name__}, but was given a {type(payload).__name__}."
             )
         for entry in pipeline.handlers:
+            if not entry.wants(getattr(payload, "name", None)):
+                continue
             try:
                 returned = entry.handler(_shielded(payload))
                 if inspect.isawaitable(returned):

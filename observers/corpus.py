@@ -1,10 +1,10 @@
-"""Keeps every article that was read, and tells the saved search results which of their pages were."""
+"""Keeps every article that was read, and tells the saved search results and the corpus which pages were."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,10 +13,11 @@ import msgspec
 
 from core.errors import WorkspaceError
 from core.observation import ToolCall, ToolResult
-from core.text import Redactor
+from core.reader_errors import is_web_reader
 from core.toolkit.articles import decode_article
 from core.workspace import Workspace
 from observers.base import (
+    Interest,
     ObserverContext,
     Outcome,
     Saved,
@@ -24,27 +25,111 @@ from observers.base import (
     save_json_once,
     texts_of,
     unique_id,
-    write_json,
 )
 from observers.decode import Decoded, decode_texts
-from observers.search.names import short_name, words_of
+from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches
+from observers.reader_errors import observe_reader_error
+from observers.search.names import short_name
 from observers.search.rows import plain_text
-from observers.search.urls import is_public_address, is_web_url, normal_form, with_masked_parts
+from observers.search.urls import is_web_url
 
 __all__ = ["FOLDER", "Corpus"]
 
 FOLDER = "extracted_articles"
-_SEARCHES = "search_results"
-_MAX_ARTIFACT = 64 << 20
-_CONTENT_IN_ROW = 10_000
-_READER_ERROR = re.compile(r'"code"\s*:\s*"?(\d{3,5})')
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_AUTHORS = ("author", "article:author")
+_SITES = ("og:site_name",)
+_DATES = ("article:published_time", "datePublished", "date")
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class Corpus:
+    """Observer of the crawler, of web readers, and of the tool that saves the corpus."""
+
+    name = "corpus"
+
+    def wants(self, call: ToolCall) -> Interest:
+        """The toolkit's crawler and readers of single pages by their name; a saved corpus may lack some pages."""
+        name = short_name(call.name)
+        if name == "save_corpus":
+            return Interest.CURIOUS
+        return Interest.SURE if name == "crawl_parallel" or is_web_reader(call.name) else Interest.NONE
+
+    def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
+        """Save each article and take it into the saved search results and the corpus."""
+        if short_name(result.call.name) == "save_corpus":
+            return _complete(result, context)
+        moment = moment_of(result, context)
+        texts = texts_of(result, context.workspace)
+        if is_web_reader(result.call.name):
+            error = observe_reader_error(result, texts, moment, context)
+            if error is not None:
+                return error
+        decoded = decode_texts(texts)
+        pages, failed = _pages_of(decoded, context.workspace)
+        if not pages:
+            return Outcome(rejected=failed, note=_why_not(decoded, failed))
+        saved: list[Saved] = []
+        known: list[Page] = []
+        for page in pages:
+            artifact, path = _save(page, result, moment, context)
+            known.append(replace(page, read_at=moment, path=path))
+            if artifact is not None:
+                saved.append(artifact)
+        notes = [f"{failed} pages could not be read"] if failed else []
+        if not saved:
+            notes.append("every article was saved before")
+        rows = enrich_searches(known, context.workspace, context.ledger)
+        if rows:
+            notes.append(f"{rows} rows of search results now have their article")
+        corpus, _, said = _add_to_corpus(known, context)
+        notes += [said] if said else []
+        return Outcome(
+            (*saved, *corpus), len(saved), failed, len(pages) - len(saved), "; ".join(notes) or None
+        )
+
+
+def _complete(result: ToolResult, context: ObserverContext) -> Outcome:
+    """Add to a corpus just saved what web readers gave: the tool that saves it knows of crawled pages alone."""
+    if result.observation.has_error:
+        return Outcome(note="the corpus was not saved")
+    corpus, entries, said = _add_to_corpus(_read_before(context), context)
+    return Outcome(tuple(corpus), entries, note=said or "every page that was read is in the corpus")
+
+
+def _add_to_corpus(pages: Sequence[Page], context: ObserverContext) -> tuple[list[Saved], int, str | None]:
+    """Bring the corpus up to date; returns it if it changed, how many entries did, and what to say about it."""
+    try:
+        written, entries = enrich_corpus(pages, context.workspace, context.ledger)
+    except WorkspaceError as error:
+        return [], 0, f"the corpus was left as it is: {error}"
+    if written is None:
+        return [], 0, None
+    saved = Saved(written.path, "corpus", written.size, written.sha256)
+    return [saved], entries, f"{entries} articles of the corpus were added or completed"
+
+
+def _read_before(context: ObserverContext) -> list[Page]:
+    """What web readers gave in this session so far, from the records of it."""
+    pages: list[Page] = []
+    for path in context.ledger.paths(FOLDER):
+        try:
+            record = msgspec.json.decode(context.workspace.read_artifact(path, MAX_ARTIFACT), type=_Record)
+        except (WorkspaceError, msgspec.DecodeError, ValueError, RecursionError):
+            continue
+        if record.markdown is None:
+            fields = msgspec.structs.asdict(record)
+            read_at = fields.pop("timestamp")
+            pages.append(Page(**fields, read_at=read_at, path=path))
+    return pages
+
+
+class _Record(msgspec.Struct):
+    """What is needed of an article's record."""
+
     url: str
     title: str
     content: str
+    timestamp: datetime
     author: str | None = None
     source: str | None = None
     date: str | None = None
@@ -52,46 +137,9 @@ class _Page:
     markdown: str | None = None
 
 
-class Corpus:
-    """Observer of the crawler and of web readers."""
-
-    name = "corpus"
-
-    def wants(self, call: ToolCall) -> bool:
-        """The toolkit's crawler, and readers of single pages by their name."""
-        name = short_name(call.name)
-        return name == "crawl_parallel" or {"web", "reader"} <= words_of(name)
-
-    def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Save each article and enrich the rows of the saved search results that point to it."""
-        moment = moment_of(result, context)
-        texts = texts_of(result, context.workspace)
-        decoded = decode_texts(texts)
-        pages, failed = _pages_of(decoded, context.workspace)
-        if not pages:
-            return Outcome(rejected=failed, note=_why_not(texts, decoded, failed))
-        saved: list[Saved] = []
-        paths: dict[str, tuple[_Page, str]] = {}
-        for page in pages:
-            artifact, path = _save(page, result, moment, context)
-            paths[normal_form(page.url)] = (page, path)
-            if artifact is not None:
-                saved.append(artifact)
-        with context.ledger.editing:
-            enriched = sum(
-                _enrich(path, paths, context.workspace) for path in context.ledger.paths(_SEARCHES)
-            )
-        notes = [f"{failed} pages could not be read"] if failed else []
-        if not saved:
-            notes.append("every article was saved before")
-        if enriched:
-            notes.append(f"{enriched} rows of search results now have their article")
-        return Outcome(tuple(saved), len(saved), failed, len(pages) - len(saved), "; ".join(notes) or None)
-
-
-def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[_Page], int]:
+def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[Page], int]:
     """The articles of a result, and how many pages it says could not be read."""
-    pages: list[_Page] = []
+    pages: list[Page] = []
     failed = 0
     for value in decoded.values:
         match value:
@@ -113,43 +161,59 @@ def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[_Page], int]
     return pages, failed
 
 
-def _crawled(article: Mapping[str, Any], workspace: Workspace) -> _Page | None:
+def _crawled(article: Mapping[str, Any], workspace: Workspace) -> Page | None:
     """An article of the toolkit's crawler, from the Markdown file it wrote."""
     path, url = article.get("path"), article.get("url")
     if not isinstance(path, str) or not is_web_url(url):
         return None
     try:
-        found = decode_article(workspace.read(path, _MAX_ARTIFACT).decode("utf-8", "replace"))
+        found = decode_article(workspace.read_artifact(path, MAX_ARTIFACT).decode("utf-8", "replace"))
     except WorkspaceError:
         return None
     if found is None or not found.text:
         return None
     title = found.title or str(article.get("title") or "")
-    return _Page(str(url), title, found.text, found.author, found.site, found.date, found.words, path)
+    return Page(str(url), title, found.text, found.author, found.site, found.date, found.words, path)
 
 
-def _read(read: Mapping[str, Any]) -> _Page | None:
+def _read(read: Mapping[str, Any]) -> Page | None:
     """A page as a web reader gives it."""
     url, content = read.get("url"), read.get("content") or read.get("text")
     if not is_web_url(url) or not isinstance(content, str) or not content.strip():
         return None
     title = plain_text(title) if isinstance(title := read.get("title"), str) else ""
-    return _Page(str(url), title, content, words=len(content.split()))
+    date = _DAY.match(_told(read, _DATES) or "")
+    return Page(
+        str(url),
+        title,
+        content,
+        _told(read, _AUTHORS),
+        _told(read, _SITES),
+        date[0] if date else None,
+        len(content.split()),
+    )
 
 
-def _why_not(texts: Sequence[str], decoded: Decoded, failed: int) -> str:
-    if found := next((found for text in texts if (found := _READER_ERROR.search(text[:4_000]))), None):
-        reason = {"1234": "timed out or lost its network", "1214": "refused the request"}.get(
-            found[1], "failed"
-        )
-        return f"the web reader {reason} (code {found[1]})"
+def _told(read: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """What the page's own metadata say."""
+    metadata: object = read.get("metadata")
+    if not isinstance(metadata, dict):
+        return None
+    for name in names:
+        value = metadata.get(name)
+        if isinstance(value, str) and (text := plain_text(value)):
+            return text[:300]
+    return None
+
+
+def _why_not(decoded: Decoded, failed: int) -> str:
     if failed:
         return f"no article: {failed} pages could not be read"
     return decoded.problem or "no article in it"
 
 
 def _save(
-    page: _Page, result: ToolResult, moment: datetime, context: ObserverContext
+    page: Page, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> tuple[Saved | None, str]:
     parts = urlsplit(page.url)
     artifact = {
@@ -175,37 +239,3 @@ def _save(
         kind="article",
         moment=moment,
     )
-
-
-def _enrich(path: str, pages: Mapping[str, tuple[_Page, str]], workspace: Workspace) -> int:
-    """Give the rows of one search artifact their articles; returns how many rows changed."""
-    try:
-        artifact = msgspec.json.decode(workspace.read(path, _MAX_ARTIFACT))
-    except (WorkspaceError, msgspec.DecodeError, RecursionError):
-        return 0
-    rows = artifact.get("results") if isinstance(artifact, dict) else None
-    if not isinstance(rows, list):
-        return 0
-    redactor = workspace.redactor
-    changed = sum(_enrich_row(row, pages, redactor) for row in rows)
-    if changed:
-        urls = [url for row in rows if isinstance(row, dict) and isinstance(url := row.get("url"), str)]
-        exact = [url for url in with_masked_parts(urls, redactor) if is_public_address(url, redactor)]
-        write_json(workspace, path, artifact, exact)
-    return changed
-
-
-def _enrich_row(row: Any, pages: Mapping[str, tuple[_Page, str]], redactor: Redactor) -> bool:
-    if not isinstance(row, dict) or not isinstance(url := row.get("url"), str):
-        return False
-    found = pages.get(normal_form(url))
-    if found is None:
-        return False
-    page, path = found
-    # Masked before it is cut: half a secret would not be known for one.
-    content = redactor.redact(page.content)[:_CONTENT_IN_ROW]
-    added = {"article": path, "words": page.words, "content": content}
-    if all(row.get(key) == value for key, value in added.items()):
-        return False
-    row.update(added)
-    return True

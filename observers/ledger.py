@@ -22,7 +22,8 @@ _CONTENT = 9
 class Ledger:
     """The session's memory of its artifacts and URLs, read from its folder once and kept up to date.
 
-    Safe to use from several threads. `editing` is held by whoever rewrites an artifact that exists.
+    Safe to use from several threads. `editing` is held by whoever rewrites an artifact that exists; with it held,
+    `rows_of` keeps which URLs, in their normal form, the rows of an artifact of search results have.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -32,6 +33,7 @@ class Ledger:
         self.editing = threading.RLock()
         self._artifacts: dict[str, dict[str, str]] = {}
         self._urls: set[str] | None = None
+        self.rows_of: dict[str, frozenset[str]] = {}
 
     def claim(self, folder: str, unique: str, name: str, *, by_content: bool = True) -> str | None:
         """Take a name in `folder` for an artifact; returns the path of the one already there, if any.

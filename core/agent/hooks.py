@@ -147,7 +147,7 @@ class AgentHooks:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.response = data.get("tool_response")
-        if not self._pipelines.has_handlers("tool.after_execute"):
+        if not self._pipelines.has_handlers("tool.after_execute", name):
             return {}
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
         observation = await asyncio.to_thread(
@@ -161,29 +161,23 @@ class AgentHooks:
             "tool.after_execute",
             AfterTool(tool_use_id=tool_use_id, name=name, input=effective, observation=observation),
         )
-        if not payload.additional_context:
-            return {}
-        return {
-            "hookSpecificOutput": {
-                "hookEventName": "PostToolUse",
-                "additionalContext": payload.additional_context,
-            }
-        }
+        return _added("PostToolUse", payload.additional_context)
 
     async def _failed(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.error = clean(str(data.get("error") or "it failed"))
-        await self._pipelines.run(
+        payload = await self._pipelines.run(
             "tool.on_error",
             ToolErrored(
                 tool_use_id=tool_use_id,
                 name=name,
                 input=self.effective_input(tool_use_id, dict(data["tool_input"])),
                 exception=AgentError(f"{name} failed: {copies.error}"),
+                error=copies.error,
             ),
         )
-        return {}
+        return _added("PostToolUseFailure", payload.additional_context)
 
     async def _subagent_stop(self, data: Any, _id: str | None, _context: Any) -> Any:
         if self._check_subagent is None:
@@ -207,6 +201,12 @@ class AgentHooks:
         if not self.on_simple_path:
             return {}
         return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": SIMPLE_HINT}}
+
+
+def _added(hook: str, context: str | None) -> dict[str, Any]:
+    if not context:
+        return {}
+    return {"hookSpecificOutput": {"hookEventName": hook, "additionalContext": context}}
 
 
 def _decision(verdict: str, reason: str, changed: dict[str, Any] | None = None) -> dict[str, Any]:

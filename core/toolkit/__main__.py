@@ -85,6 +85,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
+    from core.blacklist import Blacklist
     from core.toolkit.context import ToolContext
     from core.toolkit.server import build_server
     from core.workspace import Workspace
@@ -96,7 +97,7 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
 
         return Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
 
-    context = ToolContext(workspace, open_fetcher)
+    context = ToolContext(workspace, open_fetcher, blacklist=Blacklist.beside(workspace))
     try:
         await build_server(context).run_stdio_async()
     finally:

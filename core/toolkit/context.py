@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from core.blacklist import Blacklist
     from core.net import Fetcher
     from core.workspace import Workspace
 
@@ -20,7 +21,7 @@ def _now() -> datetime:
 
 
 class ToolContext:
-    """The workspace, the clock and the guarded HTTP client of one toolkit.
+    """The workspace, the clock, the sites to pass over and the guarded HTTP client of one toolkit.
 
     The client is made on the first fetch, because its libraries take longer to load than all the rest, and is
     then shared by every call, so that its limits and its robots.txt cache hold for the whole session.
@@ -31,8 +32,10 @@ class ToolContext:
         workspace: Workspace,
         open_fetcher: Callable[[], Fetcher],
         now: Callable[[], datetime] = _now,
+        blacklist: Blacklist | None = None,
     ) -> None:
         self.workspace = workspace
+        self.blacklist = blacklist
         self.now = now
         self._open_fetcher = open_fetcher
         self._fetcher: Fetcher | None = None

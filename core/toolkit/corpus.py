@@ -61,7 +61,7 @@ async def save_corpus(context: ToolContext, articles: Sequence[str] | None = Non
     written = context.workspace.write_json(
         CORPUS_PATH,
         {
-            "saved_at": context.now().isoformat(timespec="seconds"),
+            "saved_at": context.now().isoformat(),
             "count": len(found),
             "articles": [_entry(path, article) for path, article in found.items()],
         },

@@ -65,7 +65,8 @@ async def crawl_parallel(
     """Fetch pages, at most ten at a time, and save the article of each in `search_results/`.
 
     A URL given twice, in whatever spelling, is fetched once. A page that fails is named with its reason and
-    the others go on. `progress` is called on the event loop after each page.
+    the others go on; a page whose site is on the web reader's blacklist is not fetched. `progress` is called
+    on the event loop after each page.
 
     Returns:
         Compact JSON: articles (title, url, path, words, date) and failed (url, error, code), both in the
@@ -105,6 +106,9 @@ async def crawl_parallel(
 
 
 async def _crawl_one(context: ToolContext, url: str) -> Crawled | Failed:
+    listing = context.blacklist.find(url) if context.blacklist is not None else None
+    if listing is not None:
+        return Failed(url=_shown(url), error=listing.reason, code="blacklisted")
     try:
         async with asyncio.timeout(SECONDS_A_PAGE):
             return await _fetch_and_save(context, url)

@@ -2,6 +2,7 @@
 
 refused       the address, scheme, port or redirect is not allowed
 robots        the site's robots.txt forbids it, or cannot be read
+blacklisted   its site is on the web reader's blacklist, which the user can clear
 http_NNN      the site answered with an error status
 timeout       no answer in time
 unreachable   no such host, no connection, or a broken one

@@ -1,0 +1,216 @@
+"""Takes articles that were read into what a session has: the rows of its search results and its corpus.
+
+The corpus is also replaced as a whole by the local toolkit, in a process of its own. What is added here is
+therefore added to the file as it stands at that moment, and again if it changed meanwhile; only a replacement
+in the instant between the last look and the writing would be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from core.errors import WorkspaceError
+from core.files import Written
+from core.text import Redactor
+from core.workspace import Workspace
+from observers.base import write_json
+from observers.ledger import Ledger
+from observers.search.urls import is_public_address, normal_form, with_masked_parts
+
+__all__ = ["CORPUS", "MAX_ARTIFACT", "Page", "enrich_corpus", "enrich_searches"]
+
+CORPUS = "expanded_corpus.json"
+MAX_ARTIFACT = 64 << 20
+
+_SEARCHES = "search_results"
+_CONTENT_IN_ROW = 10_000
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """An article that was read: `markdown` is the crawler's file, None when a web reader gave it.
+
+    `date` is a day as YYYY-MM-DD. `read_at` is when the tool gave it, `path` the file of its own record.
+    """
+
+    url: str
+    title: str
+    content: str
+    author: str | None = None
+    source: str | None = None
+    date: str | None = None
+    words: int = 0
+    markdown: str | None = None
+    read_at: datetime | None = None
+    path: str = ""
+
+
+def enrich_searches(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -> int:
+    """Give the rows of saved search results their articles; returns how many rows changed.
+
+    Only artifacts that hold one of the URLs are opened once the ledger knows what each holds.
+    """
+    by_url = _by_url(pages, workspace.redactor)
+    changed = 0
+    with ledger.editing:
+        for path in ledger.paths(_SEARCHES):
+            known = ledger.rows_of.get(path)
+            if known is None or not known.isdisjoint(by_url):
+                changed += _enrich_search(path, by_url, workspace, ledger)
+    return changed
+
+
+def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -> tuple[Written | None, int]:
+    """Bring the corpus up to date with pages, if there is one; returns what was written, and how many entries.
+
+    An entry gets what it lacks from the page of its URL. A page without an entry becomes one, unless the
+    crawler had read it before the corpus was saved: then the agent saw it and left it out. Nothing that an
+    entry has is changed, and no entry goes.
+
+    Raises:
+        WorkspaceError: the corpus cannot be read or written.
+    """
+    with ledger.editing:
+        for _ in range(_TRIES):
+            before = _bytes_of_corpus(workspace)
+            corpus = _decoded(before) if before is not None else None
+            if corpus is None or not isinstance(corpus.get("articles"), list):
+                return None, 0
+            changed = _merge(corpus, pages, workspace.redactor)
+            if not changed:
+                return None, 0
+            if _bytes_of_corpus(workspace) == before:
+                return write_json(workspace, CORPUS, corpus, _exact(corpus["articles"], workspace)), changed
+    raise WorkspaceError(f"cannot add to '{CORPUS}': another program keeps replacing it; try again")
+
+
+def _by_url(pages: Sequence[Page], redactor: Redactor) -> dict[str, Page]:
+    """Pages by every form that a saved file may have of their URL: as it is, and with its secrets masked."""
+    found: dict[str, Page] = {}
+    for page in pages:
+        found[normal_form(redactor.redact(page.url))] = page
+        found[normal_form(page.url)] = page
+    return found
+
+
+def _enrich_search(path: str, pages: Mapping[str, Page], workspace: Workspace, ledger: Ledger) -> int:
+    try:
+        artifact = _decoded(workspace.read_artifact(path, MAX_ARTIFACT))
+    except WorkspaceError:
+        # Claimed, and not written yet.
+        return 0
+    rows = artifact.get("results") if artifact is not None else None
+    if artifact is None or not isinstance(rows, list):
+        ledger.rows_of[path] = frozenset()
+        return 0
+    ledger.rows_of[path] = frozenset(normal_form(url) for url in _urls_of(rows))
+    redactor = workspace.redactor
+    changed = sum(_enrich_row(row, pages, redactor) for row in rows)
+    if changed:
+        write_json(workspace, path, artifact, _exact(rows, workspace))
+    return changed
+
+
+def _enrich_row(row: Any, pages: Mapping[str, Page], redactor: Redactor) -> bool:
+    if not isinstance(row, dict) or not isinstance(url := row.get("url"), str):
+        return False
+    page = pages.get(normal_form(url))
+    if page is None:
+        return False
+    # Masked before it is cut: half a secret would not be known for one.
+    content = redactor.redact(page.content)[:_CONTENT_IN_ROW]
+    added = {"article": page.path, "words": page.words, "content": content}
+    if all(row.get(key) == value for key, value in added.items()):
+        return False
+    row.update(added)
+    return True
+
+
+def _merge(corpus: dict[str, Any], pages: Sequence[Page], redactor: Redactor) -> int:
+    """Bring the entries of a corpus up to date in place; returns how many changed or are new."""
+    entries: list[Any] = corpus["articles"]
+    by_url: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(url := entry.get("url"), str) and url:
+            by_url.setdefault(normal_form(url), []).append(entry)
+    saved_at = _moment(corpus.get("saved_at"))
+    changed = 0
+    for page in pages:
+        forms = dict.fromkeys((normal_form(page.url), normal_form(redactor.redact(page.url))))
+        found = [entry for form in forms for entry in by_url.get(form, ())]
+        if found:
+            changed += sum(_fill(entry, page) for entry in found)
+        elif page.markdown is None or (
+            saved_at is not None and page.read_at is not None and page.read_at > saved_at
+        ):
+            entry = _entry(page)
+            entries.append(entry)
+            by_url.setdefault(normal_form(page.url), []).append(entry)
+            changed += 1
+    if changed:
+        corpus["count"] = len(entries)
+    return changed
+
+
+def _entry(page: Page) -> dict[str, Any]:
+    return {
+        "url": page.url,
+        "title": page.title,
+        "author": page.author,
+        "date": page.date,
+        "source": page.source,
+        "words": page.words,
+        "path": page.markdown or page.path,
+        "fetched_at": page.read_at.isoformat(timespec="seconds") if page.read_at is not None else None,
+        "content": page.content,
+    }
+
+
+def _fill(entry: dict[str, Any], page: Page) -> bool:
+    lacking = {key: value for key, value in _entry(page).items() if value and not entry.get(key)}
+    if "content" in lacking:
+        lacking["words"] = page.words
+    entry.update(lacking)
+    return bool(lacking)
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return moment.astimezone() if moment is not None else None
+
+
+def _bytes_of_corpus(workspace: Workspace) -> bytes | None:
+    there = workspace.exists(workspace.artifact_path(CORPUS))
+    data = workspace.read_artifact(CORPUS, MAX_ARTIFACT + 1) if there else None
+    if data is not None and len(data) > MAX_ARTIFACT:
+        raise WorkspaceError(
+            f"'{CORPUS}' is too large: more than {MAX_ARTIFACT:,} bytes; save fewer articles"
+        )
+    return data
+
+
+def _decoded(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _urls_of(rows: Sequence[Any]) -> list[str]:
+    return [url for row in rows if isinstance(row, dict) and isinstance(url := row.get("url"), str)]
+
+
+def _exact(rows: Sequence[Any], workspace: Workspace) -> list[str]:
+    """The URLs that stay as they are although they look as if they held a secret."""
+    redactor = workspace.redactor
+    return [url for url in with_masked_parts(_urls_of(rows), redactor) if is_public_address(url, redactor)]

@@ -1,0 +1,62 @@
+"""What is made of a web reader's own errors: a note, and a strike against the site that it refuses to read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from core.blacklist import STRIKES, Blacklist
+from core.errors import WorkspaceError
+from core.observation import ToolResult
+from core.reader_errors import REFUSED, TIMED_OUT, ReaderError, page_of, reader_error
+from core.text import clean_line
+from observers.base import ObserverContext, Outcome
+
+__all__ = ["observe_reader_error"]
+
+_log = logging.getLogger(__name__)
+
+
+def observe_reader_error(
+    result: ToolResult, texts: Sequence[str], moment: datetime, context: ObserverContext
+) -> Outcome | None:
+    """Take note of a web reader's error, logged; None when the result is anything else.
+
+    Only an error as a whole is one: whatever a page says about codes is the page's text. A call counts once,
+    however often it is observed.
+    """
+    said = result.observation.error
+    if said is None and len(texts) != 1:
+        return None
+    error = reader_error(said if said is not None else texts[0], failed=said is not None)
+    if error is None:
+        return None
+    note = f"the web reader {error.words} (code {error.code})"
+    page = clean_line(context.workspace.redactor.redact(page_of(result.call.input) or "a page"), 300)
+    _log.warning("%s: %s", note, page)
+    if error.code == TIMED_OUT:
+        note += "; the page is worth another try"
+    elif error.code == REFUSED:
+        note += f"; {_strike(result, error, moment, context)}"
+    return Outcome(rejected=1, note=note)
+
+
+def _strike(result: ToolResult, error: ReaderError, moment: datetime, context: ObserverContext) -> str:
+    url = page_of(result.call.input)
+    if url is None:
+        return "no strike, because the call names no page"
+    if not error.certain:
+        return "no strike, because the call itself did not fail"
+    try:
+        standing = Blacklist.beside(context.workspace, context.now).strike(
+            url, error.code, result.call.tool_use_id, moment
+        )
+    except WorkspaceError as failure:
+        _log.warning("a strike was not counted: %s", failure)
+        return f"the strike could not be counted: {failure}"
+    if standing is None:
+        return "no further strike: this call was counted before, or is older than what counts"
+    if standing.expires is not None:
+        return f"{standing.host} is on the blacklist until {standing.expires:%Y-%m-%d}"
+    return f"strike {len(standing.strikes)} of {STRIKES} against {standing.host}"
