@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ahocorasick_rs import AhoCorasick
+from functools import cache, cached_property
 
 __all__ = ["Scan", "SecretSearch"]
 
@@ -94,21 +90,13 @@ _DETECTORS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )  # fmt: skip
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
-_CAPITALS = re.compile("[A-Z]+")
-_SURROGATES = re.compile("[\ud800-\udfff]")
-# How the names of secret fields end in compact JSON, and the beginnings of values that hold nothing or are
-# found as text.
-_FIELD_ENDS = tuple(
-    f'{name}":'
-    for name in (
-        "key", "secret", "password", "passwd", "passphrase", "authorization", "cookie", "credential",
-        "credentials", "auth_link", "auth-link", "authlink", "token",
-    )
-)  # fmt: skip
-_NO_SECRET = frozenset('"ntf')
-# Where in the list of needles the field ends and the given words begin.
-_FIELDS = len(_DETECTORS)
-_WORDS = _FIELDS + len(_FIELD_ENDS)
+_NEEDLES = tuple(needle for needle, _ in _DETECTORS)
+# Beyond so many places a look at each costs more than one look at everything.
+_MOST_PLACES = 16
+_BYTES_A_PLACE = 1_024
+# What else ends the name of a field that holds a secret.
+_FIELD_NAMES = ("auth-link", "authlink")
+_FIELD = re.compile(r'(?:[_-]?key)?":(?!["ntf])', re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -124,57 +112,87 @@ class Scan:
 
 
 class SecretSearch:
-    """One pass through a text for everything that looks like a secret and for given words.
+    """Looks through a text for everything that looks like a secret and for given words.
 
     `words` are found exactly as they are spelled. Safe to use from several threads.
     """
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         self._words = tuple(words)
-        self._folded = [word for word in self._words if word.isascii()]
-        self._others = [word for word in self._words if not word.isascii()]
 
     def scan(self, text: str) -> Scan:
         """Look through a text, or through encoded JSON."""
         found = Scan()
-        done = [0] * _FIELDS
-        for number, start, end in self._search.find_matches_as_indexes(_without_case(text), overlapping=True):
-            if number >= _WORDS:
-                word = self._folded[number - _WORDS]
-                if text.startswith(word, start):
-                    found.words.append((word, start))
-            elif number >= _FIELDS:
-                found.fields = found.fields or text[end : end + 1] not in _NO_SECRET
-            elif start >= done[number] and (match := _DETECTORS[number][1].match(text, start)):
+        data = text.encode("utf-8", "surrogatepass")
+        done = [0] * (len(_NEEDLES) + len(_FIELD_NAMES))
+        for number, start, end in _in_characters(_needles().all_in(data.lower()), data, text):
+            if _FIELD.match(text, end):
+                found.fields = True
+            if number >= len(_NEEDLES) or start < done[number]:
+                continue
+            if match := _DETECTORS[number][1].match(text, start):
                 found.spans.append(match.span(match.lastindex or 0))
                 done[number] = match.end()
-        for word in self._others:
-            start = text.find(word)
-            while start >= 0:
-                found.words.append((word, start))
-                start = text.find(word, start + 1)
+        if self._words:
+            hits = _in_characters(self._search.all_in(data), data, text)
+            found.words = [(self._words[number], start) for number, start, _ in hits]
         found.spans += _passwords_in_addresses(text)
         return found
 
     @cached_property
-    def _search(self) -> AhoCorasick:
-        import ahocorasick_rs
+    def _search(self) -> _Needles:
+        return _Needles(tuple(word.encode("utf-8", "surrogatepass") for word in self._words))
 
-        return ahocorasick_rs.AhoCorasick(
-            [*(needle for needle, _ in _DETECTORS), *_FIELD_ENDS, *(word.lower() for word in self._folded)],
-            matchkind=ahocorasick_rs.MatchKind.Standard,
-            implementation=ahocorasick_rs.Implementation.DFA,
+
+class _Needles:
+    """Finds every occurrence of many byte strings, also those that overlap, quickly where there are few."""
+
+    def __init__(self, needles: tuple[bytes, ...]) -> None:
+        import ahocorasick_rs as ac
+
+        self._longest = max(map(len, needles))
+        # Only this kind of search may skip what cannot be the beginning of a needle.
+        self._first = ac.BytesAhoCorasick(
+            needles, matchkind=ac.MatchKind.LeftmostFirst, implementation=ac.Implementation.DFA
+        )
+        self._every = ac.BytesAhoCorasick(
+            needles, matchkind=ac.MatchKind.Standard, implementation=ac.Implementation.DFA
         )
 
+    def all_in(self, data: bytes) -> list[tuple[int, int, int]]:
+        """Number, start and end of each occurrence, by their end."""
+        places = self._first.find_matches_as_indexes(data)
+        if len(places) > _MOST_PLACES + len(data) // _BYTES_A_PLACE:
+            return self._every.find_matches_as_indexes(data, overlapping=True)
+        found: set[tuple[int, int, int]] = set()
+        for _, start, end in places:
+            # Whatever else occurs overlaps one of these and begins no earlier.
+            near = data[start : end + self._longest]
+            for number, first, last in self._every.find_matches_as_indexes(near, overlapping=True):
+                found.add((start + last, start + first, number))
+        return [(number, start, end) for end, start, number in sorted(found)]
 
-def _without_case(text: str) -> str:
-    """The text in lower case, character for character, with nothing in it that UTF-8 cannot carry."""
-    lowered = text.lower()
-    if lowered.isascii():
-        return lowered
-    if len(lowered) != len(text):
-        lowered = _CAPITALS.sub(lambda found: found[0].lower(), text)
-    return _SURROGATES.sub("?", lowered)
+
+@cache
+def _needles() -> _Needles:
+    return _Needles(tuple(needle.encode() for needle in (*_NEEDLES, *_FIELD_NAMES)))
+
+
+def _in_characters(
+    hits: list[tuple[int, int, int]], data: bytes, text: str
+) -> Iterator[tuple[int, int, int]]:
+    """Turn places in UTF-8 into places in the text."""
+    if len(data) == len(text):
+        yield from hits
+        return
+    places: dict[int, int] = {}
+    characters = done = 0
+    for place in sorted({place for _, start, end in hits for place in (start, end)}):
+        characters += len(data[done:place].decode("utf-8", "surrogatepass"))
+        places[place] = characters
+        done = place
+    for number, start, end in hits:
+        yield number, places[start], places[end]
 
 
 def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:

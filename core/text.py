@@ -36,8 +36,8 @@ _HIDDEN = (
 )
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_HIDDEN}]")
 _UNSAFE_IN_JSON = re.compile(f"[{_HIDDEN}]")
+_PLAIN_BYTES = bytes(range(0x7F))
 _PIECE = 64 << 10
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _BREAKS = str.maketrans("\n\t", "  ")
 
 
@@ -67,6 +67,10 @@ def escape_unsafe(json_text: str) -> str:
     """
     if json_text.isascii() and "\x7f" not in json_text:
         return json_text
+    # Most of a text is plain ASCII, which is quickly put aside, and of the rest hardly any is unsafe.
+    rest = json_text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
+    if _UNSAFE_IN_JSON.search(rest.decode("utf-8", "surrogatepass")) is None:
+        return json_text
     # One search through all of a large text would keep every other thread waiting, the event loop's too.
     pieces = (json_text[at : at + _PIECE] for at in range(0, len(json_text), _PIECE))
     return "".join(_UNSAFE_IN_JSON.sub(_escaped, piece) for piece in pieces)
@@ -87,7 +91,7 @@ def _escape(character: str) -> str:
 
 def without_surrogates(text: str) -> str:
     """Join surrogate pairs and replace lone surrogates by U+FFFD, so that the text encodes as UTF-8."""
-    if _SURROGATE.search(text) is None:
+    if _encodable(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -261,7 +265,11 @@ def _escapings(text: str) -> set[str]:
 
 
 def _encodable(value: str) -> bool:
-    return _SURROGATE.search(value) is None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _occurrences(text: str, form: str) -> Iterator[tuple[int, int]]:
