@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
-from email.utils import parsedate_to_datetime
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from functools import lru_cache
 from typing import Any
+
+from observers.search.readings import Ago, Reading, Unit, iso_of, moment_text
 
 __all__ = ["iso_date"]
 
@@ -30,174 +34,244 @@ _MONTHS = {
     )
     for name in names
 }
-_UNITS = {
-    name: unit
-    for unit, names in {
-        "second": "s sec secs second seconds",
-        "minute": "m min mins minute minutes",
-        "hour": "h hr hrs hour hours",
-        "day": "d day days",
-        "week": "w wk wks week weeks",
-        "month": "mo mos mon month months",
-        "year": "y yr yrs year years",
-    }.items()
-    for name in names.split()
+_UNIT_NAMES: tuple[tuple[str, Unit, int], ...] = (
+    ("s sec secs second seconds", "second", 1),
+    ("m min mins minute minutes", "second", 60),
+    ("h hr hrs hour hours", "second", 3600),
+    ("d day days", "day", 1),
+    ("w wk wks week weeks", "day", 7),
+    ("mo mos mon month months", "month", 1),
+    ("y yr yrs year years", "year", 1),
+)
+_UNITS = {name: (unit, count) for names, unit, count in _UNIT_NAMES for name in names.split()}
+_SECONDS: dict[Unit, int] = {"second": 1, "day": 86_400}
+_PLAIN: dict[str, Ago] = {
+    "now": Ago("second", 0),
+    "just now": Ago("second", 0),
+    "moments ago": Ago("second", 0),
+    "today": Ago("day", 0),
+    "yesterday": Ago("day", 1),
+    "tomorrow": Ago("day", -1),
+    "last month": Ago("calendar month", 1),
+    "last year": Ago("calendar year", 1),
 }
-_FINE = {
-    "second": timedelta(seconds=1),
-    "minute": timedelta(minutes=1),
-    "hour": timedelta(hours=1),
-}
-_LONGEST = 20_000
+# The abbreviations of RFC 5322, and those of Central Europe; others (IST, BST) stand for several zones.
+_ZONES = {
+    "Z": 0, "UT": 0, "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6,
+    "PST": -8, "PDT": -7, "CET": 1, "CEST": 2,
+}  # fmt: skip
+_ZONE = rf"({'|'.join(sorted(_ZONES, key=len, reverse=True))}|(?:UTC|GMT)?\s?[+-]\d{{2}}:?\d{{2}}(?:\s+UTC)?)"
+_LONGEST = 64
+_MOST = 20_000
+_EARLIEST = 1000
 
-_RELATIVE = re.compile(
-    r"^(?:(?:posted|updated|published|about|around|over|almost|nearly)\s+)*(\d{1,5}|an?|one)\s*([a-z]+)\.?\s+ago$"
+_LEAD = re.compile(
+    r"^(?:(?:last|first|posted|updated?|published|modified|edited|added|created|released|uploaded|date"
+    r"|about|around|over|almost|nearly|on|at)(?:\s*:\s*|\s+))+(?=\S)",
+    re.IGNORECASE,
 )
-_SHORT = re.compile(r"^(\d{1,4})\s?(m|min|mins|h|hr|hrs|d|w|wk|mo|y|yr|yrs)$")
+_COUNT = r"(\d{1,5}|an?|one)\s*([a-z]+)\.?"
+_RELATIVE = re.compile(rf"{_COUNT}(?:(?:,\s*|\s+and\s+|\s+){_COUNT})?\s+ago")
+_AHEAD = re.compile(rf"in\s+{_COUNT}")
+_SHORT = re.compile(r"(\d{1,4})\s?(m|min|mins|h|hr|hrs|d|w|wk|mo|y|yr|yrs)")
+_DAY_AND_TIME = re.compile(
+    r"(today|yesterday|tomorrow),?\s+(?:at\s+)?(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?\s*([ap]\.?m\.?)?"
+)
 _ISO = re.compile(
-    r"^(\d{4})-(\d{1,2})-(\d{1,2})"
-    r"(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2}(?:\s+UTC)?)?)?$",
+    r"(\d{4})-(\d{1,2})-(\d{1,2})"
+    rf"(?:[T ]+(\d{{1,2}}):(\d{{2}})(?::(\d{{2}})(?:[.,](\d{{1,9}}))?)?\s*({_ZONE[1:-1]}|[+-]\d{{2}})?)?",
     re.IGNORECASE,
 )
-_YEAR_FIRST = re.compile(r"^(\d{4})[/.](\d{1,2})[/.](\d{1,2})$")
-_BASIC = re.compile(r"^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})(Z)?)?$")
+_ISO_MONTH = re.compile(r"(\d{4})-(\d{2})")
+_YEAR_FIRST = re.compile(r"(\d{4})(?:[/.]|\.\s)(\d{1,2})(?:[/.]|\.\s)(\d{1,2})\.?")
+_BASIC = re.compile(r"(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z)?)?")
+_FRACTION = re.compile(r"\d{9,10}\.\d{1,9}")
 _NUMERIC = re.compile(
-    r"^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?:,?\s+(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?,?\s*([+-]\d{4})?\s*(UTC|GMT)?)?$",
+    r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})"
+    rf"(?:,?\s+(\d{{1,2}}):(\d{{2}})(?::(\d{{2}}))?\s*([ap]\.?m\.?)?,?\s*{_ZONE}?)?",
     re.IGNORECASE,
 )
-_TIME = r"(?:,?\s+(?:at\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*(UTC|GMT|Z|[+-]\d{2}:?\d{2})?)?"
-_MONTH_FIRST = re.compile(
-    r"^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})" + _TIME + "$", re.IGNORECASE
-)
+_TIME = rf"(?:,?\s+(?:at\s+)?(\d{{1,2}}):(\d{{2}})(?::(\d{{2}}))?\s*([ap]\.?m\.?)?\s*{_ZONE}?)?"
+_MONTH_FIRST = re.compile(r"([A-Z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})" + _TIME, re.IGNORECASE)
 _DAY_FIRST = re.compile(
-    r"^(\d{1,2})(?:st|nd|rd|th)?[\s-]+([A-Za-z]{3,9})\.?,?[\s-]+(\d{4})" + _TIME + "$", re.IGNORECASE
+    r"(\d{1,2})(?:st|nd|rd|th)?[\s-]+(?:of\s+)?([A-Z]{3,9})\.?,?[\s-]+(\d{4}|\d{2}(?=\s+\d{1,2}:\d{2}))"
+    + _TIME,
+    re.IGNORECASE,
 )
-_MONTH_YEAR = re.compile(r"^([A-Za-z]{3,9})\.?,?\s+(\d{4})$")
+_YEAR_LAST = re.compile(
+    rf"([A-Z]{{3,9}})\s+(\d{{1,2}})\s+(\d{{1,2}}):(\d{{2}})(?::(\d{{2}}))?\s+(?:{_ZONE}\s+)?(\d{{4}})",
+    re.IGNORECASE,
+)
+_MONTH_YEAR = re.compile(r"([A-Z]{3,9})\.?,?\s+(?:of\s+)?(\d{4})", re.IGNORECASE)
 _WEEKDAY = re.compile(
-    r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+", re.IGNORECASE
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+", re.IGNORECASE
 )
+_UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_DIGIT = re.compile(r"\d")
+_LENGTH = re.compile(r"\d+(?:\s?m(?:ins?)?)?", re.IGNORECASE)
+_BESIDE = re.compile(r"\s+[·•|]\s+")
 
 
 def iso_date(value: Any, now: datetime) -> str | None:
     """Read a provider's date as ISO 8601 in the zone of `now`, as precise as it was given; None when unknown.
 
-    `value` may be text, or seconds or milliseconds since 1970. Text without a zone is kept without one. A
-    date that could be read in two ways (03/04/2026) is unknown.
+    `value` may be text of up to 64 characters, or seconds, milli-, micro- or nanoseconds since 1970. Text
+    without a zone is kept without one. What could be read in two ways (03/04/2026), and what would have to be
+    filled in from today (`March`, `Monday`, `12:30`), is unknown.
     """
     try:
-        match value:
-            case bool():
-                return None
-            case int() | float():
-                return _from_number(value, now)
-            case str():
-                return _from_text(value.strip(), now)
-            case _:
-                return None
+        if isinstance(value, str):
+            reading = _of_text(value) if len(value) <= 2 * _LONGEST else None
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            reading = _of_number(value)
+        else:
+            return None
+        return None if reading is None else iso_of(reading, now)
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _from_number(value: float, now: datetime) -> str | None:
-    if isinstance(value, int) and 1500 <= value <= 2200:
-        return f"{value:04d}"
-    for scale in (1, 1_000, 1_000_000):
+def _of_number(value: float) -> Reading | None:
+    if isinstance(value, int):
+        if 1500 <= value <= 2200:
+            return f"{value:04d}"
+        if 1500_00_00 <= value <= 2200_00_00:
+            return date(value // 10_000, value // 100 % 100, value % 100).isoformat()
+    for scale in (1, 1_000, 1_000_000, 1_000_000_000):
         if 10**8 <= value / scale < 10**10:
-            return _stamp(datetime.fromtimestamp(value / scale, UTC), now)
+            return datetime.fromtimestamp(value / scale, UTC)
     return None
 
 
-def _from_text(text: str, now: datetime) -> str | None:
-    if not text or len(text) > 64:
+@lru_cache(maxsize=8_192)
+def _of_text(text: str) -> Reading | None:
+    """Read a text; what it says does not depend on the present, so that it is read once."""
+    text = text.strip()
+    if not text.isascii():
+        text = _with_plain_characters(text)
+    if not text or len(text) > _LONGEST:
         return None
-    if text.isascii() and text.isdigit():
-        return _from_digits(text, now)
-    likely_relative = text.endswith(("ago", "AGO", "Ago")) or len(text) < 6 or text.isalpha()
-    if likely_relative and (found := _relative(text.casefold(), now)) is not None:
+    try:
+        return _of_plain_text(text)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _of_plain_text(text: str) -> Reading | None:
+    found = _in_english(text)
+    if found is not None:
         return found
-    if match := _ISO.match(text):
-        return _iso(match, now)
-    return _written(_WEEKDAY.sub("", text), now) or _rfc(text, now) or _relative(text.casefold(), now)
+    if _BESIDE.search(text):
+        # The date beside its source: "Wire · 3 hours ago"; a count of minutes there is a length.
+        parts = [part for part in _BESIDE.split(text) if not _LENGTH.fullmatch(part)]
+        readings = [reading for part in parts if (reading := _of_plain_text(part)) is not None]
+        return readings[0] if len(readings) == 1 else None
+    if (shorter := _LEAD.sub("", text)) != text:
+        found = _in_english(shorter)
+        if found is not None:
+            return found
+    # The words of other languages need a large library, which most sessions never load.
+    from observers.search.foreign_dates import foreign_date
+
+    return foreign_date(shorter)
 
 
-def _from_digits(text: str, now: datetime) -> str | None:
-    if len(text) == 8 and (match := _BASIC.match(text)):
-        return date(int(match[1]), int(match[2]), int(match[3])).isoformat()
-    return _from_number(int(text), now)
+def _with_plain_characters(text: str) -> str:
+    """The text with ASCII digits and spaces, and without marks that are not seen."""
+    text = unicodedata.normalize("NFC", _UNSEEN.sub("", text))
+    text = _DIGIT.sub(lambda digit: str(unicodedata.digit(digit[0])), text)
+    return " ".join(text.split())
 
 
-def _relative(text: str, now: datetime) -> str | None:
-    match text:
-        case "now" | "just now" | "moments ago":
-            return now.isoformat(timespec="seconds")
-        case "today":
-            return now.date().isoformat()
-        case "yesterday":
-            return (now.date() - timedelta(days=1)).isoformat()
-    match_ = _RELATIVE.match(text) or _SHORT.match(text)
-    unit = _UNITS.get(match_[2]) if match_ else None
-    if match_ is None or unit is None:
+def _in_english(text: str) -> Reading | None:
+    if text.isascii() and text.isdigit():
+        return _of_digits(text)
+    if match := _ISO.fullmatch(text):
+        return _iso(match)
+    return _relative(text.casefold()) or _written(_WEEKDAY.sub("", text, count=1))
+
+
+def _of_digits(text: str) -> Reading | None:
+    return _basic(text) if len(text) in (8, 14) else _of_number(int(text))
+
+
+def _basic(text: str) -> Reading | None:
+    match = _BASIC.fullmatch(text)
+    if match is None:
         return None
-    count = int(match_[1]) if match_[1].isdigit() else 1
-    if count > _LONGEST:
-        return None
-    if unit in _FINE:
-        return (now - count * _FINE[unit]).isoformat(timespec="seconds")
-    match unit:
-        case "day":
-            return (now.date() - timedelta(days=count)).isoformat()
-        case "week":
-            return (now.date() - timedelta(weeks=count)).isoformat()
-        case "month":
-            return _months_before(now.date(), count).isoformat()
-        case _:
-            return _months_before(now.date(), 12 * count).isoformat()
-
-
-def _months_before(day: date, count: int) -> date:
-    months = day.year * 12 + day.month - 1 - count
-    year, month = divmod(months, 12)
-    for last in (day.day, 30, 29, 28):
-        if last <= day.day:
-            try:
-                return date(year, month + 1, last)
-            except ValueError:
-                if year < 1:
-                    raise
-    raise ValueError(f"no such day: {day} less {count} months")
-
-
-def _iso(match: re.Match[str], now: datetime) -> str:
-    year, month, day = int(match[1]), int(match[2]), int(match[3])
     if match[4] is None:
-        return date(year, month, day).isoformat()
+        return _day(match[1], match[2], match[3])
+    return _moment(match[1], match[2], match[3], (match[4], match[5], match[6]), zone=match[7])
+
+
+def _relative(text: str) -> Ago | None:
+    if text in _PLAIN:
+        return _PLAIN[text]
+    if match := _RELATIVE.fullmatch(text):
+        return _distance(match[1], match[2], match[3], match[4])
+    if match := _AHEAD.fullmatch(text):
+        ahead = _distance(match[1], match[2])
+        return Ago(ahead.unit, -ahead.count) if ahead else None
+    if match := _SHORT.fullmatch(text):
+        return _distance(match[1], match[2])
+    if match := _DAY_AND_TIME.fullmatch(text):
+        if match[3] is None and match[5] is None:
+            return None
+        at = time(_hour(int(match[2]), match[5]), int(match[3] or 0), int(match[4] or 0))
+        return Ago("day", _PLAIN[match[1]].count, at)
+    return None
+
+
+def _distance(count: str, unit: str, count_2: str | None = None, unit_2: str | None = None) -> Ago | None:
+    first = _step(count, unit)
+    if first is None or count_2 is None or unit_2 is None:
+        return first
+    second = _step(count_2, unit_2)
+    if second is None or second.unit != "second" or first.unit not in _SECONDS:
+        return None
+    return Ago("second", first.count * _SECONDS[first.unit] + second.count)
+
+
+def _step(count: str, unit: str) -> Ago | None:
+    found = _UNITS.get(unit)
+    number = int(count) if count.isdigit() else 1
+    return Ago(found[0], number * found[1]) if found and number <= _MOST else None
+
+
+def _iso(match: re.Match[str]) -> Reading | None:
+    if match[4] is None:
+        return _day(match[1], match[2], match[3])
     fraction = int((match[7] or "0")[:6].ljust(6, "0"))
-    moment = datetime(  # noqa: DTZ001 - the zone, where given, is put on below
-        year, month, day, int(match[4]), int(match[5]), int(match[6] or 0), fraction
+    return _moment(
+        match[1], match[2], match[3], (match[4], match[5], match[6]), zone=match[8], fraction=fraction
     )
-    return _stamp(_zoned(moment, match[8]), now)
 
 
-def _written(text: str, now: datetime) -> str | None:
+def _written(text: str) -> Reading | None:
     """Dates with the month as a word, and numeric dates that can be read in one way only."""
-    if match := _MONTH_FIRST.match(text):
-        return _calendar(match[3], _MONTHS.get(match[1].lower()), match[2], match, 4, now)
-    if match := _DAY_FIRST.match(text):
-        return _calendar(match[3], _MONTHS.get(match[2].lower()), match[1], match, 4, now)
-    if match := _MONTH_YEAR.match(text):
+    if match := _MONTH_FIRST.fullmatch(text):
+        return _calendar(match[3], match[1], match[2], match.group(4, 5, 6), match[7], match[8])
+    if match := _DAY_FIRST.fullmatch(text):
+        return _calendar(match[3], match[2], match[1], match.group(4, 5, 6), match[7], match[8])
+    if match := _YEAR_LAST.fullmatch(text):
+        return _calendar(match[7], match[1], match[2], match.group(3, 4, 5), None, match[6])
+    if match := _MONTH_YEAR.fullmatch(text):
         month = _MONTHS.get(match[1].lower())
         return f"{match[2]}-{month:02d}" if month else None
-    if match := _YEAR_FIRST.match(text):
-        return date(int(match[1]), int(match[2]), int(match[3])).isoformat()
-    if match := _NUMERIC.match(text):
-        return _numeric(match, now)
-    if match := _BASIC.match(text):
-        moment = datetime(*(int(match[part]) for part in range(1, 7)))  # type: ignore[arg-type]  # noqa: DTZ001
-        return _stamp(_zoned(moment, match[7]), now)
-    return None
+    if match := _ISO_MONTH.fullmatch(text):
+        # "2011-12" may well be a season of two years.
+        is_season = int(match[2]) == (int(match[1]) + 1) % 100
+        return text if 1 <= int(match[2]) <= 12 and not is_season else None
+    if match := _YEAR_FIRST.fullmatch(text):
+        return _day(match[1], match[2], match[3])
+    if match := _NUMERIC.fullmatch(text):
+        return _numeric(match)
+    if _FRACTION.fullmatch(text):
+        return _of_number(float(text))
+    return _basic(text)
 
 
-def _numeric(match: re.Match[str], now: datetime) -> str | None:
+def _numeric(match: re.Match[str]) -> Reading | None:
     first, second = int(match[1]), int(match[3])
     month_first = bool(match[8]) and match[2] == "/"  # only American pages write a slash date with AM or PM
     if first == second or (second > 12 >= first) or (month_first and first <= 12):
@@ -207,55 +281,59 @@ def _numeric(match: re.Match[str], now: datetime) -> str | None:
     else:
         return None
     if match[5] is None:
-        return date(int(match[4]), month, day).isoformat()
-    moment = datetime(  # noqa: DTZ001 - the zone, where given, is put on below
-        int(match[4]), month, day, _hour(int(match[5]), match[8]), int(match[6]), int(match[7] or 0)
-    )
-    return _stamp(_zoned(moment, match[9] or match[10]), now)
+        return _day(match[4], month, day)
+    return _moment(match[4], month, day, match.group(5, 6, 7), half=match[8], zone=match[9])
 
 
 def _calendar(
-    year: str, month: int | None, day: str, match: re.Match[str], time: int, now: datetime
-) -> str | None:
+    year: str, name: str, day: str, clock: Sequence[str | None], half: str | None, zone: str | None
+) -> Reading | None:
+    month = _MONTHS.get(name.lower())
     if month is None:
         return None
-    if match[time] is None:
-        return date(int(year), month, int(day)).isoformat()
-    moment = datetime(  # noqa: DTZ001 - the zone, where given, is put on below
-        int(year),
-        month,
-        int(day),
-        _hour(int(match[time]), match[time + 3]),
-        int(match[time + 1]),
-        int(match[time + 2] or 0),
+    if len(year) == 2:  # as RFC 5322 reads it
+        year = f"{'20' if int(year) < 50 else '19'}{year}"
+    return (
+        _day(year, month, day) if clock[0] is None else _moment(year, month, day, clock, half=half, zone=zone)
     )
-    return _stamp(_zoned(moment, match[time + 4]), now)
+
+
+def _day(year: str, month: str | int, day: str | int) -> str | None:
+    # Programs write the year 1 for a date they do not have.
+    return date(int(year), int(month), int(day)).isoformat() if int(year) >= _EARLIEST else None
+
+
+def _moment(
+    year: str,
+    month: str | int,
+    day: str | int,
+    clock: Sequence[str | None],
+    *,
+    half: str | None = None,
+    zone: str | None = None,
+    fraction: int = 0,
+) -> Reading | None:
+    """A moment: text when it has no zone, so that none is put on it."""
+    if int(year) < _EARLIEST:
+        return None
+    hour, minute, second = (int(part or 0) for part in clock)
+    moment = datetime(  # noqa: DTZ001 - the zone, where given, is put on below
+        int(year), int(month), int(day), _hour(hour, half), minute, second, fraction
+    )
+    return moment_text(moment) if not zone else moment.replace(tzinfo=_zone(zone.strip().upper()))
 
 
 def _hour(hour: int, half: str | None) -> int:
     if not half:
         return hour
+    if not 1 <= hour <= 12:
+        raise ValueError(f"no such hour of half a day: {hour}")
     return hour % 12 + (12 if half[0] in "pP" else 0)
 
 
-def _zoned(moment: datetime, zone: str | None) -> datetime:
-    if not zone:
-        return moment
-    if zone.upper() in ("Z", "UTC", "GMT"):
-        return moment.replace(tzinfo=UTC)
-    digits = zone[1:].replace(":", "")[:4]
-    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:4]))
-    return (moment - (offset if zone[0] == "+" else -offset)).replace(tzinfo=UTC)
-
-
-def _rfc(text: str, now: datetime) -> str | None:
-    if ":" not in text:
-        return None
-    moment = parsedate_to_datetime(text)
-    return _stamp(moment, now)
-
-
-def _stamp(moment: datetime, now: datetime) -> str:
-    if moment.tzinfo is not None and now.tzinfo is not None:
-        moment = moment.astimezone(now.tzinfo)
-    return moment.isoformat(timespec="auto" if moment.microsecond else "seconds")
+def _zone(name: str) -> timezone:
+    if name in _ZONES:
+        return timezone(timedelta(hours=_ZONES[name]))
+    sign, digits = re.sub(r"UTC|GMT|[\s:]", "", name)[0], re.sub(r"\D", "", name)
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:4] or 0))
+    return timezone(-offset if sign == "-" else offset)

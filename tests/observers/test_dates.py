@@ -1,10 +1,12 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from observers.search.dates import iso_date
@@ -47,6 +49,23 @@ NOW = datetime(2026, 3, 31, 12, 0, 0, tzinfo=timezone(timedelta(hours=1)))
         (1_772_817_337, "2026-03-06T18:15:37+01:00"),
         (1_772_817_337_000, "2026-03-06T18:15:37+01:00"),
         ("1772817337", "2026-03-06T18:15:37+01:00"),
+        (1_772_817_337_000_000, "2026-03-06T18:15:37+01:00"),
+        (20260306, "2026-03-06"),
+        ("20260306101500", "2026-03-06T10:15:00"),
+        ("3 hours ago · Wire", "2026-03-31T09:00:00+01:00"),
+        ("Wire · 3 days ago", "2026-03-28"),
+        ("Updated: Nov 21, 2025", "2025-11-21"),
+        ("21 Nov 2025 07:41 GMT", "2025-11-21T08:41:00+01:00"),
+        ("21 Nov 2025 07:41 EST", "2025-11-21T13:41:00+01:00"),
+        ("Tue Mar 10 09:00:00 +0000 2026", "2026-03-10T10:00:00+01:00"),
+        ("Tuesday, 10-Mar-26 09:00:00 GMT", "2026-03-10T10:00:00+01:00"),
+        ("1 hr. ago", "2026-03-31T11:00:00+01:00"),
+        ("2 days, 3 hours ago", "2026-03-29T09:00:00+01:00"),
+        ("Yesterday at 3pm", "2026-03-30T15:00:00"),
+        ("in 3 days", "2026-04-03"),
+        ("last month", "2026-02"),
+        ("2026-02", "2026-02"),
+        ("٢٠٢٦-٠٣-٠٦", "2026-03-06"),
         (2019, "2019"),
         ("2019", "2019"),
     ],
@@ -66,6 +85,19 @@ def test_dates_providers_write(given: Any, expected: str) -> None:
         "99999999 years ago",
         "30+ days ago",
         "Mar 5",
+        "Monday",
+        "Monday 12:30",
+        "March",
+        "12:30",
+        "13:00 PM",
+        "3",
+        "Chapter 4",
+        "Q3 2026",
+        "last week",
+        "2011-12",
+        "0001-01-01T00:00:00Z",
+        "Top 10 of 2025",
+        "5 min read · 2 min",
         None,
         True,
         [],
@@ -79,11 +111,102 @@ def test_what_is_not_certain_stays_unknown(given: Any) -> None:
     assert iso_date(given, NOW) is None
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("hace 3 horas", "2026-03-31T09:00:00+01:00"),
+        ("Publicado hace 3 horas", "2026-03-31T09:00:00+01:00"),
+        ("hace un mes", "2026-02-28"),
+        ("vor 2 Tagen", "2026-03-29"),
+        ("vor 3 Jahren", "2023-03-31"),
+        ("il y a 5 minutes", "2026-03-31T11:55:00+01:00"),
+        ("3 дня назад", "2026-03-28"),
+        ("2 dagen geleden", "2026-03-29"),
+        ("há 2 dias", "2026-03-29"),
+        ("2 giorni fa", "2026-03-29"),
+        ("3 saat önce", "2026-03-31T09:00:00+01:00"),
+        ("منذ 3 ساعات", "2026-03-31T09:00:00+01:00"),
+        ("3時間前", "2026-03-31T09:00:00+01:00"),
+        ("2天前", "2026-03-29"),
+        ("3시간 전", "2026-03-31T09:00:00+01:00"),
+        ("昨天", "2026-03-30"),
+        ("gestern", "2026-03-30"),
+        ("gestern um 15:30", "2026-03-30T15:30:00"),
+        ("5. März 2026", "2026-03-05"),
+        ("12 mars 2026", "2026-03-12"),
+        ("12 mars 2026 10:15 CET", "2026-03-12T10:15:00+01:00"),
+        ("15 de enero de 2026", "2026-01-15"),
+        ("2026年3月5日", "2026-03-05"),
+        ("2026年3月5日 14:30", "2026-03-05T14:30:00"),
+        ("2026. 3. 5.", "2026-03-05"),
+        ("marzo 2026", "2026-03"),
+        ("le 03/04/2026", "2026-04-03"),
+    ],
+)
+def test_dates_in_other_languages(given: str, expected: str) -> None:
+    assert iso_date(given, NOW) == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "martes",
+        "marzo",
+        "15 de enero",
+        "12:30 Uhr",
+        "3 Tage",
+        "la semana pasada",
+        "05.03.2026",
+        "Top 10 de 2026",
+        "5 listopada 2026",
+        "5 มีนาคม 2569",
+        "5 de mayo de 26",
+        "31 de febrero de 2026",
+        "7 mejores cosas de Madrid",
+    ],
+)
+def test_nothing_is_filled_in_for_other_languages(given: str) -> None:
+    assert iso_date(given, NOW) is None
+
+
+def test_hours_count_across_the_change_to_summer_time() -> None:
+    morning = datetime(2026, 3, 29, 8, 0, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+    assert (
+        iso_date("8 hours ago", morning) == iso_date("vor 8 Stunden", morning) == "2026-03-28T23:00:00+01:00"
+    )
+
+
+def test_what_was_read_once_counts_from_each_present_anew() -> None:
+    later = NOW.astimezone(UTC) + timedelta(days=1)
+    for text in ("2 hours ago", "hace 2 horas"):
+        assert iso_date(text, NOW) == "2026-03-31T10:00:00+01:00"
+        assert iso_date(text, later) == "2026-04-01T09:00:00+00:00"
+
+
+def test_other_languages_are_read_alike_by_many_threads() -> None:
+    texts = [shape for day in range(1, 9) for shape in (f"vor {day} Tagen", f"{day} mars 2026", f"{day}天前")]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda text: iso_date(text, NOW), texts * 4))
+    assert None not in together
+    assert together == [iso_date(text, NOW) for text in texts] * 4
+
+
+_WORDS = "3 12 2026 5. 12:30 03/04/2026 ago hace vor mars März mar de il y a am PM Q3 昨天 年 月 日 前 UTC +02:00 , · -"
+
+
 @given(
     st.one_of(
-        st.text(max_size=40), st.integers(), st.floats(), st.from_regex(r"\d{1,4}[-/.]\d{1,2}[-/., ]\d{1,4}")
+        st.text(max_size=70),
+        st.lists(st.sampled_from(_WORDS.split()), max_size=8).map(" ".join),
+        st.integers(),
+        st.floats(),
+        st.from_regex(r"\d{1,4}[-/.]\d{1,2}[-/., ]\d{1,4}"),
+        st.datetimes().map(str),
     )
 )
-def test_never_raises(value: Any) -> None:
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_value_is_a_date_or_unknown(value: Any) -> None:
     found = iso_date(value, NOW)
-    assert found is None or found[0].isdigit()
+    if found is not None:
+        whole = {4: f"{found}-01-01", 7: f"{found}-01"}.get(len(found), found)
+        assert datetime.fromisoformat(whole).year >= 1
