@@ -327,6 +327,14 @@ class UaTuiApp(App[str]):
 
         self.push_screen(HelpScreen())
 
+    def action_blacklist(self) -> None:
+        """Show the sites the web reader cannot read."""
+        from core.blacklist import Blacklist
+        from core.workspace import WORKSPACES
+        from tui.screens.blacklist import BlacklistScreen
+
+        self.push_screen(BlacklistScreen(Blacklist(self.settings.workspace_base / WORKSPACES)))
+
     def action_restart(self) -> None:
         """Start the agent again after it failed."""
         if self._state() != "failed":
@@ -432,6 +440,7 @@ class UaTuiApp(App[str]):
             yield SystemCommand(f"Show {title}", f"Key {number}", self._showing(name))
         yield SystemCommand("Maximise the pane", "Key z", self.action_maximise)
         yield SystemCommand("Restart the agent", "Ctrl+R", self.action_restart)
+        yield SystemCommand("Blacklist of the web reader", "Sites passed over", self.action_blacklist)
         yield SystemCommand("Change the theme", "Colours of the screen", self.action_change_theme)
         yield SystemCommand("Keys", "F1", self.action_help)
         yield SystemCommand("Quit", "Ctrl+Q", lambda: self.call_later(self.action_quit))

@@ -1,0 +1,148 @@
+"""`ua-tui blacklist`: the sites the web reader cannot read, to see and to clear."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import UniversalAgentError
+from core.text import clean_line
+
+if TYPE_CHECKING:
+    from core.blacklist import Blacklist, Listing
+
+__all__ = ["add_arguments", "last_error", "run"]
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+_HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to its parser."""
+    parser.add_argument(
+        "action", nargs="?", choices=["clear"], help="take sites off the list; else it is shown"
+    )
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="a site to take off, such as papers.example")
+    parser.add_argument("--all", action="store_true", help="with clear: take off every site")
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out; returns the exit code: 0, 1 when a site or the file is at fault, 2 for wrong usage."""
+    if args.action is None and args.all:
+        return _say("--all goes with clear", EXIT_USAGE)
+    if args.action == "clear" and bool(args.hosts) == args.all:
+        return _say("name the sites to clear, or give --all", EXIT_USAGE)
+    logging.basicConfig(format="ua-tui blacklist: %(message)s", level=logging.WARNING)
+    try:
+        blacklist = _open(args.workspace)
+        return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
+    except UniversalAgentError as error:
+        return _say(str(error), EXIT_FAILED)
+
+
+def last_error(listing: Listing) -> str:
+    """The last error against a site, in words."""
+    from core.reader_errors import ReaderError
+
+    code = clean_line(listing.strikes[-1].code, 20)
+    return f"{ReaderError(code, certain=True).words} ({code})"
+
+
+def _open(workspace: str | None) -> Blacklist:
+    from core.blacklist import Blacklist
+    from core.settings import load_settings
+    from core.workspace import WORKSPACES
+
+    settings = load_settings({"workspace_base": Path(workspace) if workspace else None})
+    return Blacklist(settings.workspace_base / WORKSPACES)
+
+
+def _list(blacklist: Blacklist, *, as_json: bool) -> int:
+    entries = blacklist.entries()
+    if as_json:
+        _print(json.dumps([_plain(entry) for entry in entries], indent=2))
+        return 0
+    listed = sum(entry.listed for entry in entries)
+    if not entries:
+        _print("nothing is on the blacklist")
+        return 0
+    for line in _aligned([_HEADER, *(_row(entry) for entry in entries)]):
+        _print(line)
+    if not listed:
+        _print("\nnothing is on the blacklist yet; these sites have errors that count")
+    return 0
+
+
+def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
+    cleared: list[str] = []
+    unknown: list[str] = []
+    for host in [None] if args.all else args.hosts:
+        gone = blacklist.clear(host)
+        cleared += gone
+        if host is not None and not gone:
+            unknown.append(host)
+    if args.json:
+        _print(json.dumps({"cleared": cleared}, indent=2))
+    elif cleared:
+        for host in cleared:
+            _print(f"cleared {host}")
+    elif args.all:
+        _print("nothing is on the blacklist")
+    if unknown:
+        names = ", ".join(clean_line(host, 100) for host in unknown)
+        return _say(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is", EXIT_FAILED)
+    return 0
+
+
+def _row(entry: Listing) -> tuple[str, ...]:
+    since, until = (_local(moment) if moment else "-" for moment in (entry.since, entry.expires))
+    return (clean_line(entry.host), str(len(entry.strikes)), last_error(entry), since, until)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _plain(entry: Listing) -> dict[str, Any]:
+    first, last = entry.strikes[0], entry.strikes[-1]
+    return {
+        "host": entry.host,
+        "listed": entry.listed,
+        "strikes": len(entry.strikes),
+        "first": first.at.isoformat(),
+        "last": last.at.isoformat(),
+        "codes": sorted({clean_line(strike.code, 20) for strike in entry.strikes}),
+        "reason": last_error(entry),
+        "url": clean_line(last.url, 1_000),
+        "since": entry.since.isoformat() if entry.since else None,
+        "expires": entry.expires.isoformat() if entry.expires else None,
+    }
+
+
+def _local(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def _print(line: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write(f"ua-tui blacklist: {clean_line(message, 1_000)}\n")
+    return code
