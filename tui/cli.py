@@ -84,6 +84,15 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             from tui.observe import add_arguments
 
             add_arguments(parser)
+        case "blacklist":
+            parser = _Parser(
+                prog="ua-tui blacklist",
+                description="Show the sites that the web reader cannot read and the crawler skips, or clear them.",
+                allow_abbrev=False,
+            )
+            from tui import blacklist
+
+            blacklist.add_arguments(parser)
         case "schema":
             parser = _Parser(
                 prog="ua-tui schema", description="Print the JSON Schema of the journal.", allow_abbrev=False
@@ -92,7 +101,8 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             parser = _Parser(
                 prog="ua-tui",
                 description="A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
-                epilog="commands: run (without a screen), observe (on saved results), schema (of the journal); "
+                epilog="commands: run (without a screen), observe (on saved results), blacklist (of the web reader), "
+                "schema (of the journal); "
                 "each has its own --help",
                 allow_abbrev=False,
             )
@@ -208,6 +218,12 @@ def _observe(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     return run(args)
 
 
+def _blacklist(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
+    from tui.blacklist import run
+
+    return run(args)
+
+
 def _schema(_args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     import json
 
@@ -224,4 +240,4 @@ def _failed(message: str) -> int:
     return EXIT_FAILED
 
 
-_COMMANDS = {None: _full_screen, "run": _run, "observe": _observe, "schema": _schema}
+_COMMANDS = {None: _full_screen, "run": _run, "observe": _observe, "blacklist": _blacklist, "schema": _schema}

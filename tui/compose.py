@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 from core.agent.assembly import AgentParts, Connector
 from core.agent.environment import PrivateFolder
 from core.agent.model_request import small_request
+from core.blacklist import Blacklist
 from core.bus import Bus
 from core.connections.base import Connection
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
 from core.events import Event
 from core.logs import install_root_handler
+from core.reader_policy import ReaderPolicy
 from core.recording import Recording
 from core.session import Session, SessionParts, Spawn, spawn_task
 from core.settings import Settings, secrets
@@ -94,7 +96,7 @@ async def compose_session(
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
             ),
-            pipelines=default_pipelines(),
+            pipelines=default_pipelines(ReaderPolicy(Blacklist.beside(workspace))),
             ask_model=small_request(settings),
             drain=runner.drain,
             after_finish=stack.aclose,

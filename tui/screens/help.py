@@ -65,6 +65,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("Esc, q", "back"),
         ),
     ),
+    ("In the blacklist (Ctrl+P)", (("c, Del", "clear the site"), ("a", "clear all"), ("Esc, q", "back"))),
     (
         "When a tool asks",
         (("d, Esc", "deny"), ("a", "allow once"), ("s", "allow for this session")),
