@@ -1,11 +1,15 @@
-"""The observers that come with the application, in the order of the feed."""
+"""All observers of a session: those that come with the application, in the order of the feed, then plug-ins."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from core.agent.rules import Rule
 from observers.base import Observer
 from observers.compliance import Compliance
 from observers.corpus import Corpus
 from observers.media import Media
+from observers.plugins import Problem, load_plugins
 from observers.search.observer import SearchResults
 from observers.work_products import WorkProducts
 from observers.workbench_activity import WorkbenchActivity
@@ -13,6 +17,30 @@ from observers.workbench_activity import WorkbenchActivity
 __all__ = ["default_observers"]
 
 
-def default_observers() -> list[Observer]:
-    """Make one of each; an observer keeps nothing of its own between results."""
-    return [SearchResults(), WorkbenchActivity(), Corpus(), WorkProducts(), Media(), Compliance()]
+def _unheard(_problem: Problem) -> None:
+    """Leave a problem to the log."""
+
+
+def default_observers(
+    *,
+    plugins: bool = True,
+    rules: Sequence[Rule] | None = None,
+    report: Callable[[Problem], object] = _unheard,
+) -> list[Observer]:
+    """Make one of each; an observer keeps nothing of its own between results.
+
+    With `plugins` those of other installed packages are among them; looking for them takes some milliseconds,
+    importing them as long as they like, so that this is not for the event loop. `report` hears of every plug-in
+    that is left out. `rules` are those of the sub-agents, by default of the shipped ones.
+    """
+    observers: list[Observer] = [
+        SearchResults(),
+        WorkbenchActivity(),
+        Corpus(),
+        WorkProducts(),
+        Media(),
+        Compliance(rules),
+    ]
+    if plugins:
+        observers += load_plugins([observer.name for observer in observers], report)
+    return observers

@@ -191,7 +191,7 @@ def _is_saved(value: Any) -> bool:
 
 def _is_file(workspace: Workspace, path: str) -> bool:
     try:
-        return workspace.root.size(path) >= 0
+        return workspace.root.size(workspace.artifact_path(path)) >= 0
     except (WorkspaceError, UnicodeEncodeError):
         return False
 

@@ -147,6 +147,13 @@ def _add_session_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-turns", metavar="N", help="how many model turns a query may take")
     parser.add_argument("--max-cost", "--max-cost-usd", metavar="USD", help="what a session may cost")
     parser.add_argument(
+        "--no-plugins",
+        dest="plugins",
+        action="store_false",
+        default=None,
+        help="leave out the observers of other installed packages",
+    )
+    parser.add_argument(
         "--dangerously-skip-permissions",
         action="store_true",
         default=None,
@@ -174,6 +181,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         "permission_mode": args.permission_mode,
         "max_turns": args.max_turns,
         "max_cost_usd": args.max_cost,
+        "plugins": args.plugins,
         "dangerously_skip_permissions": args.dangerously_skip_permissions,
         "theme": getattr(args, "theme", None),
     }

@@ -19,7 +19,7 @@ from core.bus import Bus
 from core.connections.base import Connection
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
-from core.events import Event
+from core.events import Event, SessionStarted
 from core.logs import install_root_handler
 from core.reader_policy import ReaderPolicy
 from core.recording import Recording
@@ -30,6 +30,7 @@ from core.workspace import Workspace
 from observers.base import ObserverContext
 from observers.catalogue import default_observers
 from observers.compliance import check_subagent
+from observers.plugins import Problem
 from observers.runner import ObserverRunner
 from tui.handlers import default_pipelines
 
@@ -81,7 +82,12 @@ async def compose_session(
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
             bus.subscribe(subscriber)
-        runner = ObserverRunner(default_observers(), ObserverContext(workspace), bus.publish)
+        left_out: list[Problem] = []
+        observers = await asyncio.to_thread(
+            default_observers, plugins=settings.plugins, report=left_out.append
+        )
+        _tell_at_start(bus, left_out)
+        runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish)
         stack.callback(runner.abandon)
         runner.start(lambda work: spawn(work, "observer", "observers"))
         parts = SessionParts(
@@ -105,6 +111,19 @@ async def compose_session(
     except BaseException:
         await stack.aclose()
         raise
+
+
+def _tell_at_start(bus: Bus, left_out: Sequence[Problem]) -> None:
+    """Have the feed told of plug-ins that are left out, right after the session's first event."""
+
+    def tell(event: Event) -> None:
+        if isinstance(event, SessionStarted):
+            unsubscribe()
+            for problem in left_out:
+                for told in problem.events():
+                    bus.publish(told)
+
+    unsubscribe = bus.subscribe(tell)
 
 
 async def _start_demo(settings: Settings, interactive: bool, stack: AsyncExitStack) -> DemoEndpoints:

@@ -78,6 +78,7 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         self._base = PLAIN
         self._generation = 0
         self._seen_size = Size(0, 0)
+        self._head: list[Strip] = []
         self._rows: list[Row] = []
         self._top = (0, 0)
         self._following = True
@@ -106,6 +107,10 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
 
     def render_empty(self, width: int) -> Sequence[Line]:
         """Render what an empty view says."""
+        return []
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Render at most `height` lines, half of the view, that stay at the top whatever scrolls below."""
         return []
 
     def restyled(self) -> None:
@@ -216,7 +221,18 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
     # Placing: which entries are on screen
 
     def _area(self) -> Size:
-        return self.scrollable_content_region.size
+        """The room for entries: what the head leaves."""
+        width, height = self.scrollable_content_region.size
+        return Size(width, height - min(len(self._head), height // 2))
+
+    def _fill_head(self) -> None:
+        width, height = self.scrollable_content_region.size
+        lines = self.render_head(max(1, width - self.GUTTER - 1), height // 2)[: height // 2]
+        margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
+        strips = [Strip([*margin, *line]).adjust_cell_length(width).apply_style(self._base) for line in lines]
+        # Lines that look as before stay the same objects: they are not painted again.
+        old = self._head
+        self._head = [old[y] if y < len(old) and old[y] == strip else strip for y, strip in enumerate(strips)]
 
     def _inside(self) -> int:
         # One cell at the right keeps text off the scroll bar.
@@ -242,8 +258,9 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         return found
 
     def _fill(self) -> None:
-        area = self._area()
         self._read_palette()
+        self._fill_head()
+        area = self._area()
         if area.width != self._seen_size.width:
             self._seen_size = area
             self._measured.clear()
@@ -319,7 +336,8 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         """Set extent and position, and repaint the rows that differ from what was painted last."""
         area = self._seen_size
         index, offset = self._top
-        extent = Size(area.width, self._heights.total if self._entries else 0)
+        # The scroll bar measures against the whole view, head included.
+        extent = Size(area.width, self._heights.total + len(self._head) if self._entries else 0)
         self._placing = True
         try:
             if extent != self.virtual_size:
@@ -333,7 +351,7 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         self.placed()
 
     def _repaint(self) -> None:
-        old, new = self._painted, [row.strip for row in self._rows]
+        old, new = self._painted, [*self._head, *(row.strip for row in self._rows)]
         self._painted = new
         height = max(len(old), len(new))
         start: int | None = None
@@ -362,6 +380,9 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Render one row of the screen."""
         width = self._seen_size.width
+        if y < len(self._head):
+            return self._head[y]
+        y -= len(self._head)
         if y >= len(self._rows):
             return Strip.blank(width, self._base)
         strip = self._rows[y].strip

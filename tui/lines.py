@@ -302,9 +302,10 @@ class LineView(LineWindow[EntryT], can_focus=True):
         # The default of a double click is to select the text of every entry.
         event.prevent_default()
         offset = event.get_content_offset(self)
-        if offset is None or not 0 <= offset.y < len(self._rows) or not self._entries:
+        y = -1 if offset is None else offset.y - len(self._head)
+        if offset is None or not 0 <= y < len(self._rows) or not self._entries:
             return
-        row = self._rows[offset.y]
+        row = self._rows[y]
         entry = self._entries[row.place]
         self._cursor = entry.key
         self._place(*self._top)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import stat
 import sys
@@ -17,9 +18,11 @@ from core.text import clean_line
 
 if TYPE_CHECKING:
     from core.events import Event
+    from core.settings import Settings
     from core.workspace import Workspace
     from observers.base import ObserverContext
     from observers.perform import Run
+    from observers.plugins import Problem
 
 __all__ = ["add_arguments", "run"]
 
@@ -46,10 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--session", metavar="DIR", help="a session's folder; what is there already stays as it is"
     )
     parser.add_argument("--json", action="store_true", help="print the observers' events as JSON lines")
+    parser.add_argument(
+        "--no-plugins",
+        dest="plugins",
+        action="store_false",
+        default=None,
+        help="leave out the observers of other installed packages",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry the command out; returns the exit code: 0, 1 when an observer or a file failed, 2 for wrong usage."""
+    # What is logged is said below in a line; without any handler it would go to standard error as it is.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         _check_usage(args)
         return _observe_session(args) if args.session else _observe_file(args)
@@ -77,10 +89,11 @@ def _observe_file(args: argparse.Namespace) -> int:
 
     data = _read(args.result, "the result")
     arguments = _read_input(args.input) if args.input else {}
-    workspace = Workspace.open(Path(args.workspace), _redactor())
+    settings = _settings(args)
+    workspace = Workspace.open(Path(args.workspace), _redactor(settings))
     try:
         result = saved_result(args.tool, arguments, data)
-        report = _Report(as_json=args.json)
+        report = _Report(as_json=args.json, plugins=settings.plugins)
         return report.over([(result, ObserverContext(workspace))])
     finally:
         workspace.close()
@@ -97,10 +110,11 @@ def _observe_session(args: argparse.Namespace) -> int:
         where = "holds no" if folder.is_dir() else "is not a folder with a"
         raise _Usage(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
     reading = read_journal(folder / _JOURNAL)
-    workspace: Workspace = Workspace.open(folder, _redactor())
+    settings = _settings(args)
+    workspace: Workspace = Workspace.open(folder, _redactor(settings))
     try:
         context = ObserverContext(workspace)
-        report = _Report(as_json=args.json)
+        report = _Report(as_json=args.json, plugins=settings.plugins)
         code = report.over([(result, context) for result in results_of(reading.events)])
         if reading.skipped:
             sys.stderr.write(f"ua-tui observe: {reading.skipped} lines of the journal could not be read\n")
@@ -112,8 +126,9 @@ def _observe_session(args: argparse.Namespace) -> int:
 class _Report:
     """Runs the observers and says what came of it: one line an artifact, or the events as they are."""
 
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool, plugins: bool) -> None:
         self._as_json = as_json
+        self._plugins = plugins
         self._failed = False
         self._artifacts = 0
 
@@ -125,7 +140,7 @@ class _Report:
         bus = Bus()
         if self._as_json:
             bus.subscribe(_print_event)
-        observers = default_observers()
+        observers = default_observers(plugins=self._plugins, report=self._left_out)
         publish: Callable[[Event], object] = bus.publish
         for result, context in results:
             runs = observe_result(result, observers, context, publish)
@@ -133,6 +148,10 @@ class _Report:
         if not results and not self._as_json:
             sys.stdout.write("nothing saved: the session has no finished tool calls\n")
         return EXIT_FAILED if self._failed else 0
+
+    def _left_out(self, problem: Problem) -> None:
+        self._failed = True
+        sys.stderr.write(f"ua-tui observe: {problem.plugin}: {clean_line(problem.message, 500)}\n")
 
     def _tell(self, tool: str, runs: list[Run]) -> None:
         for one in runs:
@@ -168,11 +187,17 @@ def _print_event(event: Event) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _redactor() -> Any:
-    from core.settings import load_settings, secrets
+def _settings(args: argparse.Namespace) -> Settings:
+    from core.settings import load_settings
+
+    return load_settings({"plugins": args.plugins})
+
+
+def _redactor(settings: Settings) -> Any:
+    from core.settings import secrets
     from core.text import Redactor
 
-    return Redactor(secrets(load_settings(), os.environ))
+    return Redactor(secrets(settings, os.environ))
 
 
 def _read_input(path: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.errors import PathRefused, SettingsError, WorkspaceError
 from core.files import split_path
+from core.packing import SUFFIX
 from core.text import clean_line, without_surrogates
 from core.workspace import Workspace
 
@@ -74,7 +75,10 @@ class Rule:
 
 
 def is_kept(rule: Rule, workspace: Workspace) -> bool:
-    """Tell whether the workspace has what a rule requires; links, folders and empty files do not count."""
+    """Tell whether the workspace has what a rule requires, packed or not.
+
+    Links, folders and empty files do not count.
+    """
     return _is_there(workspace, "", rule.required.split("/"))
 
 
@@ -83,11 +87,18 @@ def _is_there(workspace: Workspace, folder: str, parts: list[str]) -> bool:
     try:
         if not _MAGIC & set(head):
             path = f"{folder}{head}"
-            return _is_there(workspace, f"{path}/", rest) if rest else workspace.root.size(path) > 0
+            if rest:
+                return _is_there(workspace, f"{path}/", rest)
+            return workspace.root.size(workspace.artifact_path(path)) > 0
         entries = workspace.list(folder.removesuffix("/"))
     except (WorkspaceError, OSError):
         return False
-    found = [entry for entry in entries if fnmatchcase(entry.name, head) and entry.is_dir == bool(rest)]
+    found = [
+        entry
+        for entry in entries
+        if entry.is_dir == bool(rest)
+        and (fnmatchcase(entry.name, head) or fnmatchcase(entry.name.removesuffix(SUFFIX), head))
+    ]
     if not rest:
         return any(entry.size > 0 for entry in found)
     return any(_is_there(workspace, f"{folder}{entry.name}/", rest) for entry in found)

@@ -11,13 +11,15 @@ import msgspec
 
 from core import events as ev
 from core.masking import mask_link, preview
-from core.text import Redactor, clean
+from core.metrics import RunMetrics
+from core.text import Redactor, clean, clean_line
 
 __all__ = [
     "CallEntry",
     "Entry",
     "MessageEntry",
     "NoteEntry",
+    "ObserverEntry",
     "QueryEntry",
     "Recorder",
     "SessionRecord",
@@ -100,15 +102,30 @@ class NoteEntry:
 Entry = QueryEntry | CallEntry | MessageEntry | NoteEntry
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObserverEntry:
+    """What one observer did, as far as events tell; times in milliseconds."""
+
+    name: str
+    runs: int
+    saved: int
+    skipped: int
+    failed: int
+    items: int
+    p50_ms: float
+    p95_ms: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class SessionRecord:
-    """A session up to some moment: how it began and ended, and its entries in order."""
+    """A session up to some moment: how it began and ended, its entries in order, and what each observer did."""
 
     started: ev.SessionStarted | None
     finished: ev.SessionFinished | None
     entries: tuple[Entry, ...]
     last_offset: float
     last_at: datetime | None
+    observers: tuple[ObserverEntry, ...] = ()
 
     @property
     def queries(self) -> list[QueryEntry]:
@@ -153,6 +170,7 @@ class Recorder:
         self._now = 0.0
         self._begin: float | None = None
         self._last_at: datetime | None = None
+        self._observers: dict[str, RunMetrics] = {}
 
     def __call__(self, event: ev.Event) -> None:
         """Take one event."""
@@ -187,6 +205,9 @@ class Recorder:
                     self._change(self._query, needs_user_input=True, auth_link=link)
                 self._note(event, "auth", f"{event.toolkit or 'an account'} must be connected at {link}")
             case _:
+                if isinstance(event, ev.ObserverFinished):
+                    metrics = self._observers.setdefault(clean_line(event.observer, 60), RunMetrics())
+                    metrics.add(event.status, event.items, event.duration_ms)
                 noted = _note_of(event)
                 if noted is not None:
                     self._note(event, *noted)
@@ -199,6 +220,7 @@ class Recorder:
             entries=tuple(self._entries.values()),
             last_offset=self._offset(),
             last_at=self._last_at,
+            observers=tuple(_observed(name, metrics) for name, metrics in self._observers.items()),
         )
 
     def _tick(self, event: ev.Event) -> None:
@@ -305,6 +327,19 @@ def record_of(events: Iterable[ev.Event], redactor: Redactor) -> SessionRecord:
     for event in events:
         recorder(event)
     return recorder.snapshot()
+
+
+def _observed(name: str, metrics: RunMetrics) -> ObserverEntry:
+    return ObserverEntry(
+        name=name,
+        runs=metrics.runs,
+        saved=metrics.saved,
+        skipped=metrics.skipped,
+        failed=metrics.failed,
+        items=metrics.items,
+        p50_ms=metrics.p50_ms,
+        p95_ms=metrics.p95_ms,
+    )
 
 
 def _note_of(event: ev.Event) -> tuple[str, ...] | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from core.derived.record import SessionRecord
+from core.derived.record import ObserverEntry, SessionRecord
 from core.text import clean_line
 
 __all__ = ["build_summary"]
@@ -50,6 +50,9 @@ def _lines(record: SessionRecord) -> Iterator[str]:
             errors = f", {failed[name]} failed" if failed[name] else ""
             yield f"  {count:4d} x {clean_line(name, 80)} ({seconds:.1f} s{errors})"
 
+    if record.observers:
+        yield from ("", f"Observers ({len(record.observers)})", *_table(record.observers))
+
     for title, kind in (("Artifacts", "artifact"), ("Compliance", "compliance"), ("Errors", "error")):
         notes = record.notes(kind)
         if notes:
@@ -60,6 +63,23 @@ def _lines(record: SessionRecord) -> Iterator[str]:
     answer = next((query.answer for query in reversed(queries) if query.answer.strip()), "")
     if answer:
         yield from ("", "Answer", *_indented(answer))
+
+
+def _table(observers: Sequence[ObserverEntry]) -> Iterator[str]:
+    """A head line and a line per observer, numbers under their words."""
+    head = ("runs", "saved", "skipped", "failed", "items", "p50", "p95")
+    rows: list[tuple[str, ...]] = [("", *head)]
+    for each in observers:
+        counts = (each.runs, each.saved, each.skipped, each.failed, each.items)
+        rows.append((each.name, *map(str, counts), _time(each.p50_ms), _time(each.p95_ms)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        yield "  " + "  ".join([f"{name:<{widths[0]}}", *numbers])
+
+
+def _time(milliseconds: float) -> str:
+    return f"{milliseconds:.1f} ms" if milliseconds else "-"
 
 
 def _indented(answer: str) -> Iterator[str]:

@@ -304,6 +304,33 @@ def test_the_summary_counts(script: Script) -> None:
         assert text in summary
 
 
+def observed(run: int, observer: str, status: Any, **fields: Any) -> ev.ObserverFinished:
+    return ev.ObserverFinished(run_id=f"r{run}", observer=observer, tool_use_id="t2", status=status, **fields)
+
+
+def test_the_summary_has_a_line_of_numbers_per_observer(script: Script) -> None:
+    assert "Observers" not in build_summary(script.record)
+    for run in range(20):
+        script.at(20 + run, observed(run, "search_results", "saved", items=100, duration_ms=run + 1.5))
+    script.at(41, observed(21, "search_results", "skipped", duration_ms=400.0))
+    script.at(42, observed(22, "links", "failed", error="bad"))
+    lines = build_summary(script.record).splitlines()
+    place = lines.index("Observers (2)")
+    assert lines[place + 1 : place + 4] == [
+        "                  runs  saved  skipped  failed  items      p50      p95",
+        "  search_results    21     20        1       0   2000  11.5 ms  20.5 ms",
+        "  links              1      0        0       1      0        -        -",
+    ]
+    assert lines.index("Tool calls (2)") < place < lines.index("Artifacts (1)")
+
+
+def test_an_observers_name_cannot_forge_lines_of_the_summary(script: Script) -> None:
+    script.at(20, observed(1, "x\n\nErrors (9)\x1b[2J", "saved", duration_ms=1.0))
+    summary = build_summary(script.record)
+    assert "\nErrors" not in summary
+    assert "\x1b" not in summary
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     workspace = Workspace.create(tmp_path, START, Redactor(["hunter2hunter2"]))

@@ -3,9 +3,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from core.events import ArtifactSaved, ComplianceEnforced, ComplianceFailed, ObserverFinished, ObserverStarted
+from core.metrics import RunMetrics
 from tests.tui.pane_host import PaneHost, rows
+from tui.panes.observer_table import TableStyles, render_table
 from tui.panes.observers import ObserversPane, ObserversTheme, Run, render_run
-from tui.text_layout import line_width, plain
+from tui.text_layout import PLAIN, line_width, plain
 
 
 def began(run: str, observer: str = "search", call: str = "t") -> ObserverStarted:
@@ -155,3 +157,99 @@ def test_a_row_never_leaves_its_width() -> None:
     wide = plain(render_run(run, 120, ObserversTheme())[0])
     assert wide.endswith("12.3s")
     assert "k3j2.json" in wide
+
+
+def ran(*runs: tuple[str, Literal["saved", "skipped", "failed"], int, float]) -> list[ObserverFinished]:
+    return [
+        ended(f"m{number}", status, observer, items=items, duration_ms=took)
+        for number, (observer, status, items, took) in enumerate(runs)
+    ]
+
+
+async def test_a_table_above_the_rows_tells_what_each_observer_did() -> None:
+    view = ObserversPane()
+    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+        view.apply(ran(("search", "saved", 20, 2), ("search", "saved", 15, 9), ("media", "failed", 0, 31)))
+        rows_alone = shown(view)
+        await pilot.press("m")
+        table = shown(view)[:4]
+        assert [row.split() for row in table[:3]] == [
+            ["observer", "runs", "saved", "skip", "fail", "items", "p50", "p95"],
+            ["search", "2", "2", "0", "0", "35", "2", "ms", "9", "ms"],
+            ["media", "1", "0", "0", "1", "0", "31", "ms", "31", "ms"],
+        ]
+        assert len({len(row) for row in table}) == 1
+        assert shown(view)[4:] == rows_alone
+        view.apply([ended("late", "skipped", "media", duration_ms=1)])
+        assert shown(view)[2].split()[1:6] == ["2", "0", "1", "1", "0"]
+        assert len(shown(view)) == len(rows_alone) + 5
+        await pilot.press("m")
+        assert shown(view) == [*rows_alone, shown(view)[-1]]
+
+
+async def test_the_table_stays_while_rows_scroll_and_clicks_meet_their_rows() -> None:
+    view = ObserversPane()
+    host = PaneHost(view)
+    async with host.run_test(size=(90, 16)) as pilot:
+        await pilot.press("m")
+        assert "observer" not in "".join(shown(view)[:1])
+        view.apply([ended(f"r{n}", artifacts=[f"{n}.json"], duration_ms=1) for n in range(40)])
+        head = rows(view)[:3]
+        assert head[1].split()[:2] == ["search", "40"]
+        assert "39.json" in rows(view)[view.scrollable_content_region.height - 1]
+        for key in ("up", "pageup", "home"):
+            await pilot.press(key)
+            assert rows(view)[:3] == head
+        assert "0.json" in rows(view)[3]
+        await pilot.click(view, offset=(10, 1 + 3 + 2), times=2)
+        await pilot.pause()
+        assert host.opened == ["2.json"]
+        await pilot.press("end")
+        assert view.following
+        assert view.scroll_offset.y == view.max_scroll_y
+        await pilot.resize_terminal(90, 8)
+        await pilot.pause()
+        assert "39.json" in "".join(rows(view))
+        await pilot.resize_terminal(90, 4)
+        await pilot.pause()
+        await pilot.resize_terminal(90, 30)
+        await pilot.pause()
+        assert rows(view)[:3] == head
+        assert "39.json" in rows(view)[view.scrollable_content_region.height - 1]
+
+
+async def test_a_table_that_did_not_change_is_not_painted_again() -> None:
+    view = ObserversPane()
+    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+        view.apply(ran(("search", "saved", 20, 2), ("media", "saved", 1, 3)))
+        await pilot.press("m")
+        before = [view.render_line(y) for y in range(4)]
+        view.apply([ended("late", "saved", "media", duration_ms=3)])
+        after = [view.render_line(y) for y in range(4)]
+        assert [old is new for old, new in zip(before, after, strict=True)] == [True, True, False, True]
+
+
+def test_the_table_fits_any_room_and_names_failures_first() -> None:
+    styles = TableStyles(*[PLAIN] * 5)
+    metrics: dict[str, RunMetrics] = {}
+    for number in range(9):
+        metrics[f"observer_number_{number}_中文"] = each = RunMetrics()
+        for _ in range(number + 1):
+            each.add("failed" if number == 3 else "saved", 99_999, 12_345.0)
+    for width in range(1, 120):
+        for height in range(15):
+            lines = render_table(metrics, width, height, styles)
+            assert len(lines) <= height
+            assert all(line_width(line) <= width for line in lines)
+    cut = [plain(line) for line in render_table(metrics, 60, 6, styles)]
+    assert ["_3_" in row or "_8_" in row or "_7_" in row for row in cut] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert cut[4] == "+6 more"
+    narrow = plain(render_table(metrics, 36, 20, styles)[0])
+    assert narrow.split() == ["observer", "runs", "saved", "fail", "p95"]

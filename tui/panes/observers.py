@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -21,9 +20,11 @@ from core.events import (
     ObserverFinished,
     ObserverStarted,
 )
+from core.metrics import RunMetrics
 from core.text import clean, clean_line
 from tui.format import Mark, middle_cut, milliseconds, tail_cut
 from tui.lines import LineView
+from tui.panes.observer_table import TableStyles, render_table
 from tui.text_layout import PLAIN, Line, cut_line, spread, width_of, wrap
 
 __all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
@@ -31,7 +32,6 @@ __all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
 NAME_CELLS = 18
 TIME_CELLS = 7
 NAMED_CELLS = 24
-MEASURED = 200
 
 
 @dataclass(slots=True, eq=False)
@@ -154,13 +154,20 @@ def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
 
 
 class ObserversPane(LineView[Run]):
-    """Shows a row per observer run, failures with their cause, and what the compliance rules did."""
+    """Shows a row per observer run, failures with their cause, and what the compliance rules did.
 
+    `m` puts a table above the rows, a line per observer: its runs, what came of them, and how long they took.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("m", "toggle_table", "Numbers", show=False)]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"observers--{name}"
         for name in ("name", "what", "counts", "number", "quiet", "running", "good", "warning", "bad")
     }
-    HELP = "What was saved from each result. Enter goes to the file, or shows why a run failed."
+    HELP = (
+        "What was saved from each result. Enter goes to the file, or shows why a run failed; "
+        "m shows each observer's runs and times."
+    )
 
     class Opened(Message):
         """An artifact is to be shown; `path` is relative to the workspace."""
@@ -177,8 +184,9 @@ class ObserversPane(LineView[Run]):
         self._copied: set[str] = set()
         self._rules: dict[tuple[str, str], Run] = {}
         self._saved = 0
-        self._failed = 0
-        self._times: deque[float] = deque(maxlen=MEASURED)
+        self._all = RunMetrics()
+        self._metrics: dict[str, RunMetrics] = {}
+        self._with_table = False
         self._tell_counts()
 
     def apply(self, events: Sequence[Event]) -> None:
@@ -223,8 +231,8 @@ class ObserversPane(LineView[Run]):
     def _finish(self, event: ObserverFinished) -> None:
         run = self._run(event)
         run.finish(event)
-        self._times.append(event.duration_ms)
-        self._failed += event.status == "failed"
+        for metrics in (self._all, self._metrics.setdefault(run.observer, RunMetrics())):
+            metrics.add(event.status, event.items, event.duration_ms)
         self._change(run, copied=any(path in self._copied for path in run.artifacts))
 
     def _tell_rule(self, event: ComplianceFailed | ComplianceEnforced) -> None:
@@ -255,11 +263,32 @@ class ObserversPane(LineView[Run]):
     def _tell_counts(self) -> None:
         parts: list[str | Content | tuple[str, str]] = ["Observers"]
         if self._entries:
-            failed = f"{self._failed} failed"
-            parts += [f" · {self._saved} saved · ", (failed, "bold $text-error") if self._failed else failed]
-            if self._times:
-                parts.append(f" · {milliseconds(median(self._times))}")
+            failed = f"{self._all.failed} failed"
+            parts += [
+                f" · {self._saved} saved · ",
+                (failed, "bold $text-error") if self._all.failed else failed,
+            ]
+            if self._all.runs:
+                parts.append(f" · {milliseconds(self._all.p50_ms)}")
         self.border_title = Content.assemble(*parts)
+
+    @property
+    def metrics(self) -> Mapping[str, RunMetrics]:
+        """What each observer did, by name, as far as the feed was told."""
+        return self._metrics
+
+    def action_toggle_table(self) -> None:
+        """Show or hide the table of what each observer did."""
+        self._with_table = not self._with_table
+        self.settle()
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Render the table when it is wanted."""
+        if not self._with_table:
+            return []
+        theme = self._theme
+        styles = TableStyles(self.palette["lines--muted"], theme.what, theme.number, theme.quiet, theme.bad)
+        return render_table(self._metrics, width, height, styles)
 
     def restyled(self) -> None:
         """Read the styles of the feed again."""

@@ -53,6 +53,10 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (("← →", "fold and unfold"), ("e, E", "next, previous failure"), ("Enter", "the whole call")),
     ),
     (
+        "In the observers",
+        (("m", "runs and times of each observer"), ("Enter", "go to the file; why it failed")),
+    ),
+    (
         "In the workspace",
         (("← →", "fold and unfold"), (".", "hidden files"), ("y", "copy the path")),
     ),

@@ -1,0 +1,88 @@
+"""What the author of an observer imports: the names here stay as they are from one version to the next.
+
+`docs/observers.md` says how an observer of one's own is written and installed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.errors import ObserverError
+from core.names import safe_name
+from core.observation import ToolCall, ToolResult
+from core.text import clean_line
+from core.workspace import FOLDERS
+from observers.base import (
+    Interest,
+    Observer,
+    ObserverContext,
+    Outcome,
+    Saved,
+    input_text,
+    moment_of,
+    save_json_once,
+    texts_of,
+    unique_id,
+)
+
+__all__ = [
+    "Interest",
+    "Observer",
+    "ObserverContext",
+    "ObserverError",
+    "Outcome",
+    "Saved",
+    "ToolCall",
+    "ToolResult",
+    "input_text",
+    "keep_json",
+    "moment_of",
+    "texts_of",
+]
+
+_TAKEN = {folder.partition("/")[0] for folder in FOLDERS} | {"tool_results"}
+
+
+def keep_json(
+    result: ToolResult,
+    context: ObserverContext,
+    value: Mapping[str, Any],
+    *,
+    kind: str,
+    items: int = 0,
+    note: str | None = None,
+) -> Outcome:
+    """Save `value` as JSON in the folder `kind` of the session, unless the session has the same already.
+
+    The file says beside `value` which tool gave it and when: `tool`, `tool_use_id`, `timestamp`. Returns the
+    outcome for `observe` to return: one artifact, or one duplicate and the path of the earlier file as its note.
+
+    Raises:
+        ObserverError: `kind` is no name for a folder of one's own: small letters, digits, `_`, `-` and `.`.
+        WorkspaceError: the file cannot be written.
+    """
+    if kind in _TAKEN or safe_name(kind) != kind:
+        raise ObserverError(
+            f"'{clean_line(kind, 60)}' cannot be the kind of what is saved: take small letters, digits and _, "
+            f"and none of {', '.join(sorted(_TAKEN))}"
+        )
+    moment = moment_of(result, context)
+    call = result.call
+    saved, path = save_json_once(
+        context,
+        lambda: {
+            "tool": call.name,
+            "tool_use_id": call.tool_use_id,
+            "timestamp": moment.isoformat(),
+            **value,
+        },
+        folder=kind,
+        stem=kind,
+        unique=unique_id(context, call.tool_use_id, value),
+        kind=kind,
+        moment=moment,
+    )
+    if saved is None:
+        return Outcome(duplicates=1, note=f"the session has it already: {path}")
+    return Outcome((saved,), items=items, note=note)

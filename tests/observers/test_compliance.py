@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from core.agent.definitions import read_subagent
+from core.agent.rules import Rule, read_rules
+from core.errors import SettingsError
+from core.observation import ToolResult
+from observers.base import ObserverContext
+from observers.compliance import Compliance, check_subagent, shipped_rules
+
+Make = Callable[..., ToolResult]
+
+DEFINITION = """---
+name: chart-maker
+description: Draws charts.
+compliance:
+  - name: a-chart
+    when: '\\bcharts?\\b'
+    requires: work_products/*.html
+    message: Draw the chart first.
+  - name: notes
+    requires: work_products/notes.md
+    message: |
+      Write down
+      what you did.
+---
+Draw."""
+
+
+def rules(**changes: Any) -> list[dict[str, Any]]:
+    return [{"name": "r", "requires": "a.json", "message": "Do it.", **changes}]
+
+
+def only(**changes: Any) -> Rule:
+    (rule,) = read_rules(rules(**changes), "expert", origin="expert.md")
+    return rule
+
+
+def test_a_definition_carries_its_rules_and_they_hold_in_order(context: ObserverContext) -> None:
+    carried = read_subagent(DEFINITION, {}, origin="chart-maker.md").rules
+    assert [rule.agent for rule in carried] == ["chart-maker"] * 2
+
+    def broken(request: str) -> str | None:
+        violation = check_subagent("chart-maker", request, context.workspace, carried)
+        return violation.rule if violation else None
+
+    assert broken("A CHART of sales") == "a-chart"
+    assert broken("Charting is not asked for") == "notes"
+    context.workspace.write("work_products/sales.html", "<svg/>")
+    assert broken("A chart of sales") == "notes"
+    context.workspace.write("work_products/notes.md", "x")
+    assert broken("A chart of sales") is None
+    violation = check_subagent("chart-maker", "chart", context.workspace, [carried[1], only()])
+    assert violation is None
+    assert check_subagent("someone else", "A chart", context.workspace, carried) is None
+
+
+def test_a_message_is_kept_word_for_word() -> None:
+    (_, notes) = read_subagent(DEFINITION, {}, origin="chart-maker.md").rules
+    assert notes.message == "Write down\nwhat you did."
+
+
+@pytest.mark.parametrize(
+    ("requires", "there"),
+    [
+        ("a.json", True),
+        ("empty.json", False),
+        ("missing.json", False),
+        ("link.json", False),
+        ("work_products", False),
+        ("work_products/*.html", True),
+        ("work_products/*.pdf", False),
+        ("work_products/e*", False),
+        ("*/b.html", True),
+        ("*.json", True),
+        ("l*.json", False),
+        ("work_pr*/[ab].html", True),
+        ("work_products/?.html", True),
+        ("work_products/*", True),
+        ("nowhere/*", False),
+        ("a.json/*", False),
+        ("linked/*.html", False),
+        ("big.json", True),
+        ("b*.json", True),
+    ],
+)
+def test_only_a_regular_file_that_is_not_empty_keeps_a_rule(
+    context: ObserverContext, requires: str, there: bool
+) -> None:
+    workspace = context.workspace
+    workspace.write("a.json", "{}")
+    workspace.write("empty.json", b"")
+    workspace.write("work_products/b.html", "x")
+    workspace.write("work_products/empty.html", b"")
+    workspace.write_artifact("big.json", "x" * (2 << 20))
+    os.symlink(workspace.path / "a.json", workspace.path / "link.json")
+    os.symlink(workspace.path / "work_products", workspace.path / "linked")
+    violation = check_subagent("expert", "", workspace, [only(requires=requires)])
+    assert (violation is None) is there
+
+
+def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context: ObserverContext) -> None:
+    rule = only(when="(a+)+$")
+    request = "a" * 50_000 + "!"
+    assert check_subagent("expert", request, context.workspace, [rule]) is None
+    assert check_subagent("expert", "\ud800 aa", context.workspace, [rule]) is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("corpus", "not a list"),
+        (["corpus"], "not a mapping"),
+        (rules(requried="x"), "did you mean requires"),
+        (rules(agent="x"), "unknown key"),
+        (rules(name=None), "needs name"),
+        (rules(name=""), "needs name"),
+        (rules(message=3), "needs message"),
+        (rules(message="x" * 3_000), "needs message"),
+        (rules(requires=None), "needs requires"),
+        (rules(requires="/etc/passwd"), "no path in the workspace"),
+        (rules(requires="../x"), "no path in the workspace"),
+        (rules(requires="a/**/b"), r"\*\*"),
+        (rules(when="("), "regular expression"),
+        (rules(when="(?=x)"), "look-around"),
+        (rules(when="x{1000}{1000}"), "regular expression"),
+        (rules(when=["x"]), "needs when"),
+        (rules(when="x" * 2_000), "needs when"),
+        (rules() + rules(), "two compliance rules"),
+        (rules() * 60, "at most 50"),
+    ],
+)
+def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, told: str) -> None:
+    with pytest.raises(SettingsError, match=told) as caught:
+        read_rules(value, "expert", origin="expert.md")
+    assert str(caught.value).startswith("expert.md: ")
+
+
+def test_no_rules_and_empty_rules_are_none() -> None:
+    assert (
+        read_rules(None, "expert", origin="expert.md") == read_rules([], "expert", origin="expert.md") == ()
+    )
+
+
+def test_the_shipped_rules_come_from_the_shipped_definitions() -> None:
+    (rule,) = [rule for rule in shipped_rules() if rule.agent == "report-creation-expert"]
+    assert rule.required == "expanded_corpus.json"
+    for request in ("Write a report", "IN-DEPTH look at chips", "an in depth look", "Analyses of prices"):
+        assert rule.holds("report-creation-expert", request), request
+    for request in ("Say hello", "reporter", "deep"):
+        assert not rule.holds("report-creation-expert", request), request
+
+
+def test_the_observer_judges_by_the_rules_it_is_given(context: ObserverContext, result: Make) -> None:
+    observer = Compliance([only(when="chart")])
+    call = result("Agent", "done", subagent_type="expert", description="A chart", prompt="of sales")
+    assert observer.wants(call.call)
+    assert not observer.wants(result("Agent", "done", subagent_type="report-creation-expert").call)
+    outcome = observer.observe(call, context)
+    assert (outcome.rejected, outcome.note) == (1, "rule r was not kept: a.json is missing")
+    context.workspace.write("a.json", "{}")
+    assert observer.observe(call, context).rejected == 0
