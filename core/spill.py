@@ -33,10 +33,10 @@ def spill(
     """Return the observation for observers, whole, and the one for events, redacted and bounded.
 
     One that takes more than `INLINE_LIMIT` bytes as JSON has its content written to `tool_results/`, as a JSON
-    list of content blocks, and both observations name the file in `stored_at`; their error is cut to 2,048
-    characters. The one for events has previews of the text blocks, together at most 16,384 characters, each
-    with a notice of how much was left out, the first pictures as far as they fit, and no structured content.
-    When the file cannot be written the preview travels alone.
+    list of content blocks, packed above 1 MiB; both observations name the file in `stored_at`, and their error
+    is cut to 2,048 characters. The one for events has previews of the text blocks, together at most 16,384
+    characters, each with a notice of how much was left out, the first pictures as far as they fit, and no
+    structured content. When the file cannot be written the preview travels alone.
 
     Takes time in proportion to the result: call it in a thread.
     """
@@ -47,12 +47,12 @@ def spill(
             error=None if observation.error is None else redactor.redact(observation.error),
         )
         return observation, shown
-    stored_at: str | None = f"{FOLDER}/{safe_name(observation.tool_use_id)}.json"
+    stored_at: str | None = None
     try:
-        workspace.write_json(stored_at or "", msgspec.to_builtins(observation.content))
+        name = f"{FOLDER}/{safe_name(observation.tool_use_id)}.json"
+        stored_at = workspace.write_json_artifact(name, msgspec.to_builtins(observation.content)).path
     except WorkspaceError as error:
         log.warning("a large tool result is kept as a preview only: %s", error)
-        stored_at = None
     # Both get the same error: observers name what they save by it, live and when the session is read again.
     reason = None if observation.error is None else preview(observation.error, _ERROR_PREVIEW, redactor)
     whole = msgspec.structs.replace(observation, stored_at=stored_at, error=reason)
@@ -67,7 +67,7 @@ def read_spilled(observation: AnyObservation, workspace: Workspace) -> AnyObserv
     if observation.stored_at is None:
         return observation
     try:
-        data = workspace.read(observation.stored_at)
+        data = workspace.read_artifact(observation.stored_at)
         content = msgspec.json.decode(data, type=tuple[TextContent | ImageContent, ...])
     except (WorkspaceError, msgspec.DecodeError, RecursionError) as error:
         log.warning("the stored result %s could not be read: %s", observation.stored_at, error)

@@ -135,7 +135,7 @@ def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
     texts = [block.text for block in observation.content if isinstance(block, TextContent)]
     if observation.stored_at is None or (texts and not _are_previews(texts)):
         return texts
-    data = workspace.read(observation.stored_at, MAX_TEXT * 4 + 1)
+    data = workspace.read_artifact(observation.stored_at, MAX_TEXT * 4 + 1)
     try:
         blocks = msgspec.json.decode(data, type=list[TextContent | ImageContent])
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -200,32 +200,35 @@ def save_json_once(
     saved, or None, and the path of the artifact in either case.
     """
     name = artifact_name(stem, ".json", moment, unique)
-    existing = context.ledger.claim(folder, unique, name, by_content=by_content)
-    if existing is not None:
-        return None, existing
-    path = f"{folder}/{name}"
-    try:
-        written = write_json(context.workspace, path, build(), exact)
-    except BaseException:
-        context.ledger.release(folder, unique)
-        raise
-    return Saved(path, kind, written.size, written.sha256), path
+    with context.ledger.saving():
+        existing = context.ledger.claim(folder, unique, name, by_content=by_content)
+        if existing is not None:
+            return None, existing
+        try:
+            written = write_json(context.workspace, f"{folder}/{name}", build(), exact)
+        except BaseException:
+            context.ledger.release(folder, unique)
+            raise
+        context.ledger.settle(folder, unique, written.path)
+    return Saved(written.path, kind, written.size, written.sha256), written.path
 
 
 def write_json(
     workspace: Workspace, path: str, value: Mapping[str, Any], exact: Sequence[str] = ()
 ) -> Written:
     """Write JSON as the workspace does, except that the texts of `exact` are not masked."""
-    if not exact:
-        return workspace.write_json(path, value)
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    redactor = workspace.redactor
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+        return workspace.write_json_artifact(path, value)
     marks = {
         f'"exact_{number}_{_digest(text)[:12]}"': json.dumps(part, ensure_ascii=False)
         for number, part in enumerate(exact)
     }
     for mark, part in marks.items():
         text = text.replace(part, mark)
-    text = workspace.redactor.redact(text)
+    text = msgspec.json.format(redactor.redact_json(text), indent=2)
     for mark, part in marks.items():
         text = text.replace(mark, part)
-    return workspace.write(path, escape_unsafe(text).encode() + b"\n")
+    return workspace.write_artifact(path, f"{escape_unsafe(text)}\n", redacted=True)

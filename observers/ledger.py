@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from core.errors import WorkspaceError
 from core.workspace import Workspace
 from observers.search.urls import is_public_address, is_web_url, normal_form, with_masked_parts
+from observers.turns import Turns
 
 __all__ = ["URL_LIST", "Ledger"]
 
@@ -22,18 +24,37 @@ _CONTENT = 9
 class Ledger:
     """The session's memory of its artifacts and URLs, read from its folder once and kept up to date.
 
-    Safe to use from several threads. `editing` is held by whoever rewrites an artifact that exists; with it held,
-    `rows_of` keeps which URLs, in their normal form, the rows of an artifact of search results have.
+    Safe to use from several threads, and beside other programs that save in the same session: what they added
+    is read before anything is decided. What is decided within `saving` holds until it ends. `rows_of` keeps, for
+    whoever holds `editing`, which URLs in their normal form the rows of an artifact of search results have.
     """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
+        self._turns = Turns(workspace.path, self._look_again)
         self._lock = threading.Lock()
         self._appending = threading.Lock()
-        self.editing = threading.RLock()
-        self._artifacts: dict[str, dict[str, str]] = {}
-        self._urls: set[str] | None = None
+        self._rewriting = threading.RLock()
         self.rows_of: dict[str, frozenset[str]] = {}
+        self._artifacts: dict[str, dict[str, str]] = {}
+        self._outdated: set[str] = set()
+        self._urls: set[str] = set()
+        self._listed: set[str] = set()
+        self._list_outdated = True
+        self._list_file: tuple[int, int] | None = None
+        self._list_read = 0
+
+    def saving(self) -> AbstractContextManager[None]:
+        """Held from the claim of a name until the artifact and its URLs are on the disk.
+
+        Other programs wait meanwhile, other threads do not.
+        """
+        return self._turns.taken()
+
+    @property
+    def editing(self) -> AbstractContextManager[None]:
+        """Held by whoever rewrites an artifact that exists: other threads and programs wait."""
+        return self._edited()
 
     def claim(self, folder: str, unique: str, name: str, *, by_content: bool = True) -> str | None:
         """Take a name in `folder` for an artifact; returns the path of the one already there, if any.
@@ -42,12 +63,20 @@ class Ledger:
         counts as the same one, whichever call it came from.
         """
         key = unique[:_CONTENT] if by_content else unique
-        with self._lock:
+        with self._turns.taken(), self._lock:
             known = self._known(folder)
             found = known.get(key)
             if found is None:
+                self._turns.mark()
                 known[unique[:_CONTENT]] = known[unique] = f"{folder}/{name}"
-            return found
+                return None
+            return self._workspace.artifact_path(found)
+
+    def settle(self, folder: str, unique: str, path: str) -> None:
+        """Note the path under which a claimed artifact was written, in whichever form."""
+        with self._lock:
+            known = self._known(folder)
+            known[unique[:_CONTENT]] = known[unique] = path
 
     def release(self, folder: str, unique: str) -> None:
         """Give a claimed name back, because the artifact could not be written."""
@@ -57,14 +86,13 @@ class Ledger:
 
     def paths(self, folder: str) -> list[str]:
         """The artifacts of `folder`, as paths in the workspace."""
-        with self._lock:
+        with self._turns.taken(), self._lock:
             return sorted(set(self._known(folder).values()))
 
     def seen_before(self, urls: Sequence[str]) -> list[bool]:
         """Tell for each URL whether the session has had it before, and remember all of them."""
-        with self._lock:
-            if self._urls is None:
-                self._urls = self._read_urls()
+        with self._turns.taken(), self._lock:
+            self._read_list()
             answers = []
             for url in urls:
                 form = normal_form(url)
@@ -75,37 +103,74 @@ class Ledger:
     def forget(self, urls: Sequence[str]) -> None:
         """Undo `seen_before` for URLs that were new and were not saved after all."""
         with self._lock:
-            if self._urls is not None:
-                self._urls.difference_update(normal_form(url) for url in urls)
+            self._urls.difference_update({normal_form(url) for url in urls} - self._listed)
 
     def list_urls(self, urls: Sequence[str]) -> None:
-        """Append new URLs to the session's list, one a line and all in one write."""
-        redactor = self._workspace.redactor
-        secret = {url for url in with_masked_parts(urls, redactor) if not is_public_address(url, redactor)}
-        with self._appending:
-            self._workspace.root.append_lines(
-                URL_LIST, [(redactor.redact(url) if url in secret else url).encode() for url in urls]
-            )
+        """Append those URLs to the session's list that are not in it, one a line and all in one write."""
+        with self._turns.taken(), self._appending:
+            with self._lock:
+                self._read_list()
+                missing = [url for url in urls if normal_form(url) not in self._listed]
+            lines = {normal_form(line): line for line in self._masked(missing)}
+            new = {form: line for form, line in lines.items() if form not in self._listed}
+            if not new:
+                return
+            self._turns.mark()
+            self._workspace.root.append_lines(URL_LIST, [line.encode() for line in new.values()])
+            with self._lock:
+                self._listed.update(new)
+                self._urls.update(new)
 
     def exclusively(self, action: Callable[[], None]) -> None:
-        """Run `action` while no other thread rewrites an artifact."""
+        """Run `action` while nobody else rewrites an artifact."""
         with self.editing:
             action()
 
+    @contextmanager
+    def _edited(self) -> Iterator[None]:
+        # The turn comes first: a thread that holds it may wait for a thread that holds it as well.
+        with self._turns.taken(), self._rewriting:
+            yield
+
+    def _look_again(self) -> None:
+        self._outdated.update(self._artifacts)
+        self._list_outdated = True
+
     def _known(self, folder: str) -> dict[str, str]:
-        known = self._artifacts.get(folder)
-        if known is None:
-            known = {}
+        known = self._artifacts.setdefault(folder, {})
+        if not known or folder in self._outdated:
             with suppress(WorkspaceError):
                 for entry in self._workspace.list(folder):
                     if not entry.is_dir and (found := _ID.search(entry.name)):
                         known[found[1]] = known[found[1][:_CONTENT]] = f"{folder}/{entry.name}"
-            self._artifacts[folder] = known
+            self._outdated.discard(folder)
         return known
 
-    def _read_urls(self) -> set[str]:
+    def _masked(self, urls: Sequence[str]) -> list[str]:
+        if not urls:
+            return []
+        redactor = self._workspace.redactor
+        secret = {url for url in with_masked_parts(urls, redactor) if not is_public_address(url, redactor)}
+        return [redactor.redact(url) if url in secret else url for url in urls]
+
+    def _read_list(self) -> None:
+        """Read what was added to the list of URLs since it was last looked at."""
+        if not self._list_outdated:
+            return
         try:
-            lines = self._workspace.read(URL_LIST).decode("utf-8", "replace").splitlines()
+            with self._workspace.root.opened(URL_LIST) as file:
+                found = os.fstat(file.fileno())
+                if self._list_file != (found.st_dev, found.st_ino) or found.st_size < self._list_read:
+                    self._list_file, self._list_read = (found.st_dev, found.st_ino), 0
+                    self._listed.clear()
+                file.seek(self._list_read)
+                data = file.read()
         except WorkspaceError:
-            return set()
-        return {normal_form(line) for line in lines if is_web_url(line)}
+            return
+        self._list_outdated = False
+        self._list_read += data.rfind(b"\n") + 1
+        forms = {
+            normal_form(line) for line in data.decode("utf-8", "replace").splitlines() if is_web_url(line)
+        }
+        self._listed |= forms
+        self._urls |= forms

@@ -49,7 +49,7 @@ def read_text(context: ToolContext, path: str) -> str:
         PathRefused: the path leaves the workspace.
         WorkspaceError: the file is missing, too large, or not text.
     """
-    data = context.workspace.read(path, MAX_BYTES_READ + 1)
+    data = context.workspace.read_artifact(path, MAX_BYTES_READ + 1)
     if len(data) > MAX_BYTES_READ:
         raise WorkspaceError(f"{_shown(path)} is larger than {MAX_BYTES_READ >> 20} MB and cannot be read")
     if b"\0" in data[:8192]:

@@ -94,16 +94,18 @@ class SearchResults:
         text = context.workspace.redactor.redact("\n".join(texts))
         unique = unique_id(context, call.tool_use_id, text)
         name = artifact_name(short_name(call.name), ".txt", moment, unique)
-        existing = context.ledger.claim(_UNPARSED, unique, name)
-        if existing is not None:
-            return Outcome(duplicates=1, note=f"{reason}; kept before as {existing}")
         heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
         kept = f"{heading}\n{text[:_MAX_UNPARSED]}"
-        try:
-            written = context.workspace.write(f"{_UNPARSED}/{name}", kept)
-        except BaseException:
-            context.ledger.release(_UNPARSED, unique)
-            raise
+        with context.ledger.saving():
+            existing = context.ledger.claim(_UNPARSED, unique, name)
+            if existing is not None:
+                return Outcome(duplicates=1, note=f"{reason}; kept before as {existing}")
+            try:
+                written = context.workspace.write_artifact(f"{_UNPARSED}/{name}", kept)
+            except BaseException:
+                context.ledger.release(_UNPARSED, unique)
+                raise
+            context.ledger.settle(_UNPARSED, unique, written.path)
         saved = Saved(written.path, "unparsed", written.size, written.sha256)
         return Outcome(artifacts=(saved,), note=f"{reason}; kept as it is")
 
@@ -144,23 +146,25 @@ def _save(
 
     redactor = context.workspace.redactor
     masked = with_masked_parts(urls, redactor)
-    try:
-        saved, path = save_json_once(
-            context,
-            build,
-            folder=FOLDER,
-            stem=stem,
-            unique=unique,
-            kind="search_results",
-            moment=moment,
-            exact=[url for url in masked if is_public_address(url, redactor)],
-        )
-    except BaseException:
-        context.ledger.forget(new)
-        raise
+    with context.ledger.saving():
+        try:
+            saved, path = save_json_once(
+                context,
+                build,
+                folder=FOLDER,
+                stem=stem,
+                unique=unique,
+                kind="search_results",
+                moment=moment,
+                exact=[url for url in masked if is_public_address(url, redactor)],
+            )
+        except BaseException:
+            context.ledger.forget(new)
+            raise
+        # An artifact may be there without its URLs, when the program was killed between the two.
+        context.ledger.list_urls(urls if saved is None else new)
     if saved is None:
         return Outcome(duplicates=len(rows), note=f"saved before as {path}")
-    context.ledger.list_urls(new)
     return Outcome(
         (saved,),
         items=len(rows),

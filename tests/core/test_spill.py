@@ -65,7 +65,10 @@ def test_what_travels_in_an_event_is_bounded(
 ) -> None:
     whole, shown = spill(given, workspace, redactor)
     assert whole.content == given.content
-    assert shown.stored_at == whole.stored_at == "tool_results/toolu_1.json"
+    (stored,) = workspace.list("tool_results")
+    assert shown.stored_at == whole.stored_at == f"tool_results/{stored.name}"
+    assert stored.name in ("toolu_1.json", "toolu_1.json.zst")
+    assert stored.size < 1 << 20
     event = ToolCallFinished(tool_use_id="toolu_1", status="success", observation=shown)
     assert len(journal_line(event, redactor)) <= 128 << 10
     assert sum(map(len, texts_in(shown))) <= 16_500
