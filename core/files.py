@@ -132,12 +132,22 @@ class Root:
         Raises:
             AlreadyThere: the file exists and `replace` is false.
         """
+        return self.write_chunks(relative, (data,), replace=replace)
+
+    def write_chunks(self, relative: str, chunks: Iterable[bytes], *, replace: bool = True) -> Written:
+        """Write a file as `write` does, from pieces that are taken one by one, so that it may be large.
+
+        When `chunks` raises, nothing is written and the error passes through.
+
+        Raises:
+            AlreadyThere: the file exists and `replace` is false.
+        """
         parts = split_path(relative)
         with self._reporting("write", relative), self._folder(parts[:-1], create=True) as folder:
             self._check_target(folder, parts[-1], relative)
             temporary = f".{os.getpid()}-{secrets.token_hex(8)}{_TEMPORARY}"
             try:
-                _write_file(folder, temporary, data)
+                size, digest = _write_file(folder, temporary, chunks)
                 if replace:
                     os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
                 else:
@@ -149,7 +159,7 @@ class Root:
                 with suppress(FileNotFoundError):
                     os.unlink(temporary, dir_fd=folder)
             _sync_folder(folder)
-        return Written(relative, len(data), hashlib.sha256(data).hexdigest())
+        return Written(relative, size, digest)
 
     def write_new(self, relative: str, data: bytes) -> Written:
         """Write a file under its name or, when that is taken, under the first free of `-2`, `-3` and on."""
@@ -321,18 +331,23 @@ def _check_kind(mode: int, relative: str) -> None:
     raise _refused(relative, "it is not a regular file", "use regular files only")
 
 
-def _write_file(folder: int, name: str, data: bytes) -> None:
+def _write_file(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, str]:
+    size, digest = 0, hashlib.sha256()
     descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder)
     try:
-        rest = memoryview(data)
-        while rest:
-            count = os.write(descriptor, rest)
-            if count == 0:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            rest = rest[count:]
+        for chunk in chunks:
+            rest = memoryview(chunk)
+            size += len(rest)
+            digest.update(rest)
+            while rest:
+                count = os.write(descriptor, rest)
+                if count == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                rest = rest[count:]
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    return size, digest.hexdigest()
 
 
 def _move_new(folder: int, temporary: str, name: str) -> None:

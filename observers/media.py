@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
-from core.errors import PathRefused, WorkspaceError
+from core.errors import ObserverError, PathRefused, WorkspaceError
 from core.files import AlreadyThere, Root
 from core.names import safe_name
 from core.observation import ToolCall, ToolResult
+from core.text import clean_line
 from observers.base import ObserverContext, Outcome, Saved, texts_of
 from observers.decode import decode_texts
 from observers.search.names import short_name, words_of
@@ -21,18 +24,29 @@ __all__ = ["FOLDER", "Media", "media_type"]
 
 FOLDER = "work_products/media"
 MAX_SIZE = 512 << 20
-_OUTPUT_KEYS = (
-    "output_video_path",
-    "output_audio_path",
-    "output_image_path",
-    "output_path",
-    "output_file",
-    "output_filename",
-    "video_path_out",
-    "save_path",
-    "saved_to",
-    "dest_path",
+_CHUNK = 1 << 20
+# Names of fields, in small letters and without underscores; the second kind may also hold something else.
+_OUTPUT_KEYS = frozenset(
+    {
+        "outputvideopath",
+        "outputaudiopath",
+        "outputimagepath",
+        "outputpath",
+        "outputfile",
+        "outputfilepath",
+        "outputfilename",
+        "outpath",
+        "outfile",
+        "videopathout",
+        "savepath",
+        "savedto",
+        "savedpath",
+        "destpath",
+        "destinationpath",
+        "targetpath",
+    }
 )
+_VAGUE_KEYS = frozenset({"output", "outputs", "out", "destination", "dest", "target", "saveto"})
 _MEDIA_WORDS = frozenset(
     {
         "video",
@@ -55,10 +69,13 @@ _PATH_IN_TEXT = re.compile(
     rf"(?:\b(?:to|at|as|in|path)\b|:)\s*[`\"']?((?:/|\./|[\w-]+/)[^\s`\"'<>|*?]*\.(?:{_SUFFIX}))\b",
     re.IGNORECASE,
 )
+_MEDIA_SUFFIX = re.compile(rf"\.(?:{_SUFFIX})$", re.IGNORECASE)
+# What editing leaves between its steps; "spare_part_list" and "first_dance" are names like any other.
 _INTERMEDIATE = re.compile(
-    r"^(?:temp_|tmp_|last_|first_|\.|_)|_part\d*$|_part_|\.part$|_temp$|_tmp$", re.IGNORECASE
+    r"^(?:temp_|tmp_|(?:last|first)_frame|\.|_)|_part(?:_?\d|$)|\.part$|_te?mp$", re.IGNORECASE
 )
 _MAGIC_SIZE = 64
+_LONGEST_PATH = 4_096
 
 
 class Media:
@@ -71,7 +88,7 @@ class Media:
         words = words_of(short_name(call.name))
         if words & _MEDIA_WORDS or words & _MAKES_MEDIA:
             return "search" not in words
-        return any(isinstance(call.input.get(key), str) for key in _OUTPUT_KEYS)
+        return next(_paths_in(call.input), None) is not None
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Copy every media file the call names as its output to `work_products/media/`."""
@@ -84,16 +101,12 @@ class Media:
         notes: list[str] = []
         rejected = duplicates = 0
         for path in claimed[:32]:
-            refusal = _refusal(path)
-            found = None if refusal else _find(path, context)
-            if found is None:
+            try:
+                saved, name = _take(path, context)
+            except ObserverError as error:
                 rejected += 1
-                notes.append(
-                    refusal or f"{PurePosixPath(path).name}: not a media file in a folder it may come from"
-                )
+                notes.append(str(error))
                 continue
-            with context.ledger.editing:
-                saved, name = _copy(*found, context)
             if saved is None:
                 duplicates += 1
                 notes.append(f"saved before as {name}")
@@ -119,9 +132,7 @@ def media_type(head: bytes) -> str | None:
             return "video"
         case _ if head.startswith(b"RIFF"):
             return {b"AVI ": "video", b"WAVE": "audio", b"WEBP": "image"}.get(head[8:12])
-        case _ if head.startswith((b"ID3", b"fLaC", b"OggS")) or (
-            len(head) > 3 and head[0] == 0xFF and head[1] & 0xE6 in (0xE2, 0xE4, 0xE6)
-        ):
+        case _ if head.startswith((b"ID3", b"fLaC", b"OggS")) or _is_mpeg_audio(head):
             return "audio"
         case _ if head.startswith((b"\xff\xf1", b"\xff\xf9")):
             return "audio"
@@ -129,6 +140,14 @@ def media_type(head: bytes) -> str | None:
             return "image"
         case _:
             return None
+
+
+def _is_mpeg_audio(head: bytes) -> bool:
+    """Whether an MPEG frame begins here: layer, bit rate and sampling rate known; FF FE is text in UTF-16."""
+    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0 or head[1] == 0xFE:
+        return False
+    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
+    return version != 1 and layer != 0 and head[2] >> 4 != 15 and head[2] >> 2 & 3 != 3
 
 
 def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
@@ -147,28 +166,43 @@ def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
 
 
 def _paths_in(value: Mapping[str, Any]) -> Iterator[str]:
-    yield from (path for key in _OUTPUT_KEYS if isinstance(path := value.get(key), str) and path)
+    for key, named in value.items():
+        plain = key.replace("_", "").replace("-", "").lower() if isinstance(key, str) else ""
+        for path in named if isinstance(named, list) else (named,):
+            if isinstance(path, str) and path and len(path) <= _LONGEST_PATH:
+                is_vague = plain in _VAGUE_KEYS
+                if plain.removesuffix("s") in _OUTPUT_KEYS or (is_vague and _MEDIA_SUFFIX.search(path)):
+                    yield path
 
 
-def _refusal(path: str) -> str | None:
-    pure = PurePosixPath(path)
-    if _INTERMEDIATE.search(pure.name) or _INTERMEDIATE.search(pure.stem):
-        return f"{pure.name}: an intermediate file"
-    return None
+def _take(path: str, context: ObserverContext) -> tuple[Saved | None, str]:
+    """Copy a claimed file, or say under which name its bytes are there already.
 
-
-def _find(path: str, context: ObserverContext) -> tuple[Root, str, str] | None:
-    """The folder, the path below it and the kind of a claimed file, when it may be copied."""
+    Raises:
+        ObserverError: the file may not be copied; the message says why.
+    """
+    shown = clean_line(PurePosixPath(path).name, 80)
+    if _INTERMEDIATE.search(PurePosixPath(path).name) or _INTERMEDIATE.search(PurePosixPath(path).stem):
+        raise ObserverError(f"{shown}: an intermediate file")
+    reason = "not a media file in a folder it may come from"
     for root, relative in _places(path, context):
-        try:
-            if root.size(relative) > MAX_SIZE or not _is_own(root, relative):
+        with ExitStack() as stack:
+            try:
+                file = stack.enter_context(root.opened(relative))
+            except WorkspaceError:
                 continue
-            kind = media_type(root.read(relative, _MAGIC_SIZE))
-        except (WorkspaceError, OSError):
-            continue
-        if kind is not None:
-            return root, relative, kind
-    return None
+            # All that follows goes by this descriptor: another file put under the name meanwhile is not looked at.
+            found = os.fstat(file.fileno())
+            kind = media_type(file.read(_MAGIC_SIZE)) if found.st_uid == os.getuid() else None
+            if kind is None:
+                continue
+            if found.st_size > MAX_SIZE:
+                reason = f"larger than {MAX_SIZE >> 20} MiB, which is not copied"
+                continue
+            if root.path == context.workspace.path / "work_products" and relative.startswith("media/"):
+                return None, f"work_products/{relative}"
+            return _copy(file, found.st_size, PurePosixPath(relative), kind, context)
+    raise ObserverError(f"{shown}: {reason}")
 
 
 def _places(path: str, context: ObserverContext) -> Iterator[tuple[Root, str]]:
@@ -187,27 +221,50 @@ def _places(path: str, context: ObserverContext) -> Iterator[tuple[Root, str]]:
                     break
 
 
-def _is_own(root: Root, relative: str) -> bool:
-    return os.lstat(root.path / relative).st_uid == os.getuid()
-
-
-def _copy(root: Root, relative: str, kind: str, context: ObserverContext) -> tuple[Saved | None, str]:
-    """Copy a file under its own name, or the next free one; None when the same bytes are there already."""
+def _copy(
+    file: BinaryIO, size: int, source: PurePosixPath, kind: str, context: ObserverContext
+) -> tuple[Saved | None, str]:
+    """Copy an open file under its own name, or the next free one; None when the same bytes are there already."""
     workspace = context.workspace
-    if root.path == workspace.path / "work_products" and relative.startswith("media/"):
-        return None, f"work_products/{relative}"
-    data = root.read(relative, MAX_SIZE)
-    source = PurePosixPath(relative)
     stem, suffix = safe_name(source.stem, 80), source.suffix.lower() if len(source.suffix) <= 8 else ""
-    for number in range(1, 1_000):
-        name = f"{FOLDER}/{stem}{'' if number == 1 else f'-{number}'}{suffix}"
-        if workspace.exists(name):
-            if workspace.root.size(name) == len(data) and workspace.read(name) == data:
-                return None, name
-            continue
-        try:
-            written = workspace.write(name, data, replace=False)
-        except (AlreadyThere, PathRefused):
-            continue
-        return Saved(name, kind, written.size, written.sha256), name
+    digest: str | None = None
+    with context.ledger.editing:
+        for number in range(1, 1_000):
+            name = f"{FOLDER}/{stem}{'' if number == 1 else f'-{number}'}{suffix}"
+            if workspace.exists(name):
+                if workspace.root.size(name) == size:
+                    digest = digest or _digest(_pieces(file, size, source.name))
+                    with workspace.root.opened(name) as kept:
+                        if _digest(_pieces(kept, size, name)) == digest:
+                            return None, name
+                continue
+            try:
+                written = workspace.root.write_chunks(name, _pieces(file, size, source.name), replace=False)
+            except (AlreadyThere, PathRefused):
+                continue
+            return Saved(name, kind, written.size, written.sha256), name
     raise WorkspaceError(f"cannot copy {source.name}: too many files of that name in {FOLDER}; remove some")
+
+
+def _pieces(file: BinaryIO, size: int, name: str) -> Iterator[bytes]:
+    """The bytes of an open file from its beginning, as long as it keeps its size.
+
+    Raises:
+        ObserverError: it grows or shrinks meanwhile.
+    """
+    file.seek(0)
+    left = size
+    while left and (piece := file.read(min(_CHUNK, left))):
+        left -= len(piece)
+        yield piece
+    if left or os.fstat(file.fileno()).st_size != size:
+        raise ObserverError(
+            f"{clean_line(name, 80)}: it changed while it was copied; name it again when it is whole"
+        )
+
+
+def _digest(pieces: Iterator[bytes]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import ObserverError
+from core.files import AlreadyThere, Root
+from core.observation import ToolCall, ToolResult
+from observers import media
+from observers.base import ObserverContext
+from observers.media import Media, media_type
+
+Make = Callable[..., ToolResult]
+MP4 = b"\x00\x00\x00\x18ftypisom" + bytes(range(256)) * 8
+
+
+def take(context: ObserverContext, result: Make, path: str) -> Any:
+    return Media().observe(result("mcp__v__trim_video", "done", output_path=path), context)
+
+
+def names(context: ObserverContext) -> list[str]:
+    return [entry.name for entry in context.workspace.list("work_products/media")]
+
+
+def test_a_film_of_several_pieces_is_copied_whole(context: ObserverContext, result: Make) -> None:
+    data = MP4 + os.urandom((3 << 20) + 17)
+    context.workspace.write("downloads/long.mp4", data)
+    saved = take(context, result, "downloads/long.mp4").artifacts[0]
+    assert (saved.size, saved.sha256) == (len(data), hashlib.sha256(data).hexdigest())
+    assert context.workspace.read(saved.path) == data
+
+
+def test_equal_bytes_are_not_copied_twice_and_others_of_equal_size_are(
+    context: ObserverContext, result: Make
+) -> None:
+    context.workspace.write("downloads/a.mp4", MP4)
+    assert take(context, result, "downloads/a.mp4").items == 1
+    assert take(context, result, "downloads/a.mp4").duplicates == 1
+    context.workspace.write("downloads/a.mp4", MP4[:-1] + b"!")
+    assert take(context, result, "downloads/a.mp4").items == 1
+    assert take(context, result, "downloads/a.mp4").duplicates == 1
+    assert names(context) == ["a-2.mp4", "a.mp4"]
+
+
+def test_a_film_above_the_limit_is_named_and_left(
+    context: ObserverContext, result: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(media, "MAX_SIZE", 1 << 20)
+    context.workspace.write("downloads/a.mp4", MP4)
+    os.truncate(context.workspace.path / "downloads/a.mp4", (1 << 20) + 1)
+    outcome = take(context, result, "downloads/a.mp4")
+    assert (outcome.artifacts, outcome.rejected) == ((), 1)
+    assert "larger than 1 MiB" in (outcome.note or "")
+
+
+def test_a_film_that_grows_meanwhile_is_left(
+    context: ObserverContext, result: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context.workspace.write("downloads/a.mp4", MP4)
+    write_chunks = Root.write_chunks
+
+    def slowly(root: Root, relative: str, chunks: Iterator[bytes], **options: Any) -> Any:
+        with (context.workspace.path / "downloads/a.mp4").open("ab") as file:
+            file.write(b"more")
+        return write_chunks(root, relative, chunks, **options)
+
+    monkeypatch.setattr(Root, "write_chunks", slowly)
+    outcome = take(context, result, "downloads/a.mp4")
+    assert "changed while" in (outcome.note or "")
+    assert list((context.workspace.path / "work_products/media").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["temp_1.mp4", "tmp_a.mp4", "clip_part1.mp4", "clip_part.mp4", "a_part_2.mp4"]
+)
+def test_what_is_left_between_two_steps_is_passed_over(
+    context: ObserverContext, result: Make, name: str
+) -> None:
+    context.workspace.write(f"downloads/{name}", MP4)
+    assert "intermediate" in (take(context, result, f"downloads/{name}").note or "")
+    assert names(context) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["first_dance.mp4", "spare_part_list.mp4", "template.mp4", "last_summer.mp4"]
+)
+def test_names_that_only_resemble_it_are_kept(context: ObserverContext, result: Make, name: str) -> None:
+    context.workspace.write(f"downloads/{name}", MP4)
+    assert take(context, result, f"downloads/{name}").items == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ({"output_path": "a"}, True),
+        ({"outputPath": "a.mp4"}, True),
+        ({"output_paths": ["a.mp4", "b.mp4"]}, True),
+        ({"output": "a.mp4"}, True),
+        ({"output": "json"}, False),
+        ({"destination": "Oslo"}, False),
+        ({"path": "a.mp4"}, False),
+    ],
+)
+def test_any_tool_with_an_output_path_is_looked_at(arguments: dict[str, Any], wanted: bool) -> None:
+    assert bool(Media().wants(ToolCall(tool_use_id="t", name="mcp__x__run", input=arguments))) is wanted
+
+
+@pytest.mark.parametrize(
+    "claim", ["\0.mp4", "a\ud800.mp4", "x" * 5_000, "downloads/../../a.mp4", "~/a.mp4", "/", "."]
+)
+def test_odd_claims_are_refused(context: ObserverContext, result: Make, claim: str) -> None:
+    outcome = take(context, result, claim)
+    assert outcome.artifacts == ()
+    assert outcome.note
+
+
+def test_text_is_no_sound() -> None:
+    assert media_type("secret".encode("utf-16")) is None
+    assert media_type(b"\xff\xff\xff\xff") is None
+    assert media_type(b"\xff\xf3\x44\xc0") == "audio"
+
+
+def test_pieces_that_fail_leave_nothing_behind(tmp_path: Path) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b"begun"
+        raise ObserverError("no more")
+
+    root = Root(tmp_path)
+    with pytest.raises(ObserverError):
+        root.write_chunks("a.bin", pieces())
+    assert list(tmp_path.iterdir()) == []
+    assert root.write_chunks("a.bin", [b"ab", b"", b"c"]).sha256 == hashlib.sha256(b"abc").hexdigest()
+    with pytest.raises(AlreadyThere):
+        root.write_chunks("a.bin", [b"other"], replace=False)
+    assert (tmp_path / "a.bin").read_bytes() == b"abc"
