@@ -23,6 +23,8 @@ TIMED_OUT = "1234"
 
 _LONGEST = 8_000
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# What clients and servers put before the message of a tool that failed.
+_FAILING = re.compile(r"\A(?:Error: )?(?:Error executing tool [A-Za-z0-9_-]{1,64}: )?")
 _TRANSPORT = re.compile(r"MCP error -?\d{1,6}: (?:[1-5]\d\d [A-Za-z][A-Za-z -]{0,40}: )?")
 _ENVELOPE = re.compile(r'\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*(?:"(\d{3,5})"|(\d{3,5}))\s*[,}]')
 
@@ -66,7 +68,9 @@ def reader_error(text: str, *, failed: bool) -> ReaderError | None:
         text: all that the call gave.
         failed: whether the call itself failed.
     """
-    text = text.strip().removeprefix("Error: ")
+    text = text.strip()
+    if failed:
+        text = _FAILING.sub("", text)
     if len(text) > _LONGEST:
         return None
     carried = _TRANSPORT.match(text)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from core.blacklist import Blacklist
 from core.errors import FetchRefused
 from core.net import Fetcher
 from core.toolkit import crawl
@@ -155,6 +156,23 @@ async def test_many_pages_keep_their_order_and_stay_within_the_limit(
     assert [step.done for step in seen] == list(range(1, 41))
     assert {step.total for step in seen} == {40}
     assert {step.outcome.url for step in seen} == set(urls)
+
+
+async def test_a_site_on_the_blacklist_is_not_fetched_until_it_is_cleared(
+    context: ToolContext, site: Site, tmp_path: Path
+) -> None:
+    context.blacklist = Blacklist(tmp_path)
+    for number in range(3):
+        context.blacklist.strike(f"{HOST}/story/{number}", "1214", f"t{number}")
+    answer = await _crawl(
+        context, [f"{HOST}/story/1", "https://www.CHIPS.example/x", "https://b.example/story/2"]
+    )
+    assert [failure["code"] for failure in answer["failed"]] == ["blacklisted", "blacklisted"]
+    assert "ua-tui blacklist clear chips.example" in answer["failed"][0]["error"]
+    assert [article["url"] for article in answer["articles"]] == ["https://b.example/story/2"]
+    assert site.hits["/story/1"] == 0
+    Blacklist(tmp_path).clear("chips.example")
+    assert (await _crawl(context, [f"{HOST}/story/1"]))["saved"] == 1
 
 
 async def test_too_many_urls_and_none_are_errors_that_name_the_limit(

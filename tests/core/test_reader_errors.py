@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.blacklist import Blacklist
+from core.observation import McpObservation, TextContent
+from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
+from core.reader_errors import ReaderError, is_web_reader, reader_error
+from core.reader_policy import MOST_RETRIES, ReaderPolicy
+
+READER = "mcp__web_reader__webReader"
+PAGE = "https://papers.example/one"
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+TIMED_OUT = (
+    'MCP error -500: 500 Internal Server Error: "{"error":{"code":"1234","message":"Network error, '
+    'error id: 20260310, please contact customer service"}}"'
+)
+REFUSED = 'MCP error -400: 400 Bad Request: {"error": {"code": 1214, "message": "bad url"}}'
+CODE = {"error": {"code": "1214"}}
+TIME_OUT, REFUSAL = ReaderError("1234", certain=True), ReaderError("1214", certain=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "failed", "expected"),
+    [
+        (TIMED_OUT, False, TIME_OUT),
+        (f"Error: {TIMED_OUT}\n", True, TIME_OUT),
+        (f"Error executing tool webReader: {TIMED_OUT}", True, TIME_OUT),
+        (f"Error executing tool webReader: {TIMED_OUT}", False, None),
+        (REFUSED, True, REFUSAL),
+        (f"MCP error -500: {json.dumps(json.dumps(CODE))}", False, REFUSAL),
+        ('{"error":{"message":"x","code":"1214"}}', True, REFUSAL),
+        ('{"error":{"code":"1214","message":"x"}}', False, ReaderError("1214", certain=False)),
+        ('MCP error -1: {"error":{"code":"1234","message":"x","code":"1214"}}', True, TIME_OUT),
+        ('MCP error -1: {"error":{"code":"1234","message":""},"code":"1214"}}', True, TIME_OUT),
+        ('MCP error -1: {"error":{"message":"","code":"1214","message":"x"}}', True, None),
+        (f"{TIMED_OUT} and more", True, None),
+        (f"see {TIMED_OUT}", True, None),
+        ('{"error":{"code":"x1214"}}', True, None),
+        ('{"error":{"code":"12141214"}}', True, None),
+        ('{"code":"1214"}', True, None),
+        ("1214", True, None),
+        ("", True, None),
+        ('"', True, None),
+        ("{" * 4_000 + "}", True, None),
+        (REFUSED + " " * 10 + "x" * 9_000, True, None),
+    ],
+)  # fmt: skip
+def test_an_error_is_known_by_its_form_as_a_whole(
+    text: str, failed: bool, expected: ReaderError | None
+) -> None:
+    assert reader_error(text, failed=failed) == expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "yes"),
+    [
+        (READER, True),
+        ("mcp__x__web_reader", True),
+        ("webReader", True),
+        ("mcp__x__WEB_READER", True),
+        ("mcp__web_reader__search", False),
+        ("mcp__x__pdf_reader", False),
+        ("Read", False),
+        ("", False),
+    ],
+)
+def test_a_web_reader_is_known_by_its_own_name(tool: str, yes: bool) -> None:
+    assert is_web_reader(tool) is yes
+
+
+@pytest.fixture
+def blacklist(tmp_path: Path) -> Blacklist:
+    return Blacklist(tmp_path, now=lambda: NOW)
+
+
+@pytest.fixture
+def pipelines(blacklist: Blacklist) -> Pipelines:
+    made = Pipelines()
+    ReaderPolicy(blacklist).register(made)
+    return made
+
+
+def errored(text: str = TIMED_OUT, url: str = PAGE, name: str = READER) -> ToolErrored:
+    return ToolErrored(tool_use_id="t", name=name, input={"url": url}, exception=OSError(), error=text)
+
+
+def answered(text: str, *, error: str | None = None) -> AfterTool:
+    observation = McpObservation(
+        tool_name=READER, tool_use_id="t", server="web_reader", content=(TextContent(text),), error=error
+    )
+    return AfterTool(tool_use_id="t", name=READER, input={"url": PAGE}, observation=observation)
+
+
+async def test_a_page_is_tried_again_twice_and_then_left(
+    pipelines: Pipelines, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    said = []
+    for _ in range(MOST_RETRIES + 2):
+        said.append((await pipelines.run("tool.on_error", errored())).additional_context or "")
+    assert all("Try this page" in each for each in said[:MOST_RETRIES])
+    assert all("Do not try it again" in each and "crawl_parallel" in each for each in said[MOST_RETRIES:])
+    other = await pipelines.run("tool.on_error", errored(url="https://other.example/"))
+    assert other.additional_context == said[0]
+    assert "Network error" not in "".join(said)
+    assert "retry 1 of 2" in caplog.text
+    assert "given up after 3 tries" in caplog.text
+
+
+async def test_an_error_in_a_call_that_succeeded_is_advised_on_and_a_page_is_not(
+    pipelines: Pipelines,
+) -> None:
+    after = await pipelines.run("tool.after_execute", answered(TIMED_OUT))
+    assert "Try this page once more" in (after.additional_context or "")
+    for text in (json.dumps({"reader_result": {"content": TIMED_OUT}}), f"A page. {TIMED_OUT}", ""):
+        assert (await pipelines.run("tool.after_execute", answered(text))).additional_context is None
+    told = await pipelines.run("tool.on_error", errored(REFUSED))
+    assert "1214" in (told.additional_context or "")
+    assert (await pipelines.run("tool.on_error", errored("no network"))).additional_context is None
+
+
+async def test_only_web_readers_are_looked_at(pipelines: Pipelines) -> None:
+    assert pipelines.has_handlers("tool.after_execute", READER)
+    assert not pipelines.has_handlers("tool.after_execute", "Read")
+    assert not pipelines.bind(lambda _: None).has_handlers("tool.after_execute", "Read")
+    told = await pipelines.run("tool.on_error", errored(name="mcp__x__search"))
+    assert told.additional_context is None
+
+
+async def test_a_listed_site_is_not_asked_for(pipelines: Pipelines, blacklist: Blacklist) -> None:
+    def call(**arguments: object) -> BeforeTool:
+        return BeforeTool(tool_use_id="t", name=READER, input=dict(arguments))
+
+    assert (await pipelines.run("tool.before_execute", call(url=PAGE))).denied is None
+    for number in range(3):
+        blacklist.strike(PAGE, "1214", f"t{number}")
+    denied = (
+        await pipelines.run("tool.before_execute", call(url="https://WWW.papers.example/x"))
+    ).denied or ""
+    assert "until 2026-04-09" in denied
+    assert "ua-tui blacklist clear papers.example" in denied
+    for other in (call(url="https://other.example/"), call(), call(url=5)):
+        assert (await pipelines.run("tool.before_execute", other)).denied is None

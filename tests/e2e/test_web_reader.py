@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.blacklist import Blacklist
+from core.connections.base import Connection
+from core.events import Event, ObserverFinished, ToolCallFinished
+from core.settings import load_settings
+from tests.e2e.running import run
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tui import compose
+
+READER = "mcp__web_reader__webReader"
+SERVER = Path(__file__).with_name("web_reader_server.py")
+SITE = "https://papers.example"
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "COMPOSIO_", "UA_", "LOGFIRE_", "XDG_")):
+            monkeypatch.delenv(name)
+
+
+class Model:
+    """Asks for pages one after the other and keeps what it was told of each."""
+
+    def __init__(self, base: Path, calls: Sequence[Use]) -> None:
+        self._calls = calls
+        self._blacklist = Blacklist(base / "AGENT_RUN_WORKSPACES")
+        self.told: list[str] = []
+
+    def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
+        if results:
+            self.told.append(json.dumps(body["messages"][-1]))
+        # The observers run beside the agent: what follows counts on what they wrote.
+        refused = sum("/refused" in str(call.input) for call in self._calls[:results])
+        deadline = time.monotonic() + 20
+        while self._strikes() < min(refused, 3) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return (self._calls[results],) if results < len(self._calls) else (Text("Done."),)
+
+    def _strikes(self) -> int:
+        return sum(len(entry.strikes) for entry in self._blacklist.entries())
+
+
+async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connectors = compose._connectors
+
+    def with_reader(*args: Any) -> Any:
+        async def reader() -> Connection:
+            command = {"type": "stdio", "command": sys.executable, "args": [str(SERVER)], "env": {}}
+            return Connection(servers={"web_reader": command})
+
+        toolkit = connectors(*args)["local_toolkit"]
+        return {"local_toolkit": toolkit, "web_reader": reader}
+
+    monkeypatch.setattr(compose, "_connectors", with_reader)
+    model = Model(
+        tmp_path,
+        [
+            Use(READER, {"url": "https://other.example/slow"}),
+            Use(READER, {"url": "https://other.example/fine"}),
+            *(Use(READER, {"url": f"{SITE}/refused/{number}"}) for number in range(3)),
+            Use(READER, {"url": f"{SITE}/fine"}),
+            Use("mcp__local_toolkit__crawl_parallel", {"urls": [f"{SITE}/fine"]}),
+        ],
+    )
+    events: list[Event] = []
+    with scripted_model(model) as url:
+        settings = load_settings(
+            {
+                "workspace_base": tmp_path,
+                "base_url": url,
+                "api_key": "sk-ant-test-0123456789",
+                "classifier": "rules",
+                "allow": (READER,),
+            }
+        )
+        session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
+        try:
+            await session.start()
+            session.submit("Research the papers")
+            await session.wait_idle()
+        finally:
+            await session.close("finished")
+    slow, fine, first, _, third, denied, crawled = model.told
+    assert "Try this page once more" in slow
+    assert "What it says." in fine
+    assert "refuses this address (1214)" in first
+    assert "refuses this address (1214)" in third
+    assert "ua-tui blacklist clear papers.example" in denied
+    assert "blacklisted" in crawled
+    statuses = [event.status for event in events if isinstance(event, ToolCallFinished)]
+    assert statuses == ["error", "success", "error", "error", "error", "denied", "success"]
+    notes = [event.note or "" for event in events if isinstance(event, ObserverFinished)]
+    assert any("worth another try" in note for note in notes)
+    assert any("papers.example is on the blacklist until" in note for note in notes)
+    shown = run(tmp_path, "blacklist")
+    assert (shown.code, shown.stderr) == (0, "")
+    assert "papers.example  3       refused the request (1214)" in shown.stdout
+    assert run(tmp_path, "blacklist", "clear", "papers.example").stdout == "cleared papers.example\n"
+    assert run(tmp_path, "blacklist").stdout == "nothing is on the blacklist\n"
+    assert run(tmp_path, "blacklist", "clear").code == 2
+    assert run(tmp_path, "blacklist", "clear", "papers.example").code == 1
