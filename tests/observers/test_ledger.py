@@ -79,7 +79,11 @@ def run_together(folder: Path, *ranges: tuple[int, int]) -> None:
         assert saver.stdout is not None
         assert saver.stdout.readline() == "ready\n"
     for saver in savers:
-        saver.communicate("go\n", timeout=60)
+        assert saver.stdin is not None
+        saver.stdin.write("go\n")
+        saver.stdin.flush()
+    for saver in savers:
+        saver.communicate(timeout=60)
         assert saver.returncode == 0
 
 
@@ -197,7 +201,7 @@ def test_rewriting_keeps_other_programs_out(context: ObserverContext) -> None:
 
     waiting = threading.Thread(target=rewrite)
     waiting.start()
-    assert not entered.is_set()
+    assert not entered.wait(0.1)
     assert not (context.workspace.path / "order.txt").exists()
     rewriter.communicate("go\n", timeout=60)
     waiting.join(60)
