@@ -73,3 +73,10 @@ def test_a_finished_session(
 @pytest.mark.parametrize("pane", ["2", "3", "4"])
 def test_each_pane_of_a_narrow_terminal(snap_compare: Callable[..., bool], tmp_path: Path, pane: str) -> None:
     assert snap_compare(played_app(tmp_path), terminal_size=(80, 24), run_before=steps(f"alt+{pane}"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_numbers_of_the_observers(
+    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int]
+) -> None:
+    assert snap_compare(played_app(tmp_path), terminal_size=size, run_before=steps("f4", "m"))

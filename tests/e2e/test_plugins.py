@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.events import ArtifactSaved, ObserverFinished
+from tests.e2e.running import environment, run
+from tests.observers.plugin_package import install, install_example
+
+
+def test_a_session_takes_up_an_installed_observer_and_leaves_out_a_broken_one(tmp_path: Path) -> None:
+    site = install_example(tmp_path / "site")
+    install(site, "other_package", "raise ImportError('no library')\n", broken="other_package:It")
+    env = environment(tmp_path, PYTHONPATH=str(site))
+    done = run(tmp_path / "base", "run", "--demo", "Plot the monthly revenue in the workbench", env=env)
+    assert done.code == 0
+    assert "Traceback" not in done.stderr
+    assert "✗ observer broken: other_package:It of other_package is left out" in done.stderr
+    finished = done.of(ObserverFinished)
+    assert finished[0].observer == "broken"
+    mine = [event for event in finished if event.observer == "links"]
+    assert mine
+    assert {event.status for event in mine} <= {"saved", "skipped"}
+    for event in done.of(ArtifactSaved):
+        if event.observer == "links":
+            assert done.json(event.path)["links"]
+    summary = (done.session / "summary.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.split()[:2] for line in summary if line.startswith("  links ")] == [
+        ["links", str(len(mine))]
+    ]
+    assert "no library" in (done.session / "run.log").read_text(encoding="utf-8")
+
+
+def test_without_plugins_a_session_has_only_its_own_observers(tmp_path: Path) -> None:
+    env = environment(tmp_path, PYTHONPATH=str(install_example(tmp_path / "site")))
+    done = run(tmp_path / "base", "run", "--demo", "--no-plugins", "What is the capital of France?", env=env)
+    assert done.code == 0
+    assert not done.of(ObserverFinished)
