@@ -86,7 +86,7 @@ def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -
             if not changed:
                 return None, 0
             if _bytes_of_corpus(workspace) == before:
-                return write_json(workspace, CORPUS, corpus, _exact(corpus["articles"], workspace)), changed
+                return _write_corpus(workspace, corpus), changed
     raise WorkspaceError(f"cannot add to '{CORPUS}': another program keeps replacing it; try again")
 
 
@@ -186,6 +186,12 @@ def _moment(value: object) -> datetime | None:
     except ValueError:
         return None
     return moment.astimezone() if moment is not None else None
+
+
+def _write_corpus(workspace: Workspace, corpus: dict[str, Any]) -> Written:
+    """Write the corpus as its tool does, and packed only if it is: other programs look for it by its name."""
+    packed = workspace.artifact_path(CORPUS) != CORPUS
+    return (workspace.write_json_artifact if packed else workspace.write_json)(CORPUS, corpus)
 
 
 def _bytes_of_corpus(workspace: Workspace) -> bytes | None:

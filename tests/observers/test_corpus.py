@@ -232,6 +232,17 @@ def test_what_was_read_before_the_corpus_is_added_when_it_is_saved(
     assert corpus_of(context)["count"] == 2
 
 
+def test_a_large_corpus_keeps_its_form(context: ObserverContext, result: Make) -> None:
+    save_corpus(context, {"url": "https://a.example/", "content": "long text " * 200_000})
+    observe(result(READER, read(), url=PAGE), context)
+    assert corpus_of(context)["count"] == 2
+    packed = ObserverContext(Workspace.open(context.workspace.path / "downloads"), now=lambda: NOON)
+    packed.workspace.write_json_artifact("expanded_corpus.json", corpus_of(context))
+    observe(result(READER, read("https://papers.example/two"), url=PAGE), packed)
+    assert not packed.workspace.exists("expanded_corpus.json")
+    assert json.loads(packed.workspace.read_artifact("expanded_corpus.json"))["count"] == 3
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"articles": {}}', '{"articles": ' + "[" * 5_000])
 def test_a_corpus_of_another_form_is_left_alone(content: str, context: ObserverContext, result: Make) -> None:
     context.workspace.write("expanded_corpus.json", content)
