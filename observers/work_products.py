@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import time
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 import msgspec
 
-from core.errors import PathRefused, UniversalAgentError, WorkspaceError
+from core.errors import ObserverError, PathRefused, WorkspaceError
 from core.files import AlreadyThere, Root, Written
 from core.names import safe_name
 from core.observation import ToolCall, ToolResult
+from core.text import clean_line
 from core.workspace import Workspace
-from observers.base import ObserverContext, Outcome, Saved, input_text, moment_of
+from observers.base import ObserverContext, Outcome, Saved, input_text, moment_of, texts_of
+from observers.decode import decode_texts
 from observers.search.names import short_name
 
 __all__ = ["FOLDER", "INDEX", "WorkProducts", "is_draft"]
@@ -23,11 +28,22 @@ INDEX = "index.jsonl"
 _OWN_WRITERS = frozenset({"write_local_file"})
 _NATIVE_WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _MAX_SIZE = 256 << 20
-_MAX_INDEX = 64 << 20
-_QUIET = 0.25
+_LONGEST_LINE = 64 << 10
+_QUIET = 0.75
+_POLL = 0.05
 _PATIENCE = 10.0
-_DRAFT_WORDS = frozenset(
-    {"draft", "drafts", "outline", "working", "wip", "tmp", "temp", "scratch", "partial"}
+_ENDINGS = (".bak", ".draft", ".part", ".partial", ".swp", ".temp", ".tmp", "~")
+_FOLDERS = frozenset({"draft", "drafts", "outlines", "scratch", "temp", "tmp", "wip", "working"})
+_MARK = r"(?:drafts?|outlines?|scratch|te?mp|wip)"
+# A name says that its file is unfinished by a mark of its own at either end. Anywhere else, or joined to a topic
+# by a hyphen, the word belongs to the title: working_capital.html and draft-horses.html are reports.
+_MARKED = re.compile(
+    rf"{_MARK}(?:_.*)?|{_MARK}[-. ](?:copy|document|notes?|report|text|version)\b.*"
+    rf"|(?:.*[-_. ])?{_MARK}|working_(?:copy|draft|file|notes?)|(?:.*_)?(?:working|partial)"
+)
+# A count, a version or a stamp at the end of a name; "nba-draft-2026" ends in a year, which is of the title.
+_NUMBERED = re.compile(
+    r"(?:[-_. ]?(?:v|version)[-_. ]?\d+|[-_. ]?(?<!\d)(?:\d{1,3}|20\d{6}(?:[-_]\d{6})?)|[-_ ]?\(\d+\))+$"
 )
 
 
@@ -51,9 +67,9 @@ class WorkProducts:
             return Outcome(note=f"not a file under {FOLDER}/")
         if is_draft(path):
             return Outcome(note="a draft or working file, which is not kept")
-        if workspace.root.size(path) > _MAX_SIZE:
+        data = _written(result, workspace, path)
+        if len(data) > _MAX_SIZE:
             return Outcome(note=f"larger than {_MAX_SIZE >> 20} MiB, which is not copied")
-        data = _settled(workspace, path, patient=result.call.name in _NATIVE_WRITERS)
         if not data:
             return Outcome(note="the file is empty")
         digest = hashlib.sha256(data).hexdigest()
@@ -69,7 +85,11 @@ class WorkProducts:
         suffix = source.suffix if len(source.suffix) <= 16 else ""
         stem = source.name.removesuffix(suffix)
         name = safe_name(f"{safe_name(stem, 80)}_{moment:%Y%m%d_%H%M%S}{suffix.lower()}", 110)
-        written = _write_new(workspace.saved_reports, name, data)
+        try:
+            written = _write_new(workspace.saved_reports, name, data)
+        except WorkspaceError as error:
+            folder = clean_line(str(workspace.saved_reports.path))
+            raise WorkspaceError(f"cannot copy {path} to {folder}: {error}") from error
         entry = {
             "saved_as": written.path,
             "source": path,
@@ -79,51 +99,90 @@ class WorkProducts:
             "at": moment.isoformat(timespec="seconds"),
             "tool_use_id": result.call.tool_use_id,
         }
-        workspace.saved_reports.append_line(INDEX, msgspec.json.encode(entry))
         copied_to = str(workspace.saved_reports.path / written.path)
-        return Outcome((Saved(path, "work_product", written.size, written.sha256, copied_to),), items=1)
+        note = None
+        try:
+            workspace.saved_reports.append_line(INDEX, msgspec.json.encode(entry))
+        except WorkspaceError as error:
+            note = f"copied to {written.path}, but not entered in the index: {error}"
+        saved = Saved(path, "work_product", written.size, written.sha256, copied_to)
+        return Outcome((saved,), items=1, note=note)
 
 
 def is_draft(path: str) -> bool:
-    """Whether a file's name says that it is not meant to be kept."""
-    name = PurePosixPath(path).name.lower()
-    words = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
-    return (
-        name.startswith((".", "_", "~"))
-        or name.endswith(("~", ".bak", ".swp"))
-        or bool(_DRAFT_WORDS & set(words))
-    )
+    """Whether a file's name, or a folder it lies in, says that it is not meant to be kept.
+
+    A mark is `_`, `.` or `~` at the beginning, or a word such as `draft`, `outline` or `tmp` that begins the name
+    before an underscore or ends it, with or without a number. When in doubt a file is kept.
+    """
+    parts = PurePosixPath(path.lower()).parts
+    name = parts[-1]
+    if any(part.startswith(("_", ".", "~")) for part in parts) or not _FOLDERS.isdisjoint(parts[:-1]):
+        return True
+    stem = name.rpartition(".")[0] or name
+    return name.endswith(_ENDINGS) or _MARKED.fullmatch(_NUMBERED.sub("", stem) or stem) is not None
 
 
 def _inside(path: str, workspace: Workspace) -> str | None:
     """The path relative to the workspace, when it is one of a file under `work_products/` but not a copy there."""
     pure = Path(path)
     if pure.is_absolute():
-        try:
-            pure = pure.relative_to(workspace.path)
-        except ValueError:
+        if not pure.is_relative_to(workspace.path):
+            # The way to the workspace may have links in it, which the workspace's own path has not.
+            pure = Path(os.path.realpath(pure.parent), pure.name)
+        if not pure.is_relative_to(workspace.path):
             return None
+        pure = pure.relative_to(workspace.path)
     parts = [part for part in pure.parts if part != "."]
     if len(parts) < 2 or parts[0] != FOLDER or ".." in parts or parts[1] == "media":
         return None
     return "/".join(parts)
 
 
-def _settled(workspace: Workspace, path: str, *, patient: bool) -> bytes:
-    """Read a file once nobody writes to it any more; the toolkit's own files are whole from the first moment."""
-    data = workspace.read(path)
-    if not patient:
-        return data
+def _written(result: ToolResult, workspace: Workspace, path: str) -> bytes:
+    """What the call wrote: of the agent's own tools the file once nobody writes to it any more.
+
+    The toolkit's files are whole from the first moment. When one has been replaced since, what this call wrote is
+    taken from its arguments, so that no version is lost.
+    """
+    if result.call.name in _NATIVE_WRITERS:
+        return _settled(workspace, path)
+    data = workspace.read(path, _MAX_SIZE + 1)
+    content = result.call.input.get("content")
+    answer = next(iter(decode_texts(texts_of(result, workspace)).values), None)
+    if isinstance(answer, dict) and isinstance(content, str):
+        asked = content.encode("utf-8", "replace")
+        if answer.get("sha256") == hashlib.sha256(asked).hexdigest():
+            return asked
+    return data
+
+
+def _settled(workspace: Workspace, path: str) -> bytes:
+    """Read a file that has stayed as it is for a while.
+
+    Raises:
+        ObserverError: it is still being written after `_PATIENCE` seconds.
+    """
     end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end:
-        time.sleep(_QUIET)
-        again = workspace.read(path)
-        if again == data:
-            return data
-        data = again
-    raise UniversalAgentError(
-        f"cannot copy {path}: it is still being written; write it again when it is complete"
-    )
+    seen: tuple[int, int, int] | None = None
+    since = time.monotonic()
+    while (now := time.monotonic()) < end:
+        with workspace.root.opened(path) as file:
+            state = _state(file)
+            if state != seen:
+                seen, since = state, now
+            # A file last changed long ago is at rest at the first look.
+            if now - since >= _QUIET or time.time() - state[2] / 1e9 >= _QUIET:
+                data = file.read(_MAX_SIZE + 1)
+                if _state(file) == state:
+                    return data
+        time.sleep(_POLL)
+    raise ObserverError(f"cannot copy {path}: it is still being written; write it again when it is complete")
+
+
+def _state(file: BinaryIO) -> tuple[int, int, int]:
+    found = os.fstat(file.fileno())
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _write_new(root: Root, name: str, data: bytes) -> Written:
@@ -140,20 +199,25 @@ def _write_new(root: Root, name: str, data: bytes) -> Written:
 
 
 def _kept_before(workspace: Workspace, path: str, digest: str) -> str | None:
-    """The name under which this content of this file was copied before, if it was."""
-    if not workspace.saved_reports.exists(INDEX):
+    """The name under which this content of this file was copied before, if it was and is still there."""
+    reports, wanted = workspace.saved_reports, digest.encode()
+    if not reports.exists(INDEX):
         return None
-    for line in workspace.saved_reports.read(INDEX, _MAX_INDEX).splitlines():
-        if digest.encode() not in line:
-            continue
-        try:
-            entry = msgspec.json.decode(line)
-        except msgspec.DecodeError:
-            continue
-        match entry:
-            case {"sha256": found, "source": source, "session": session, "saved_as": str(name)}:
-                if (found, source, session) == (digest, path, workspace.session_id):
-                    return name
-            case _:
-                pass
+    # The index outlives all sessions: it is read line by line, however long it has become.
+    with reports.opened(INDEX) as index:
+        while line := index.readline(_LONGEST_LINE):
+            if wanted not in line:
+                continue
+            try:
+                entry = msgspec.json.decode(line)
+            except msgspec.DecodeError:
+                continue
+            match entry:
+                case {"sha256": found, "source": source, "session": session, "saved_as": str(name)}:
+                    is_it = (found, source, session) == (digest, path, workspace.session_id)
+                    with suppress(PathRefused):
+                        if is_it and reports.exists(name):
+                            return name
+                case _:
+                    pass
     return None

@@ -26,7 +26,7 @@ def result() -> Callable[..., ToolResult]:
 
 
 def make_result(
-    tool: str, content: Any, tool_use_id: str = "toolu_1", *, error: str | None = None, **arguments: Any
+    tool: str, content: Any, tool_use_id: str = "toolu_1", /, *, error: str | None = None, **arguments: Any
 ) -> ToolResult:
     texts = (
         content if isinstance(content, list) and all(isinstance(part, str) for part in content) else [content]

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import WorkspaceError
+from core.observation import ToolResult
+from core.workspace import Workspace
+from observers.base import ObserverContext, Outcome
+from observers.work_products import WorkProducts, is_draft
+
+Make = Callable[..., ToolResult]
+WRITER = "mcp__local_toolkit__write_local_file"
+
+
+def write(
+    context: ObserverContext, result: Make, path: str, text: str, tool_use_id: str = "t1"
+) -> ToolResult:
+    written = context.workspace.write(path, text.encode())
+    answer = {"path": path, "size": written.size, "sha256": written.sha256}
+    return result(WRITER, answer, tool_use_id, path=path, content=text)
+
+
+def observe(context: ObserverContext, call: ToolResult) -> Outcome:
+    return WorkProducts().observe(call, context)
+
+
+def copies(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "index.jsonl"}
+
+
+def index(folder: Path) -> list[Any]:
+    return [json.loads(line) for line in (folder / "index.jsonl").read_text().splitlines()]
+
+
+def test_a_version_replaced_before_it_was_looked_at_is_kept(
+    context: ObserverContext, result: Make, tmp_path: Path
+) -> None:
+    first = write(context, result, "work_products/report.html", "one")
+    second = write(context, result, "work_products/report.html", "two", "t2")
+    assert observe(context, first).items == observe(context, second).items == 1
+    assert sorted(copies(tmp_path / "SAVED_REPORTS").values()) == [b"one", b"two"]
+
+
+def test_what_the_toolkit_masked_is_copied_as_it_was_written(
+    context: ObserverContext, result: Make, tmp_path: Path
+) -> None:
+    written = context.workspace.write("work_products/a.md", b"key: [masked]")
+    answer = {"path": "work_products/a.md", "size": written.size, "sha256": written.sha256}
+    observe(context, result(WRITER, answer, path="work_products/a.md", content="key: secret"))
+    assert list(copies(tmp_path / "SAVED_REPORTS").values()) == [b"key: [masked]"]
+
+
+def test_programs_at_once_lose_no_copy_and_no_line(
+    result: Make, context: ObserverContext, tmp_path: Path
+) -> None:
+    now = context.now()
+    contexts = [ObserverContext(Workspace.create(tmp_path, now), now=lambda: now) for _ in range(2)]
+
+    def work(one: ObserverContext) -> None:
+        for number in range(20):
+            text = f"{one.workspace.session_id} {number}"
+            assert observe(one, write(one, result, "work_products/r.md", text, f"t{number}")).items == 1
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, contexts))
+    folder = tmp_path / "SAVED_REPORTS"
+    kept, lines = copies(folder), index(folder)
+    assert len(kept) == len(lines) == len(set(kept.values())) == 40
+    assert {line["saved_as"]: line["sha256"] for line in lines} == {
+        name: hashlib.sha256(data).hexdigest() for name, data in kept.items()
+    }
+
+
+def test_a_torn_and_a_foreign_line_of_the_index_do_no_harm(
+    context: ObserverContext, result: Make, tmp_path: Path
+) -> None:
+    call = write(context, result, "work_products/r.md", "text")
+    digest = hashlib.sha256(b"text").hexdigest()
+    folder = tmp_path / "SAVED_REPORTS"
+    folder.mkdir()
+    odd = {"sha256": digest, "source": "work_products/r.md", "session": context.workspace.session_id}
+    lines = [
+        f'{{"sha256": "{digest}',
+        json.dumps(odd | {"saved_as": "../../etc/passwd"}),
+        "x" * 200_000,
+        "[]",
+    ]
+    (folder / "index.jsonl").write_text("\n".join(lines) + "\n{torn")
+    assert observe(context, call).items == 1
+    assert observe(context, call).duplicates == 1
+    assert len(copies(folder)) == 1
+
+
+def test_a_copy_that_was_removed_is_made_again(context: ObserverContext, result: Make) -> None:
+    call = write(context, result, "work_products/r.md", "text")
+    Path(observe(context, call).artifacts[0].copied_to or "").unlink()
+    assert observe(context, call).items == 1
+
+
+def test_an_index_that_cannot_be_written_is_named_and_the_copy_kept(
+    context: ObserverContext, result: Make, tmp_path: Path
+) -> None:
+    folder, target = tmp_path / "SAVED_REPORTS", tmp_path / "target"
+    folder.mkdir()
+    target.write_bytes(b"mine\n")
+    (folder / "index.jsonl").symlink_to(target)
+    outcome = observe(context, write(context, result, "work_products/r.md", "text"))
+    assert len(outcome.artifacts) == 1
+    assert "not entered in the index" in (outcome.note or "")
+    assert target.read_bytes() == b"mine\n"
+
+
+def test_a_folder_for_reports_that_cannot_be_used_is_named(
+    context: ObserverContext, result: Make, tmp_path: Path
+) -> None:
+    call = write(context, result, "work_products/r.md", "text")
+    (tmp_path / "SAVED_REPORTS").write_bytes(b"a file in the way")
+    with pytest.raises(WorkspaceError, match="SAVED_REPORTS"):
+        observe(context, call)
+
+
+def test_a_write_by_way_of_a_link_to_the_workspace_is_found(
+    context: ObserverContext, result: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "way").symlink_to(context.workspace.path)
+    context.workspace.write("work_products/r.md", b"text")
+    call = result("Write", "ok", file_path=str(tmp_path / "way/work_products/r.md"))
+    assert observe(context, call).items == 1
+
+
+def test_a_file_that_others_go_on_writing_is_copied_at_its_end(
+    context: ObserverContext, result: Make
+) -> None:
+    path = context.workspace.path / "work_products/slow.md"
+    path.write_bytes(b"begun")
+
+    def go_on() -> None:
+        for part in range(4):
+            threading.Event().wait(0.4)
+            with path.open("ab") as file:
+                file.write(b" part %d" % part)
+
+    writer = threading.Thread(target=go_on)
+    writer.start()
+    outcome = observe(context, result("Write", "ok", file_path=str(path)))
+    writer.join()
+    assert Path(outcome.artifacts[0].copied_to or "").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "draft"),
+    [
+        ("report_draft_v2.html", True),
+        ("report-draft-3.html", True),
+        ("report_20261121_draft.md", True),
+        ("report_working.md", True),
+        ("working_draft.md", True),
+        ("draft_report.md", True),
+        ("draft-report.md", True),
+        ("drafts/report.md", True),
+        ("_steps/report.md", True),
+        ("report.draft.md", True),
+        ("working_capital_report.html", False),
+        ("draft-horses.html", False),
+        ("nba-draft-2026.html", False),
+        ("remote-working.html", False),
+        ("partial_differential_equations.html", False),
+        ("temperature.html", False),
+        ("overdraft.html", False),
+        ("contemporary.html", False),
+        ("report_v2.md", False),
+        ("2026.html", False),
+    ],
+)
+def test_a_title_is_no_draft(name: str, draft: bool) -> None:
+    assert is_draft(f"work_products/{name}") is draft
