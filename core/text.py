@@ -140,6 +140,11 @@ class Redactor:
         for value in values:
             self.add(value)
 
+    @property
+    def values(self) -> frozenset[str]:
+        """The secrets it was told of."""
+        return self._values
+
     def add(self, value: str) -> None:
         """Mask `value` from now on; one shorter than 8 characters is ignored."""
         value = value.strip()

@@ -87,6 +87,11 @@ class Workspace:
             workspace.root.sweep()
         return workspace
 
+    @property
+    def reports_path(self) -> Path:
+        """Where reports that outlive their session go; there may be no such folder yet."""
+        return self._saved_reports
+
     @cached_property
     def saved_reports(self) -> Root:
         """The folder of reports that outlive their session, made at its first use."""

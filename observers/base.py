@@ -30,6 +30,7 @@ __all__ = [
     "Outcome",
     "Saved",
     "input_text",
+    "is_preview",
     "local_now",
     "moment_of",
     "save_json_once",
@@ -132,9 +133,9 @@ def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
         WorkspaceError: the file cannot be read.
     """
     observation = result.observation
-    texts = [block.text for block in observation.content if isinstance(block, TextContent)]
-    if observation.stored_at is None or (texts and not _are_previews(texts)):
-        return texts
+    if not is_preview(result):
+        return [block.text for block in observation.content if isinstance(block, TextContent)]
+    assert observation.stored_at is not None
     data = workspace.read_artifact(observation.stored_at, MAX_TEXT * 4 + 1)
     try:
         blocks = msgspec.json.decode(data, type=list[TextContent | ImageContent])
@@ -146,7 +147,14 @@ def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
     return [block.text for block in blocks if isinstance(block, TextContent)]
 
 
-def _are_previews(texts: Sequence[str]) -> bool:
+def is_preview(result: ToolResult) -> bool:
+    """Whether a result only shows pieces of what a file of the workspace holds whole."""
+    observation = result.observation
+    if observation.stored_at is None:
+        return False
+    texts = [block.text for block in observation.content if isinstance(block, TextContent)]
+    if not texts:
+        return True
     return sum(map(len, texts)) <= _LONGEST_PREVIEWS and any(_LEFT_OUT.search(text) for text in texts)
 
 

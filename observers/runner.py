@@ -12,12 +12,13 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import ObserverError
+from core.errors import ObserverError, UniversalAgentError
 from core.events import Event
 from core.observation import ToolResult
 from core.text import clean_line
 from observers.backlog import Held, Spill
 from observers.base import Interest, Observer, ObserverContext
+from observers.beside import Beside
 from observers.perform import ObserverMetrics, Run, judge, perform
 
 __all__ = ["ObserverRunner", "Spawn"]
@@ -40,11 +41,14 @@ class _Thread:
     """A daemon thread that does one job at a time, so that a job that hangs cannot keep the process alive."""
 
     def __init__(
-        self, name: str, done: Callable[[_Job, asyncio.Future[None]], None], context: ObserverContext
+        self,
+        name: str,
+        work: Callable[[_Job, ToolResult], None],
+        done: Callable[[_Job, asyncio.Future[None]], None],
     ) -> None:
         self._jobs: SimpleQueue[tuple[_Job, asyncio.Future[None]] | None] = SimpleQueue()
+        self._do = work
         self._done = done
-        self._context = context
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def give(self, job: _Job) -> asyncio.Future[None]:
@@ -65,7 +69,7 @@ class _Thread:
             except Exception as error:
                 job.run.error = clean_line(f"the result could not be read back: {error}")
             else:
-                perform(job.run, job.observer, result, self._context)
+                self._do(job, result)
                 del result
             try:
                 future.get_loop().call_soon_threadsafe(self._done, job, future)
@@ -82,6 +86,8 @@ class ObserverRunner:
 
     A run is published when it starts and when it ends; one made out of curiosity (`Interest.CURIOUS`) only when
     it ends, with both events, and not at all when it came to nothing: then only `metrics` count it.
+
+    With `beside` large results are observed in its child process.
     """
 
     def __init__(
@@ -92,9 +98,11 @@ class ObserverRunner:
         *,
         workers: int = 4,
         limit: int = 64,
+        beside: Beside | None = None,
     ) -> None:
         self._observers = tuple(observers)
         self._context = context
+        self._beside = beside
         self._publish = publish
         self._workers = workers
         self._limit = limit
@@ -185,7 +193,7 @@ class ObserverRunner:
         return [job.run.label for job in jobs]
 
     async def _work(self, number: int) -> None:
-        thread = _Thread(f"observer-{number}", self._done, self._context)
+        thread = _Thread(f"observer-{number}", self._perform, self._done)
         if self._over is None:
             self._over = asyncio.get_running_loop().create_future()
         self._at_work += 1
@@ -203,6 +211,20 @@ class ObserverRunner:
         finally:
             self._at_work -= 1
             thread.stop()
+
+    def _perform(self, job: _Job, result: ToolResult) -> None:
+        """Run a job; for worker threads."""
+        if self._beside is not None and self._beside.takes(job.observer, result):
+            try:
+                self._beside.perform(job.run, result)
+            except UniversalAgentError as error:
+                job.run.error = clean_line(str(error), 500)
+                _log.warning("observer %s: %s", job.run.label, job.run.error)
+            except Exception as error:
+                job.run.error = clean_line(f"{type(error).__name__}: {error}", 500)
+                _log.exception("observer %s failed", job.run.label)
+            return
+        perform(job.run, job.observer, result, self._context)
 
     def _done(self, job: _Job, future: asyncio.Future[None]) -> None:
         """Tell what came of a job; runs on the event loop, also when the worker's task is gone."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from core.agent.assembly import AgentParts, Connector
 from core.agent.environment import PrivateFolder
 from core.agent.model_request import small_request
+from core.aside import Aside
 from core.blacklist import Blacklist
 from core.bus import Bus
 from core.connections.base import Connection
@@ -28,6 +29,7 @@ from core.settings import Settings, secrets
 from core.text import Redactor
 from core.workspace import Workspace
 from observers.base import ObserverContext
+from observers.beside import Beside
 from observers.catalogue import default_observers
 from observers.compliance import check_subagent
 from observers.plugins import Problem
@@ -87,7 +89,10 @@ async def compose_session(
             default_observers, plugins=settings.plugins, report=left_out.append
         )
         _tell_at_start(bus, left_out)
-        runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish)
+        aside = Aside(workspace)
+        stack.push_async_callback(asyncio.to_thread, aside.close)
+        beside = Beside(aside, [observer.name for observer in observers])
+        runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, beside=beside)
         stack.callback(runner.abandon)
         runner.start(lambda work: spawn(work, "observer", "observers"))
         parts = SessionParts(
@@ -97,6 +102,7 @@ async def compose_session(
                 connectors=_connectors(settings, workspace.path, endpoints, recording),
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
+                aside=aside,
                 check_subagent=lambda agent, request: check_subagent(agent, request, workspace),
                 agent_home=_agent_home(settings, stack),
                 interactive=interactive,

@@ -19,7 +19,9 @@ from core.agent.loop import AgentLoop
 from core.agent.options import Briefing, brief, build_options
 from core.agent.permissions import PermissionPolicy
 from core.agent.results import ResultAdapter
+from core.agent.settling import Settler
 from core.agent.translate import Translator
+from core.aside import Aside
 from core.connections.base import Connection
 from core.errors import AgentError, UniversalAgentError
 from core.events import Event, McpServer
@@ -51,6 +53,7 @@ class AgentParts:
     server_notes: Mapping[str, str] = field(default_factory=dict)
     on_result: Callable[[ToolResult], None] = lambda _result: None
     check_subagent: SubagentCheck | None = None
+    aside: Aside | None = None
     agent_home: Path | None = None
     interactive: bool = True
     extra_allow: tuple[str, ...] = ()
@@ -140,11 +143,9 @@ class AgentAssembly:
             hooks=hooks,
             gate=self._gate,
             translator=translator,
-            adapter=adapter,
+            settler=Settler(adapter, parts.workspace, parts.redactor, parts.aside),
             publish=self._publish,
             on_result=parts.on_result,
-            workspace=parts.workspace,
-            redactor=parts.redactor,
             model=self._settings.model,
         )
         self._last = translator

@@ -17,7 +17,8 @@ from core.agent.auth import find_auth_link
 from core.agent.client import AgentClient
 from core.agent.gate import PermissionGate
 from core.agent.hooks import AgentHooks
-from core.agent.results import RawResult, ResultAdapter
+from core.agent.results import RawResult
+from core.agent.settling import Settler
 from core.agent.translate import OpenCall, RawToolResult, Translator, TurnResult
 from core.errors import AgentError, AgentUnavailable
 from core.events import (
@@ -32,13 +33,11 @@ from core.events import (
     Usage,
 )
 from core.observation import AnyObservation, ToolCall, ToolResult
-from core.spill import spill
-from core.text import Redactor, clean
+from core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-    from core.workspace import Workspace
 
 __all__ = ["AgentLoop", "TurnOutcome"]
 
@@ -93,22 +92,18 @@ class AgentLoop:
         hooks: AgentHooks,
         gate: PermissionGate,
         translator: Translator,
-        adapter: ResultAdapter,
+        settler: Settler,
         publish: Callable[[Event], Event],
         on_result: Callable[[ToolResult], None],
-        workspace: Workspace,
-        redactor: Redactor,
         model: str | None,
     ) -> None:
         self._client = AgentClient(options)
         self._hooks = hooks
         self._gate = gate
         self._translator = translator
-        self._adapter = adapter
+        self._settler = settler
         self._publish = publish
         self._on_result = on_result
-        self._workspace = workspace
-        self._redactor = redactor
         self._turn: _Turn | None = None
         self._cost = 0.0
         self._session_model = model
@@ -262,28 +257,27 @@ class AgentLoop:
         effective = call.input if copies.effective_input is None else copies.effective_input
         ended = time.monotonic()
         duration_ms = (ended - call.started) * 1000
-        observation = await asyncio.to_thread(
-            self._adapter.observe,
-            tool_name=call.name,
-            tool_use_id=call.tool_use_id,
-            tool_input=effective,
-            raw=RawResult(
+        denial = self._gate.denial_of(call.tool_use_id)
+        denied = denial is not None
+        observation, shown = await asyncio.to_thread(
+            self._settler.settle,
+            RawResult(
                 block=raw.block,
                 is_error=raw.is_error,
                 message_copy=raw.message_copy,
                 hook_copy=copies.response,
                 hook_error=copies.error,
             ),
-            started_at=call.started_at,
-            ended_at=datetime.now(UTC),
-            duration_ms=duration_ms,
+            {
+                "tool_name": call.name,
+                "tool_use_id": call.tool_use_id,
+                "tool_input": effective,
+                "started_at": call.started_at,
+                "ended_at": datetime.now(UTC),
+                "duration_ms": duration_ms,
+            },
+            None if denial is None else clean(denial),
         )
-        denial = self._gate.denial_of(call.tool_use_id)
-        denied = denial is not None
-        if denied:
-            # The agent wraps the reason in words of its own, meant for the model.
-            observation = msgspec.structs.replace(observation, error=clean(denial or ""))
-        observation, shown = await asyncio.to_thread(spill, observation, self._workspace, self._redactor)
         status: Literal["success", "error", "denied", "cancelled"] = (
             "denied" if denied else "error" if observation.has_error else "success"
         )

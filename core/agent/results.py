@@ -33,7 +33,7 @@ from core.observation import (
     WorkbenchObservation,
 )
 
-__all__ = ["RawResult", "ResultAdapter"]
+__all__ = ["RawResult", "ResultAdapter", "is_cut_off"]
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class ResultAdapter:
         """Make the observation of one call; never raises on odd content, which is kept as text."""
         shown = _blocks(raw.block)
         shown_text = _text(shown)
-        truncated = bool(_CUT.search(shown_text[:4096]) or _CUT.search(shown_text[-1024:]))
+        truncated = _is_notice(shown_text)
         content, recovered = shown, False
         if truncated:
             whole = self._whole(raw, shown_text)
@@ -148,6 +148,16 @@ class ResultAdapter:
         except OSError as error:
             log.warning("a saved tool result could not be read: %s", error)
             return None
+
+
+def is_cut_off(raw: RawResult) -> bool:
+    """Whether the model's block only says that the result was too large, and where it is."""
+    texts = [block.text for block in _blocks(raw.block)[:4] if isinstance(block, TextContent)]
+    return any(_is_notice(text) for text in texts)
+
+
+def _is_notice(text: str) -> bool:
+    return bool(_CUT.search(text[:4096]) or _CUT.search(text[-1024:]))
 
 
 def _mcp_copy(copy: Any) -> Any:

@@ -1,0 +1,114 @@
+"""The child that `core.aside` starts: waits for tasks on a socket it was handed, and does them one by one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from importlib import import_module
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.errors import UniversalAgentError
+from core.text import Redactor, clean_line
+from core.workspace import Workspace
+
+__all__ = ["Desk", "main"]
+
+_IDLE_SECONDS = 30.0
+_NICENESS = 5
+_KEPT = 2
+
+
+class Desk:
+    """What a task finds: the session's workspace, a way to ask for texts, and what earlier tasks left for it."""
+
+    def __init__(self, link: Connection, workspace: Workspace) -> None:
+        self._link = link
+        self._kept: dict[str, Any] = {}
+        self.workspace = workspace
+
+    def texts(self, name: str) -> list[str]:
+        """Ask whoever gave the task for texts."""
+        self.say("ask", name)
+        count = msgspec.msgpack.decode(self._link.recv_bytes(), type=int)
+        texts = []
+        for _ in range(count):
+            pieces = []
+            while piece := self._link.recv_bytes():
+                pieces.append(piece)
+            texts.append(b"".join(pieces).decode("utf-8", "surrogatepass"))
+        return texts
+
+    def keep(self, key: str, value: Any) -> None:
+        """Leave something for the next tasks; the last two things are kept."""
+        self._kept.pop(key, None)
+        self._kept[key] = value
+        while len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    def kept(self, key: str) -> Any:
+        """What was left under `key`, or None."""
+        return self._kept.get(key)
+
+    def say(self, kind: str, value: Any) -> None:
+        """Send a word to whoever gave the task."""
+        self._link.send_bytes(msgspec.msgpack.encode((kind, value)))
+
+
+class _Handler(logging.Handler):
+    """Sends what is logged to the parent, whose log it belongs in."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__()
+        self._desk = desk
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError, ValueError):
+            text = self.format(record).encode("utf-8", "replace").decode()
+            self._desk.say("log", (record.name, record.levelno, text))
+
+
+def _run(desk: Desk, task: str, argument: Any) -> None:
+    module, _, function = task.partition(":")
+    try:
+        result = getattr(import_module(module), function)(desk, argument)
+        desk.say("done", result)
+    except OSError:
+        raise
+    except UniversalAgentError as error:
+        desk.say("failed", clean_line(str(error), 500))
+    except Exception as error:
+        logging.getLogger(__name__).exception("%s failed", task)
+        desk.say("failed", clean_line(f"{type(error).__name__}: {error}", 500))
+
+
+def main(arguments: list[str]) -> int:
+    """Do tasks until the parent is gone or nothing was asked for half a minute."""
+    # Keys typed at the terminal are the parent's affair, and the screen comes first.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(_NICENESS)
+    descriptor, folder, reports = arguments
+    link = Connection(int(descriptor))
+    redactor = Redactor()
+    desk = Desk(link, Workspace(Path(folder), Path(reports), redactor))
+    logging.basicConfig(level=logging.WARNING, handlers=[_Handler(desk)], format="%(message)s")
+    try:
+        while link.poll(_IDLE_SECONDS):
+            task, asked, secrets = msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any, list[str]])
+            for secret in secrets:
+                redactor.add(secret)
+            _run(desk, task, asked)
+    except (EOFError, OSError):
+        pass
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

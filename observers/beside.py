@@ -1,0 +1,102 @@
+"""Observing large results in a child process, by the same observers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from core.aside import Aside, Pieces
+from core.errors import ObserverError
+from core.observation import ContentBlock, TextContent, ToolResult
+from core.text import clean_line
+from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
+from observers.catalogue import default_observers
+from observers.perform import Run, perform
+
+if TYPE_CHECKING:
+    from core.aside_child import Desk
+
+__all__ = ["LARGE", "Beside", "observe_in_child"]
+
+LARGE = 512 << 10
+"""From this size on, in characters, a result is not observed in this process."""
+
+_TASK = "observers.beside:observe_in_child"
+
+
+class Beside:
+    """Has large results observed by the child; `names` are the observers that it knows as well.
+
+    For threads, never for the event loop.
+    """
+
+    def __init__(self, aside: Aside, names: Collection[str]) -> None:
+        self._aside = aside
+        self._names = frozenset(names)
+
+    def takes(self, observer: Observer, result: ToolResult) -> bool:
+        """Whether the child should observe this result."""
+        if observer.name not in self._names:
+            return False
+        return _size(result) >= LARGE or is_preview(result)
+
+    def perform(self, run: Run, result: ToolResult) -> Run:
+        """Have the child run the observer that `run` names.
+
+        Raises:
+            AsideFailed: the child could not be started, or ended before it was done.
+        """
+        observation = result.observation
+        texts = [block.text for block in observation.content if isinstance(block, TextContent)]
+        whole = not is_preview(result)
+        shell = msgspec.structs.replace(observation, content=()) if whole else observation
+        given = msgspec.msgpack.encode(msgspec.structs.replace(result, observation=shell))
+        argument = {"observer": run.observer, "curious": run.curious, "result": given, "whole": whole}
+        done = self._aside.call(_TASK, argument, lambda _name: Pieces(texts))
+        run.outcome = msgspec.convert(done["outcome"], Outcome)
+        run.error = done["error"]
+        run.duration_ms = done["duration_ms"]
+        return run
+
+
+def observe_in_child(desk: Desk, argument: dict[str, Any]) -> dict[str, Any]:
+    """Run one observer in the child; a result is read once for all observers that want it."""
+    result = msgspec.msgpack.decode(argument["result"], type=ToolResult)
+    tool_use_id = result.call.tool_use_id
+    content: tuple[ContentBlock, ...] | None = desk.kept(tool_use_id)
+    if content is None:
+        texts = desk.texts(tool_use_id) if argument["whole"] else texts_of(result, desk.workspace)
+        content = tuple(map(TextContent, texts))
+        desk.keep(tool_use_id, content)
+    observation = msgspec.structs.replace(result.observation, content=content)
+    run = Run(argument["observer"], result.call.name, tool_use_id, argument["curious"])
+    whole = ToolResult(call=result.call, observation=observation)
+    perform(run, _observer(run.observer), whole, _context(desk))
+    outcome = msgspec.to_builtins(run.outcome)
+    return {"outcome": outcome, "error": run.error, "duration_ms": run.duration_ms}
+
+
+def _observer(name: str) -> Observer:
+    # Plug-ins are loaded only for one of them.
+    for plugins in (False, True):
+        if found := _observers(plugins).get(name):
+            return found
+    raise ObserverError(f"there is no observer {clean_line(name, 80)} in the process for large results")
+
+
+@lru_cache(maxsize=2)
+def _observers(plugins: bool) -> dict[str, Observer]:
+    return {observer.name: observer for observer in default_observers(plugins=plugins)}
+
+
+@lru_cache(maxsize=1)
+def _context(desk: Desk) -> ObserverContext:
+    return ObserverContext(desk.workspace)
+
+
+def _size(result: ToolResult) -> int:
+    blocks = result.observation.content
+    return sum(len(block.text) for block in blocks if isinstance(block, TextContent))
