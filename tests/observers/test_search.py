@@ -297,10 +297,10 @@ def test_rows_are_clean_and_urls_exact(context: ObserverContext, result: Make) -
 
 def test_a_date_nobody_can_read_is_null_and_kept(context: ObserverContext, result: Make) -> None:
     _, (artifact,) = observe(
-        context, result("mcp__x__web_search", {"results": [row(1, date="vor drei Tagen")]})
+        context, result("mcp__x__web_search", {"results": [row(1, date="kommt bald, Teil 3")]})
     )
     assert artifact["results"][0]["date"] is None
-    assert artifact["results"][0]["extra"]["date_original"] == "vor drei Tagen"
+    assert artifact["results"][0]["extra"]["date_original"] == "kommt bald, Teil 3"
 
 
 def test_signed_addresses_stay_and_known_secrets_go(context: ObserverContext, result: Make) -> None:
