@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import time
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
