@@ -29,7 +29,7 @@ class RunMetrics:
     turn, has no time and does not count in the times.
     """
 
-    __slots__ = ("_times", "failed", "items", "runs", "saved", "skipped")
+    __slots__ = ("_quantiles", "_times", "failed", "items", "runs", "saved", "skipped")
 
     def __init__(self) -> None:
         self.runs = 0
@@ -38,6 +38,8 @@ class RunMetrics:
         self.failed = 0
         self.items = 0
         self._times: deque[float] = deque(maxlen=KEPT_TIMES)
+        # A table that is drawn again asks for them far more often than runs end.
+        self._quantiles: dict[float, float] = {}
 
     def add(self, status: str, items: int, duration_ms: float) -> None:
         """Count one finished run; `status` is `saved`, `skipped` or `failed`."""
@@ -45,6 +47,7 @@ class RunMetrics:
         self.items += items
         if duration_ms > 0:
             self._times.append(duration_ms)
+            self._quantiles.clear()
         match status:
             case "saved":
                 self.saved += 1
@@ -56,9 +59,14 @@ class RunMetrics:
     @property
     def p50_ms(self) -> float:
         """Half of the runs took no longer than this."""
-        return quantile(self._times, 0.5)
+        return self._quantile(0.5)
 
     @property
     def p95_ms(self) -> float:
         """All but one in twenty runs took no longer than this."""
-        return quantile(self._times, 0.95)
+        return self._quantile(0.95)
+
+    def _quantile(self, part: float) -> float:
+        if part not in self._quantiles:
+            self._quantiles[part] = quantile(self._times, part)
+        return self._quantiles[part]
