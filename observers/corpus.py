@@ -105,7 +105,7 @@ def _add_to_corpus(pages: Sequence[Page], context: ObserverContext) -> tuple[lis
     if written is None:
         return [], 0, None
     saved = Saved(written.path, "corpus", written.size, written.sha256)
-    return [saved], entries, f"{entries} articles of the corpus were added or completed"
+    return [saved], entries, f"articles added to the corpus or completed in it: {entries}"
 
 
 def _read_before(context: ObserverContext) -> list[Page]:
