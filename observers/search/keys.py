@@ -178,7 +178,7 @@ QUERIES = (
 
 GROUPS = word_set(
     "items results topics articles shorts tweets stocks questions videos images news products games posts "
-    "expandedelement papers entries"
+    "papers entries"
 )
 """Lists inside an item that hold results of their own."""
 

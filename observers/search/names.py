@@ -7,6 +7,7 @@ from enum import Enum
 from functools import lru_cache
 
 from core.observation import ToolCall
+from observers.search.keys import word_set
 
 __all__ = [
     "Policy",
@@ -16,7 +17,6 @@ __all__ = [
     "policy_of",
     "policy_of_call",
     "short_name",
-    "word_set",
     "words_of",
 ]
 
@@ -29,15 +29,11 @@ class Policy(Enum):
     NEVER = "never"
 
 
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text, as a set."""
-    return frozenset(text.split())
-
-
 _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _PROVIDERS = word_set(
     "serp serpapi serper tavily exa brave bing google duckduckgo ddg searxng searx perplexity kagi linkup "
-    "websearch newsapi gnews serply zenserp searchapi dataforseo"
+    "websearch newsapi gnews serply zenserp searchapi dataforseo baidu bocha metaso sogou yandex naver yahoo "
+    "valueserp scaleserp serpstack search1api valyu newsdata mediastack newscatcher gdelt"
 )
 _SEARCH = word_set("search searches serp query find lookup results")
 _NATIVE_SEARCH = frozenset({"WebSearch"})
@@ -46,30 +42,30 @@ _ELSEWHERE = word_set(
     "file files folder folders filesystem directory drive dropbox sharepoint gdrive docs sheets slides "
     "code repo repos repository repositories github gitlab bitbucket commit commits issue issues pull branch "
     "calendar event contacts contact notion jira linear asana trello todo task tasks crm hubspot salesforce "
+    "googledocs googledrive googlesheets googlecalendar googleslides googletasks gcal gcalendar onedrive confluence "
+    "zendesk stripe airtable clickup evernote obsidian ticket tickets customer customers spreadsheet spreadsheets "
     "database sql postgres mysql sqlite memory remember workbench bash sandbox shell terminal python "
     "connection connections schema schemas tool tools toolkit toolkits"
 )
+_EITHER = word_set("event")
 _READS_PAGES = word_set("fetch reader read extract scrape crawl contents download upload")
 _KINDS = {
-    "news": "news",
-    "headlines": "news",
-    "image": "images",
-    "images": "images",
-    "video": "videos",
-    "videos": "videos",
-    "youtube": "videos",
-    "scholar": "scholar",
-    "shopping": "shopping",
-    "amazon": "shopping",
-    "walmart": "shopping",
-    "jobs": "jobs",
-    "job": "jobs",
-    "finance": "finance",
-    "maps": "local",
-    "places": "local",
-    "local": "local",
-    "hotels": "hotels",
-    "events": "events",
+    word: kind
+    for kind, words in {
+        "news": "news headline headlines newsapi gnews newsdata",
+        "images": "image images photo photos picture pictures",
+        "videos": "video videos youtube vimeo shorts",
+        "scholar": "scholar scholarly academic arxiv pubmed paper papers openalex crossref semanticscholar",
+        "shopping": "shopping amazon walmart ebay etsy product products",
+        "jobs": "job jobs careers",
+        "finance": "finance stock stocks",
+        "local": "maps places place local yelp tripadvisor restaurants businesses",
+        "hotels": "hotel hotels",
+        "events": "events event",
+        "discussions": "forum forums discussion discussions reddit",
+        "questions": "questions",
+    }.items()
+    for word in words.split()
 }
 _MOST_INNER = 64
 _EVENT_SEARCH = re.compile(r"COMPOSIO_SEARCH_(?!TOOLS\b)[A-Z_]+", re.IGNORECASE)
@@ -106,7 +102,9 @@ def policy_of(name: str) -> Policy:
         return Policy.NEVER
     if _EVENT_SEARCH.fullmatch(short_name(name)):
         return Policy.SEARCH
-    if own & _ELSEWHERE or (server & _ELSEWHERE and not own & _PROVIDERS):
+    if own & _ELSEWHERE - (_EITHER if (own | server) & _PROVIDERS else frozenset()) or (
+        server & _ELSEWHERE and not own & _PROVIDERS
+    ):
         return Policy.NEVER
     if own & _SEARCH or (own | server) & _PROVIDERS:
         return Policy.SEARCH

@@ -1,111 +1,282 @@
-"""Search results written as text: labelled blocks, `Links: [...]` and lists of Markdown links."""
+"""Search results written as text: labelled blocks, lists of links, tables, and elements in angle brackets."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from observers.search.keys import KINDS, fold
 from observers.search.urls import is_web_url
 
-__all__ = ["rows_in_prose"]
+__all__ = ["Section", "sections_in_prose"]
 
 _MAX_PROSE = 4 << 20
 _LABELS = {
-    "title": "title",
-    "name": "title",
-    "headline": "title",
-    "url": "url",
-    "link": "url",
-    "source url": "url",
-    "href": "url",
-    "description": "snippet",
-    "content": "snippet",
-    "summary": "snippet",
-    "snippet": "snippet",
-    "text": "snippet",
-    "highlights": "snippet",
-    "published": "date",
-    "published date": "date",
-    "publisheddate": "date",
-    "date": "date",
-    "age": "age",
-    "author": "author",
-    "source": "source",
-    "publisher": "publisher",
-    "score": "score",
-    "id": "result_id",
+    label: column
+    for column, labels in {
+        "title": "title, name, headline",
+        "url": "url, link, href, source url, url source",
+        "snippet": "description, content, summary, snippet, snippets, text, highlights, code/highlights, abstract",
+        "date": "published, published date, publication date, date, date published, published at",
+        "age": "age",
+        "author": "author, authors",
+        "source": "source",
+        "publisher": "publisher",
+        "site": "site, domain",
+        "score": "score, relevance score",
+        "result_id": "id",
+        "raw_content": "raw content",
+        "rank": "position, rank",
+        "engines": "engine, engines",
+        "category": "category",
+        "language": "language",
+        "favicon": "favicon",
+        "image": "image, image url, thumbnail",
+        "doi": "doi",
+        "pdf": "pdf, pdf url",
+        "price": "price",
+        "rating": "rating",
+        "location": "location, address",
+        "company": "company",
+        "salary": "salary",
+        "duration": "duration",
+        "views": "views",
+        "journal": "journal, venue",
+        "cited": "citations, cited by",
+    }.items()
+    for label in labels.split(", ")
 }
+_LEAD = r"^[^\w\[<>|]*(?:\[?\d{1,3}[\]).:]\s*)?[^\w\[<>|]*"
+_ANY_LABEL = "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True))
 _LABEL = re.compile(
-    r"^[ \t]*(?:[-*•]\s+|\d{1,3}[.)]\s+)?\**("
-    + "|".join(sorted(_LABELS, key=len, reverse=True))
-    + r")\**\s*:\**[ \t]*(.*)$",
+    rf"{_LEAD}(?P<label>{_ANY_LABEL})\**\s*:\**[ \t]*(?P<value>.*)$",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"^[ \t]*(\d{1,3})[.)]\s+(?!\[)\**(.+?)\**\s*$")
-_MARKDOWN = re.compile(
-    r"^[ \t]*(?:[-*•]|\d{1,3}[.)])\s+\**\[(?P<title>(?:[^\[\]]|\[[^\[\]]*\])+)\]\((?P<url>https?://[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)[^)]*\)\**"
-    r"(?:\s*[-–—:]\s*(?P<snippet>.+))?$"
+_NUMBERED = re.compile(r"^[ \t]*(?:#{1,4}\s+)?\**\[?(?P<place>\d{1,3})[\]).:]+\**\s+(?P<title>\S.*?)\s*$")
+_HEADING = re.compile(r"^(?:#{1,4}\s+|\*\*(?=.+\*\*\s*$))(?P<title>\S.*?)\s*$")
+_LINK = re.compile(
+    r"^[ \t]*(?:#{1,4}\s+)?(?:[-*•]\s+|\[?\d{1,3}[\]).:]+\s+)?\**\[(?P<title>(?:[^\[\]]|\[[^\[\]]*\])+)\]"
+    r"\(<?(?P<url>https?://[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?[^)]*\)\**(?:\s*[-–—:]\s*(?P<snippet>.+))?\s*$"
 )
-_HEADING = re.compile(r"^#{1,4}\s+(?:\d{1,3}[.)]\s+)?\[?(.+?)\]?(?:\((https?://[^\s)]+)\))?\s*$")
-_BARE_URL = re.compile(r"^[ \t]*(?:[-*•]\s+|\[\d{1,3}\]:?\s*|\d{1,3}[.)]\s+)?<?(https?://\S+?)>?\s*$")
+_TRAILING = re.compile(
+    r"^[ \t]*(?:[-*•]\s+|\[?\d{1,3}[\]).:]+\s+)(?P<title>\S.*?)\s*(?:[-–—:|]\s*|\(|<)(?P<url>https?://[^\s<>]+?)[)>]?\s*$"
+)
+_BARE_URL = re.compile(r"^[^\w\[]*(?:\[?\d{1,3}[\]).:]*\s+)?<?(?P<url>https?://[^\s<>]+)>?\s*$")
+_RULE = re.compile(r"^\s*([-=_*])\1{2,}\s*$")
+_SECTION = re.compile(
+    r"^\W*(?P<name>[a-z]+(?: and forums)?)(?: search)?(?: results)?(?: \(\d+[^)]*\))?\s*:?\W*$", re.IGNORECASE
+)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\[?\d{1,3}[\]).:]+)\s+")
+_CELLS = re.compile(r"(?<!\\)\|")
+_CELL_LINK = re.compile(r"^\[(?P<title>.*)\]\(<?(?P<url>https?://\S+?)>?\)$")
+_ELEMENT = re.compile(
+    r"<(item|entry|result|document|search_result)\b[^>]*>(.*?)</\1>", re.DOTALL | re.IGNORECASE
+)
+_PART = re.compile(
+    r"<([a-z][\w:-]*)\b[^<>]*?(?:href=\"([^\"]+)\"[^<>]*?)?(?:/>|>(.*?)</\1>)", re.DOTALL | re.IGNORECASE
+)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_INLINE = re.compile(
+    r"snippet: (?P<snippet>.*?), title: (?P<title>.*?), link: (?P<url>https?://[^\s,\]]+)", re.DOTALL
+)
+_NO_VALUE = ("", "N/A", "None", "null")
 
 
-def rows_in_prose(text: str) -> list[dict[str, Any]]:
-    """Items with `title`, `url` and what else is said of each; empty when the text is not a list of results."""
+@dataclass(slots=True)
+class Section:
+    """The results under one heading: its kind when it tells one, and where the first of them is in the text."""
+
+    kind: str | None = None
+    items: list[dict[str, Any]] = field(default_factory=list)
+    start: int = 0
+    bare: bool = True
+
+
+def sections_in_prose(text: str) -> list[Section]:
+    """Items with `title`, `url` and what else is said of each, a section a vertical; empty without any results."""
     if len(text) > _MAX_PROSE:
         return []
-    items = _labelled(text)
-    return items if items else _linked(text)
+    found = _elements(text) or [match.groupdict() for match in _INLINE.finditer(text)] or list(_table(text))
+    if found:
+        return [Section(None, found, 0, bare=False)]
+    return _Reader(text).read()
 
 
-def _labelled(text: str) -> list[dict[str, Any]]:
-    """Blocks of `Label: value` lines, one block a result; values may go on over the lines that follow."""
-    items: list[dict[str, Any]] = []
-    item: dict[str, Any] = {}
-    current: str | None = None
+def _elements(text: str) -> list[dict[str, Any]]:
+    items = []
+    for element in _ELEMENT.finditer(text):
+        item: dict[str, Any] = {}
+        for name, address, inner in _PART.findall(_CDATA.sub(r"\1", element[2])):
+            column = _LABELS.get(name.lower(), name)
+            item.setdefault(column, (address or inner).strip())
+        if not is_web_url(item.get("url")):
+            item["url"] = next(
+                (item[key] for key in ("source", "id", "result_id") if is_web_url(item.get(key))), None
+            )
+        items.append(_cleaned(item))
+    return [item for item in items if is_web_url(item.get("url"))]
+
+
+def _table(text: str) -> Iterator[dict[str, Any]]:
+    """The rows of Markdown tables that have a column of addresses or of links."""
+    names: list[str] = []
     for line in text.splitlines():
-        if match := _LABEL.match(line):
-            key, value = _LABELS[match[1].lower()], match[2].strip()
-            if (key in item and key in ("title", "url")) or (key == "title" and "url" in item):
-                items.append(item)
-                item = {}
-            if key in item:
-                key = f"{key}_more"
-            item[key] = value
-            current = key
+        if not line.lstrip().startswith("|"):
+            names = []
+            continue
+        cells = [cell.strip().replace("\\|", "|") for cell in _CELLS.split(line.strip().strip("|"))]
+        if not names:
+            names = [cell.strip("* ").lower() for cell in cells]
+            continue
+        item: dict[str, Any] = {}
+        for name, cell in zip(names, cells, strict=False):
+            column = _LABELS.get(name, name)
+            link = _CELL_LINK.match(cell)
+            if link:
+                item.setdefault("url", link["url"])
+            value = link["title"] if link else cell
+            if value and column and not (column == "url" and "url" in item):
+                item[column] = value.strip("<>") if column == "url" else value
+        if is_web_url(item.get("url")):
+            yield item
+
+
+class _Reader:
+    """Reads lines one after the other; a result ends where the next one begins."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.splitlines(keepends=True)
+        self._sections = [Section()]
+        self._item: dict[str, Any] = {}
+        self._begin = self._at = 0
+        self._label: str | None = None
+        self._opener: str | None = None
+        self._waiting: str | None = None
+        self._gap = False
+
+    def read(self) -> list[Section]:
+        for line in self._lines:
+            self._take(line.rstrip("\r\n"))
+            self._at += len(line)
+        self._finish()
+        return [section for section in self._sections if section.items]
+
+    def _take(self, line: str) -> None:
+        if not line.strip():
+            self._gap = True
+            return
+        label = _LABEL.match(line)
+        if (
+            (match := _SECTION.match(line))
+            and fold(match["name"]) in KINDS
+            and not (label and label["value"])
+        ):
+            self._finish()
+            self._sections.append(Section(KINDS[fold(match["name"])]))
+        elif label:
+            self._labelled(_LABELS[label["label"].lower()], label["value"].strip())
+        elif self._opener == "title" and "url" in self._item:
+            self._said(line)
+        elif _RULE.match(line):
+            self._finish()
+        elif (match := _LINK.match(line)) or (match := _TRAILING.match(line)):
+            self._finish()
+            said = match.groupdict().get("snippet")
+            self._item = {"title": match["title"].strip("* "), "url": match["url"]} | (
+                {"snippet": said} if said else {}
+            )
+        elif match := _BARE_URL.match(line):
+            self._address(match["url"], line)
         elif (match := _NUMBERED.match(line)) or (match := _HEADING.match(line)):
-            if "url" in item:
-                items.append(item)
-                item = {}
-            title = match[2] if match.re is _NUMBERED else match[1]
-            item["title"] = title.strip()
-            if match.re is _HEADING and match[2]:
-                item["url"] = match[2]
-            current = "title"
-        elif current == "snippet" and line.strip():
-            item["snippet"] = f"{item['snippet']}\n{line.strip()}".strip()
-        elif not line.strip() and current != "snippet":
-            current = None
-    items.append(item)
-    return [_cleaned(item) for item in items if is_web_url(item.get("url"))]
+            self._titled(match["title"], line)
+        else:
+            self._said(line)
+        self._gap = False
+
+    def _labelled(self, column: str, value: str) -> None:
+        item = self._item
+        value = value.strip("<>") if column == "url" else _scalar(value)
+        if column == "url" and (link := _CELL_LINK.match(value)):
+            value = link["url"]
+        if column in ("title", "url"):
+            self._opener = self._opener or column
+            again = column in item and (column == "url" or self._opener == "title" or "url" in item)
+            if again or (column == self._opener == "title" and "url" in item):
+                self._finish()
+        item = self._item
+        if not item:
+            self._begin = self._at
+        if column != "title" and "title" not in item and self._waiting and not self._gap:
+            item["title"] = self._waiting
+        self._waiting = None
+        item[f"{column}_more" if column in item else column] = value
+        self._label = column
+
+    def _address(self, url: str, line: str) -> None:
+        if self._label == "snippet" and "url" in self._item:
+            self._said(line)
+            return
+        if "url" in self._item:
+            self._finish()
+        if not self._item:
+            self._begin = self._at
+        if "title" not in self._item and self._waiting and not self._gap:
+            self._item["title"] = self._waiting
+        self._waiting = None
+        self._item["url"] = url
+        self._label = None
+
+    def _titled(self, title: str, line: str) -> None:
+        if self._label == "snippet" and not self._gap and "url" in self._item:
+            self._said(line)
+            return
+        self._finish()
+        self._begin = self._at
+        self._item["title"] = title.strip("*# ")
+
+    def _said(self, line: str) -> None:
+        """A line that is no more than text: it goes on with what is said, or may be the next title."""
+        said, item = line.strip(), self._item
+        if self._label in ("snippet", "raw_content"):
+            item[self._label] = f"{item[self._label]}\n{said}".strip()
+        elif self._opener == "title" and "url" in item:
+            return
+        elif ("url" in item or ("title" in item and not self._gap)) and not self._ends(line):
+            item["snippet"] = f"{item.get('snippet', '')}\n{said}".strip()
+        else:
+            self._finish()
+            self._waiting = _BULLET.sub("", line).strip("* ")
+
+    def _ends(self, line: str) -> bool:
+        """Whether a line of text belongs to the next result already."""
+        if self._gap and ("snippet" in self._item or self._label is not None):
+            return True
+        return "url" in self._item and _BULLET.match(line) is not None and not line[:1].isspace()
+
+    def _finish(self) -> None:
+        item, self._item, self._label, self._waiting = _cleaned(self._item), {}, None, None
+        if not is_web_url(item.get("url")) and is_web_url(item.get("source")):
+            item["url"] = item.pop("source")
+        if is_web_url(item.get("url")):
+            section = self._sections[-1]
+            if not section.items:
+                section.start = self._begin
+            section.bare = section.bare and item.keys() == {"url"}
+            section.items.append(item)
+
+
+def _scalar(value: str) -> str:
+    """A value as YAML writes it, without its quotes or the mark of a block."""
+    if value in (">", ">-", "|", "|-"):
+        return ""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value
 
 
 def _cleaned(item: dict[str, Any]) -> dict[str, Any]:
-    if str(item.get("snippet", "")).endswith("---"):
-        item["snippet"] = item["snippet"].rstrip("-").rstrip()
-    return {key: value for key, value in item.items() if value not in ("", "N/A", "None", "null")}
-
-
-def _linked(text: str) -> list[dict[str, Any]]:
-    """Lists of Markdown links, or of bare URLs, one a line."""
-    items: list[dict[str, Any]] = []
-    for line in text.splitlines():
-        if match := _MARKDOWN.match(line):
-            items.append({key: value for key, value in match.groupdict().items() if value})
-    if items:
-        return items
-    return [
-        {"url": match[1]}
-        for line in text.splitlines()
-        if (match := _BARE_URL.match(line)) and is_web_url(match[1])
-    ]
+    if str(item.get("snippet", "")).endswith(("---", "===")):
+        item["snippet"] = item["snippet"].rstrip("-=").rstrip()
+    return {key: value for key, value in item.items() if value not in _NO_VALUE}

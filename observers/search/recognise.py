@@ -9,137 +9,129 @@ from typing import Any
 from core.observation import ToolCall
 from observers.decode import MAX_DEPTH, Decoded, decode_text
 from observers.salvage import CUT_OFF
+from observers.search.items import columns_of, group_in, kind_of_word, lift, opened
+from observers.search.keys import (
+    FOREIGN,
+    KINDS,
+    SKIPPED,
+    SURE,
+    WRAPPERS,
+    Field,
+    fold,
+)
 from observers.search.names import (
     Policy,
-    inner_policy_of,
-    is_multi_execute,
     kind_of_name,
     policy_of,
     short_name,
-    word_set,
 )
-from observers.search.prose import rows_in_prose
-from observers.search.rows import Field, field_of, url_of
+from observers.search.prose import sections_in_prose
+from observers.search.rows import url_of
+from observers.search.said import (
+    answer_in,
+    asked,
+    asks,
+    error_in,
+    says_nothing_found,
+)
+from observers.search.scope import Scope, executed_in, inner_calls, learn, responses_of, runs_a_tool
+from observers.search.urls import is_web_url
 
 __all__ = ["Page", "Scope", "recognise"]
 
-_KINDS = {  # keys whose list is a vertical of its own, spelled without `_` and in lower case
-    "organicresults": "web",
-    "organic": "web",
-    "webresults": "web",
-    "webpages": "web",
-    "web": "web",
-    "searchresults": "web",
-    "searchresult": "web",
-    "newsresults": "news",
-    "news": "news",
-    "topstories": "news",
-    "articles": "news",
-    "citations": "web_answer",
-    "images": "images",
-    "imageresults": "images",
-    "imagesresults": "images",
-    "inlineimages": "images",
-    "videos": "videos",
-    "videoresults": "videos",
-    "videosresults": "videos",
-    "inlinevideos": "videos",
-    "shoppingresults": "shopping",
-    "shopping": "shopping",
-    "inlineshopping": "shopping",
-    "products": "shopping",
-    "jobsresults": "jobs",
-    "jobs": "jobs",
-    "localresults": "local",
-    "places": "local",
-    "locations": "local",
-    "scholar": "scholar",
-    "papers": "scholar",
-    "discussions": "discussions",
-    "discussionsandforums": "discussions",
-    "relatedquestions": "questions",
-    "peoplealsoask": "questions",
-    "faq": "questions",
-    "eventsresults": "events",
-    "properties": "hotels",
-    "relatedtopics": "web",
-}
-_PAGE_MARKS = word_set(  # keys that only a result page has: with one of them an empty list is an empty page
-    "organicresults organic newsresults webresults webpages searchmetadata searchinformation searchparameters "
-    "searchresults searchresult"
-)
-_SURE = word_set(
-    "organicresults organic newsresults webresults webpages searchresults searchresult citations"
-)
-_SKIPPED = word_set(
-    "relatedsearches pagination serpapipagination menulinks submenulinks sitelinks inlinelinks buttons deepresults "
-    "filters menuitems thumbnail thumbnails favicon profile metaurl knowledgegraph suggestions spellingsuggestions "
-    "searchparameters searchmetadata searchinformation peoplealsosearchfor relatedqueries highlight stories "
-    "session remotefileinfo icon "
-    "refinesearchfilters categories facets topics tools toolkitconnectionstatuses"
-)
-_WRAPPERS = word_set(
-    "result results response data datapreview output content text body value payload message"
-)
-_ERROR_KEYS = ("error", "error_message", "errorMessage", "message")
 _MAX_VALUES = 2_000_000
-
-
-@dataclass
-class Scope:
-    """One search that was run: the whole call, or one of the tools inside a call that runs several."""
-
-    tool: str
-    policy: Policy
-    query: str | None = None
-    answer: str | None = None
-    error: str | None = None
-    engine: str = ""
-    marked: bool = False
-    other_lists: bool = False
-    preview: bool = False
+_MAX_DOCUMENTS = 10_000
+_ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
+_OWN_VERTICAL = ("web", "webresults", "webpages")
 
 
 @dataclass
 class Page:
-    """One list of results of one search, not yet made into rows."""
+    """One list of results of one search, not yet made into rows; `repeats` when it may only repeat another's."""
 
     scope: Scope
     kind: str
     items: list[Any] = field(default_factory=list)
     empty: bool = False
+    repeats: bool = False
 
 
 def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
     """Find every list of results; a search that found nothing or failed gives one page without items."""
-    inner = _inner_calls(call)
-    outer = Scope(short_name(call.name), policy_of(call.name), query=_asked(call.input))
+    inner = inner_calls(call)
+    outer = Scope(short_name(call.name), policy_of(call.name), query=asked(call.input))
     scopes = [outer]
     pages: list[Page] = []
-    for value in decoded.values:
+    for value in _documents(decoded.values, outer):
         for page in _walk(value, outer, inner, scopes):
             if not any(page.items == other.items and page.kind == other.kind for other in pages):
                 pages.append(page)
-    if not pages and outer.policy is Policy.SEARCH and decoded.prose:
-        items = rows_in_prose(decoded.prose)
-        if items:
-            pages.append(Page(outer, kind_of_name(outer.tool), list(items)))
-            outer.answer = None
-    if decoded.prose and pages and all(page.scope is outer for page in pages) and outer.answer is None:
-        outer.answer = _answer_in(decoded.prose)
-    found = [page.scope for page in pages]
+    pages = _without_repeats(pages)
+    if not pages and outer.policy is not Policy.NEVER and decoded.prose:
+        pages = _in_prose(decoded.prose, outer)
+    elif decoded.prose and pages and all(page.scope is outer for page in pages) and outer.answer is None:
+        outer.answer = answer_in(decoded.prose)
     for scope in scopes:
-        if scope.policy is Policy.SEARCH and not any(scope is other for other in found):
-            if scope is outer and len(scopes) > 1:
-                continue
-            if scope.error is not None or (scope.marked and not scope.other_lists):
-                pages.append(Page(scope, "error" if _failed(scope) else kind_of_name(scope.tool), empty=True))
+        if scope.policy is Policy.SEARCH and not any(page.scope is scope for page in pages):
+            pages += _in_prose("\n".join(scope.texts), scope) or _alone(scope, scopes, decoded)
     return pages
+
+
+def _alone(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
+    """The page of a search without results, or none when nothing says that this is one."""
+    if scope is scopes[0]:
+        if len(scopes) > 1:
+            return []
+        if not decoded.values and decoded.problem is None:
+            scope.error = scope.error or error_in(decoded.prose)
+            scope.marked = scope.error is None and says_nothing_found(decoded.prose)
+    if scope.error is not None or (scope.marked and not scope.other_lists):
+        return [Page(scope, "error" if _failed(scope) else _named_kind(scope) or "web", empty=True)]
+    return []
 
 
 def _failed(scope: Scope) -> bool:
     """A page that says it found nothing has an error text with some providers, and is a page all the same."""
-    return scope.error is not None and not scope.marked
+    return scope.error is not None and not (scope.marked or says_nothing_found(scope.error))
+
+
+def _in_prose(prose: str, scope: Scope) -> list[Page]:
+    """The pages of a search that answers in words; a tool not known for one has to be clear about them."""
+    sections = sections_in_prose(prose) if "://" in prose else []
+    if scope.policy is not Policy.SEARCH:
+        rows = [item for section in sections for item in section.items]
+        if len(rows) < 2 or not all(_is_full_row(item) for item in rows):
+            return []
+    bare = all(section.bare for section in sections)
+    if bare and sections:
+        scope.answer = scope.answer or answer_in(prose[: sections[0].start])
+    kind = "web_answer" if bare and scope.answer else _named_kind(scope) or "web"
+    return [Page(scope, section.kind or kind, section.items) for section in sections]
+
+
+def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
+    """The documents of a result; rows that came as a document each are put into one list a vertical."""
+    rows = [value for value in values if _is_row(value, images=False, named=False)]
+    if scope.policy is not Policy.SEARCH or not rows or len(rows) * 2 < len(values):
+        return list(values)
+    if len(values) == 1 and not _is_full_row(rows[0]):
+        return list(values)
+    lists: dict[str, list[Any]] = {}
+    for value in values:
+        lists.setdefault(_kind_of_row(value), []).append(value)
+    return [{kind: items} if kind else items for kind, items in lists.items()]
+
+
+def _kind_of_row(value: Any) -> str:
+    """The vertical a single result tells that it is of, or nothing."""
+    if not isinstance(value, dict):
+        return ""
+    names = {fold(key) for key in value}
+    if "question" in names:
+        return "questions"
+    if {"duration", "viewcount"} <= names:
+        return "videos"
+    return "news" if {"breaking", "islive"} & names else kind_of_word(value.get("type")) or ""
 
 
 def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope]) -> Iterator[Page]:
@@ -153,167 +145,92 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
             continue
         match value:
             case str():
-                if key in _WRAPPERS and value.lstrip()[:1] in ("{", "["):
-                    part = decode_text(value)
-                    waiting += [(item, "", (*path, key), scope) for item in reversed(part.values)]
+                if value.lstrip()[:1] in ("{", "["):
+                    if key in WRAPPERS or (scope.policy is Policy.SEARCH and value[-1:] in ("}", "]")):
+                        part = decode_text(value)
+                        waiting += [(item, "", (*path, key), scope) for item in reversed(part.values)]
+                elif key in WRAPPERS and scope.policy is Policy.SEARCH and path:
+                    scope.texts.append(value)
             case dict():
-                executed = _executed(value, scope, inner, scopes)
+                executed = executed_in(value, scope, inner, scopes)
                 if executed is not None:
-                    waiting += [(item, "response", path, executed) for item in _responses(value)]
+                    waiting += [(item, "response", path, executed) for item in responses_of(value)]
                     continue
-                _learn(value, scope)
+                learn(value, scope)
+                if (rows := _keyed_rows(value, scope)) is not None:
+                    yield Page(scope, _kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
+                    continue
                 waiting += [
                     (item, folded, (*path, folded), scope)
                     for name, item in reversed(value.items())
-                    if isinstance(item, dict | list | str) and (folded := _fold(name)) not in _SKIPPED
+                    if isinstance(item, dict | list | str) and (folded := fold(name)) not in SKIPPED
                 ]
             case list():
+                if scope.policy is Policy.SEARCH and (documents := _documents_in(value)):
+                    value = documents
                 kind = _kind_of_list(value, key, path, scope)
                 if kind is not None:
-                    yield Page(scope, kind, value)
-                else:
+                    items, others = opened(value, kind, images=kind == "images")
+                    yield Page(scope, kind, items, repeats=isinstance(value[0], str))
+                    waiting += [(group, name, (*path, name), scope) for name, group in reversed(others)]
+                elif value:
+                    several = sum(1 for item in value[:8] if asks(item)) > 1
+                    children = [item for item in value if isinstance(item, dict | list)]
                     waiting += [
-                        (item, key, (*path, "[]"), scope)
-                        for item in reversed(value)
-                        if isinstance(item, dict | list)
+                        (item, key, (*path, "[]"), _own(scope, scopes) if several else scope)
+                        for item in reversed(children)
                     ]
-                    if _is_list_of_objects(value) and not any(
-                        CUT_OFF in item for item in value if isinstance(item, dict)
-                    ):
-                        scope.other_lists = scope.other_lists or not any(_runs_a_tool(item) for item in value)
+                    if _is_list_of_objects(value) and not any(CUT_OFF in item for item in children):
+                        scope.other_lists = scope.other_lists or not any(runs_a_tool(item) for item in value)
+                elif not path:
+                    scope.marked = True
             case _:
                 pass
 
 
-def _fold(name: object) -> str:
-    return str(name).replace("_", "").replace("-", "").lower()
+def _own(scope: Scope, scopes: list[Scope]) -> Scope:
+    """A scope for one of several searches that one tool ran."""
+    own = Scope(scope.tool, scope.policy, preview=scope.preview)
+    scopes.append(own)
+    return own
 
 
-def _inner_calls(call: ToolCall) -> list[Scope]:
-    """The searches that the input of a call asks for, in order, when it runs several tools."""
-    tools = call.input.get("tools") if is_multi_execute(call.name) else None
-    if not isinstance(tools, list):
-        return []
-    scopes = []
-    for tool in tools:
-        slug = tool.get("tool_slug") if isinstance(tool, dict) else None
-        arguments = tool.get("arguments") if isinstance(tool, dict) else None
-        name = slug if isinstance(slug, str) and slug else short_name(call.name)
-        scopes.append(
-            Scope(name, inner_policy_of(name), query=_asked(arguments if isinstance(arguments, dict) else {}))
-        )
-    return scopes
-
-
-def _runs_a_tool(item: Any) -> bool:
-    return isinstance(item, dict) and (
-        isinstance(item.get("tool_slug"), str)
-        or (isinstance(item.get("response"), dict | str) and url_of(item) is None)
-    )
-
-
-def _executed(
-    value: Mapping[str, Any], scope: Scope, inner: Sequence[Scope], scopes: list[Scope]
-) -> Scope | None:
-    """The scope of one executed tool within a result of several, or None when `value` is not that."""
-    slug, index = value.get("tool_slug"), value.get("index")
-    if not isinstance(slug, str) or not slug:
-        if not (isinstance(value.get("response"), dict | str) and is_multi_execute(scope.tool)):
-            return None
-        slug = None
-    asked = inner[index] if isinstance(index, int) and 0 <= index < len(inner) else None
-    if asked is None and slug is None:
-        place = len(scopes) - 1
-        asked = inner[place] if place < len(inner) else None
-    name = slug or (asked.tool if asked else scope.tool)
-    executed = Scope(name, inner_policy_of(name), query=asked.query if asked else None)
-    if executed.query is None and isinstance(arguments := value.get("arguments"), dict):
-        executed.query = _asked(arguments)
-    executed.error = _error_of(value)
-    response = value.get("response")
-    if isinstance(response, dict):
-        executed.error = _error_of(response) or executed.error
-        executed.preview = "data_preview" in response and "data" not in response
-    scopes.append(executed)
-    return executed
-
-
-def _responses(value: Mapping[str, Any]) -> list[Any]:
-    if "response" in value:
-        return [value["response"]]
-    return [
-        value[key] for key in ("result", "output", "data") if isinstance(value.get(key), dict | list | str)
-    ]
-
-
-def _learn(value: Mapping[str, Any], scope: Scope) -> None:
-    """Take from an object what it says of the search as a whole."""
-    for name, item in value.items():
-        folded = _fold(name)
-        if folded in _PAGE_MARKS or (folded == "results" and isinstance(item, list)):
-            scope.marked = True
-    scope.query = scope.query or _asked(value)
-    for name in ("search_parameters", "searchParameters", "query", "queryContext", "search_information"):
-        details = value.get(name)
-        if isinstance(details, dict):
-            scope.query = scope.query or _asked(details)
-            scope.engine = scope.engine or str(details.get("engine") or details.get("type") or "")
-    scope.answer = scope.answer or _answer_of(value)
-    scope.error = scope.error or _error_of(value)
-
-
-def _asked(arguments: Mapping[str, Any]) -> str | None:
-    for name in (
-        "query",
-        "q",
-        "search_query",
-        "searchQuery",
-        "original",
-        "originalQuery",
-        "query_displayed",
-        "search",
-        "keywords",
-    ):
-        asked = arguments.get(name)
-        if isinstance(asked, str) and asked:
-            return asked
-    return None
-
-
-def _answer_of(value: Mapping[str, Any]) -> str | None:
-    for name in ("answer", "answer_box", "answerBox"):
-        answer = value.get(name)
-        if isinstance(answer, dict):
-            answer = answer.get("answer") or answer.get("snippet") or answer.get("result")
-        if isinstance(answer, str) and answer.strip():
-            return answer
-    match value.get("choices"):
-        case [{"message": {"content": str(answer)}}, *_] if answer.strip():
-            return answer
-        case _:
-            return None
-
-
-def _answer_in(prose: str) -> str | None:
-    """What a search says besides its links, without the lines that announce them."""
-    lines = [
-        line
-        for line in prose.splitlines()
-        if not line.rstrip().endswith(":") and not line.startswith(("REMINDER", "Web search results"))
-    ]
-    return "\n".join(lines).strip() or None
-
-
-def _error_of(value: Mapping[str, Any]) -> str | None:
-    if value.get("successful") is True or value.get("success") is True:
+def _documents_in(value: list[Any]) -> list[Any] | None:
+    """What a list of JSON documents, each written as text, holds."""
+    if not value or not all(isinstance(item, str) and item[:1] == "{" for item in value[:_MAX_DOCUMENTS]):
         return None
-    for name in _ERROR_KEYS[:3] if value.get("successful") is None else _ERROR_KEYS:
-        error = value.get(name)
-        if isinstance(error, dict):
-            error = error.get("message") or error.get("detail")
-        if isinstance(error, str) and error.strip():
-            return error
-    return None
+    return [item for text in value[:_MAX_DOCUMENTS] for item in decode_text(text).values] or None
+
+
+def _keyed_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
+    """The rows of an object that holds nothing but rows, each under its own name or address."""
+    if scope.policy is not Policy.SEARCH or len(value) < 2:
+        return None
+    first = next(iter(value.items()))
+    if not isinstance(first[1], dict) or not all(isinstance(item, dict) for item in value.values()):
+        return None
+    rows = [{"url": name} | item if is_web_url(name) else item for name, item in value.items()]
+    return rows if all(_is_row(row, images=False, named=False) for row in rows[:8]) else None
+
+
+def _without_repeats(pages: list[Page]) -> list[Page]:
+    """The pages without bare lists of addresses that another page of the same search says more of."""
+    if not any(page.repeats for page in pages):
+        return pages
+    kept = []
+    for page in pages:
+        if page.repeats:
+            known = {
+                url_of(item)
+                for other in pages
+                if other.scope is page.scope and not other.repeats
+                for item in other.items
+                if isinstance(item, dict)
+            }
+            if all((url_of(item) if isinstance(item, dict) else item) in known for item in page.items):
+                continue
+        kept.append(page)
+    return kept
 
 
 def _is_list_of_objects(value: list[Any]) -> bool:
@@ -324,43 +241,57 @@ def _kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scop
     """The kind of results in a list, or None when it is not a list of results."""
     if not value:
         return None
-    kind = next((_KINDS[name] for name in reversed(path) if name in _KINDS), None)
-    images = kind == "images"
+    kind = next((found for name in reversed(path) if (found := KINDS.get(name) or _of_results(name))), None)
+    images, search = kind == "images", scope.policy is Policy.SEARCH
     sample = value if len(value) <= 64 else [*value[:32], *value[-32:]]
+    if all(isinstance(item, str) for item in sample):
+        return _kind_of_addresses(sample, key, kind, scope) if search else None
+    if not search and key not in SURE:
+        full = sum(1 for item in sample if _is_full_row(item))
+        return None if images or full == 0 or full * 2 < len(sample) else _refined(kind, key, value, scope)
     rows = sum(1 for item in sample if _is_row(item, images=images, named=kind is not None))
-    search = scope.policy is Policy.SEARCH
-    if key == "citations" and all(isinstance(item, str) for item in sample):
-        return (
-            "web_answer"
-            if scope.answer and search and any(item.startswith("http") for item in sample)
-            else None
-        )
-    if (
-        key in _SURE
-        and (rows or search)
-        and not (rows == 0 and any(isinstance(item, list) for item in sample))
-    ):
-        return _refined(kind, value, scope)
-    if rows == 0 or rows * 2 < len(sample):
+    if key in SURE and (rows or search):
+        odd = rows == 0 and any(isinstance(item, list) or asks(item) for item in sample)
+        return None if odd else _refined(kind, key, value, scope)
+    if (rows == 0 and kind is None) or all(asks(item) for item in sample):
         return None
-    if not search:
-        if images or sum(1 for item in sample if _is_full_row(item)) * 2 < len(sample):
-            return None
-        return _refined(kind, value, scope)
-    return _refined(kind, value, scope)
+    if rows < 3:
+        rows += sum(1 for item in sample if _is_group(item))
+    if rows == 0 or (rows < 3 and rows * 2 < len(sample)):
+        return None
+    return _refined(kind, key, value, scope)
 
 
-def _refined(kind: str | None, value: list[Any], scope: Scope) -> str:
-    if kind in (None, "web"):
-        named = kind_of_name(scope.tool)
-        if "scholar" in scope.engine or any(
-            isinstance(item, dict) and "publication_info" in item for item in value[:4]
-        ):
-            return "scholar"
-        if kind is None:
-            first = value[0] if isinstance(value[0], dict) else {}
-            return "news" if "news" in str(first.get("type", "")) else named
-    return kind or "web"
+def _of_results(name: str) -> str | None:
+    """The kind of a list with a name nobody listed that says it is one of results, such as `kin_results`."""
+    stem = name.removesuffix("results")
+    return (kind_of_word(stem) or "web") if stem not in ("", name) else None
+
+
+def _kind_of_addresses(sample: list[str], key: str, kind: str | None, scope: Scope) -> str | None:
+    """The kind of a list of bare addresses: those an answer cites, or pictures."""
+    if key in _ANSWERED:
+        return "web_answer" if scope.answer and any(is_web_url(item) for item in sample) else None
+    return kind if key in SURE or (kind == "images" and is_web_url(sample[0])) else None
+
+
+def _named_kind(scope: Scope) -> str | None:
+    """The kind that the engine's or else the tool's name promises."""
+    kinds = (kind_of_name(scope.engine[:64]), kind_of_name(scope.tool))
+    return next((kind for kind in kinds if kind != "web"), None)
+
+
+def _refined(kind: str | None, key: str, value: list[Any], scope: Scope) -> str:
+    if key == "sources" and scope.answer:
+        return "web_answer"
+    if kind not in (None, "web") or key in _OWN_VERTICAL:
+        return kind or "web"
+    if any(isinstance(item, dict) and "publication_info" in item for item in value[:4]):
+        return "scholar"
+    if named := _named_kind(scope):
+        return named
+    first = value[0].get("type") if isinstance(value[0], dict) else None
+    return kind_of_name(first) if isinstance(first, str) and len(first) < 64 else "web"
 
 
 def _is_row(item: Any, *, images: bool, named: bool) -> bool:
@@ -368,20 +299,22 @@ def _is_row(item: Any, *, images: bool, named: bool) -> bool:
         return False
     if isinstance(item.get("highlight"), dict) or isinstance(item.get("stories"), list):
         return True
-    if url_of(item, images=images) is None:
-        return False
-    return named or bool(_columns(item) & {Field.TITLE, Field.SNIPPET})
+    row = item if url_of(item, images=images) is not None else lift(item, images=images)
+    return row is not None and (named or bool(columns_of(row) & {Field.TITLE, Field.SNIPPET}))
+
+
+def _is_group(item: Any) -> bool:
+    return isinstance(item, dict) and not asks(item) and url_of(item) is None and group_in(item) is not None
 
 
 def _is_full_row(item: Any) -> bool:
     """A row that nothing but a result page has: an address, a title and something said of it."""
-    if not isinstance(item, dict) or url_of(item) is None:
+    if not isinstance(item, dict):
         return False
-    columns = _columns(item)
+    row = item if url_of(item) is not None else lift(item)
+    if row is None or any(fold(key) in FOREIGN for key in row):
+        return False
+    columns = columns_of(row)
     return Field.TITLE in columns and bool(
         columns & {Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE}
     )
-
-
-def _columns(item: Mapping[str, Any]) -> set[str]:
-    return {found[0] for key, value in item.items() if value and (found := field_of(key))}

@@ -1,0 +1,146 @@
+"""Bringing the items of a list into one shape: address and columns on top, groups opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from observers.salvage import CUT_OFF
+from observers.search.keys import CLUSTERS, GROUPS, KINDS, NO_ADDRESS, NO_WRAPPER, SKIPPED, Field, fold
+from observers.search.rows import field_of, url_of
+from observers.search.urls import is_web_url
+
+__all__ = ["columns_of", "group_in", "kind_of_word", "lift", "opened"]
+
+_DEEPEST = 3
+_ADDRESS_ENDS = ("url", "link", "href", "uri")
+_ADDRESS_NAMES = ("url", "link", "href", "page_url")
+_HELD_OF_IMAGES = ("source", "original", "page")
+
+
+def columns_of(item: Mapping[str, Any]) -> set[str]:
+    """The columns that an item has a value for."""
+    return {
+        found[0]
+        for key, value in item.items()
+        if value and (found := field_of(key)) and not (found[0] is Field.SNIPPET and isinstance(value, dict))
+    }
+
+
+def kind_of_word(word: object) -> str | None:
+    """The kind of results that a list's or a group's name promises, or None."""
+    folded = fold(word) if isinstance(word, str) and len(word) < 64 else ""
+    return KINDS.get(folded) or KINDS.get(f"{folded}s") or KINDS.get(f"{folded}results")
+
+
+def opened(
+    items: list[Any], kind: str | None, *, images: bool = False
+) -> tuple[list[Any], list[tuple[str, list[Any]]]]:
+    """The items as rows can be made of them, and the groups among them that are of another kind.
+
+    A list whose items all have their address where the first one has it comes back as it is.
+    """
+    key = _address_key(items[0]) if items else None
+    if key is not None and all(isinstance(item, dict) and isinstance(item.get(key), str) for item in items):
+        return items, []
+    rows: list[Any] = []
+    others: list[tuple[str, list[Any]]] = []
+    for item in items:
+        if not isinstance(item, dict) or url_of(item) or not CLUSTERS.isdisjoint(item):
+            rows.append(item)
+        elif (group := group_in(item)) is not None:
+            name, inner = group
+            own = kind_of_word(item.get("type")) or KINDS.get(name)
+            if own is not None and own != kind:
+                others.append((fold(item["type"]) if kind_of_word(item.get("type")) else name, inner))
+            else:
+                spliced, further = opened(inner, kind, images=images)
+                rows += spliced
+                others += further
+        else:
+            rows.append(lift(item, images=images) or item)
+    return rows, others
+
+
+def lift(item: Mapping[str, Any], *, images: bool = False, depth: int = 0) -> dict[str, Any] | None:
+    """A copy of an item without an address that has the one found inside it, or None when it has none.
+
+    Looked at are fields named like an address, an object that wraps the result or only links to it, and lists
+    of links. What an object wraps comes to the top as well.
+    """
+    if depth >= _DEEPEST or CUT_OFF in item:
+        return None
+    return _named(item) or _wrapped(item, depth, images=images) or _linked(item, depth)
+
+
+def _address_key(item: Any) -> str | None:
+    if not isinstance(item, dict) or (url := url_of(item)) is None:
+        return None
+    return next((key for key, value in item.items() if value == url), None)
+
+
+def _with_address(item: Mapping[str, Any], url: str) -> dict[str, Any]:
+    name = next((name for name in _ADDRESS_NAMES if item.get(name) is None), _ADDRESS_NAMES[0])
+    return {name: url} | {key: value for key, value in item.items() if key != name}
+
+
+def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    for key, value in item.items():
+        if isinstance(value, str) and is_web_url(value):
+            found, folded = field_of(key), fold(key)
+            if (found and found[0] is Field.SNIPPET) or (
+                folded.endswith(_ADDRESS_ENDS) and not any(part in folded for part in NO_ADDRESS)
+            ):
+                rest = {other: given for other, given in item.items() if other != key}
+                return _with_address(rest, value)
+    return None
+
+
+def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, Any] | None:
+    said = bool(columns_of(item) & {Field.TITLE, Field.SNIPPET})
+    for key, value in item.items():
+        if not isinstance(value, dict) or CUT_OFF in value:
+            continue
+        folded = fold(key)
+        held = images and folded in _HELD_OF_IMAGES
+        if folded in SKIPPED or (folded in NO_WRAPPER and not held and key != "_source"):
+            continue
+        inner = value if url_of(value) else lift(value, depth=depth + 1)
+        url = url_of(inner) if inner is not None else None
+        if inner is None or url is None:
+            continue
+        if said or held:
+            return _with_address(item, url)
+        if columns_of(inner) & {Field.TITLE, Field.SNIPPET}:
+            return {
+                other: given for other, given in item.items() if other != key and other not in inner
+            } | inner
+    return None
+
+
+def _linked(item: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
+    if Field.TITLE not in columns_of(item):
+        return None
+    for key, value in item.items():
+        if not isinstance(value, list) or not value or fold(key) in SKIPPED or fold(key) in NO_WRAPPER:
+            continue
+        first = value[0]
+        if is_web_url(first) and fold(key).endswith(("urls", "links", "uris")):
+            return _with_address(item, first)
+        if not isinstance(first, dict) or CUT_OFF in first:
+            continue
+        inner = first if url_of(first) else lift(first, depth=depth + 1)
+        if inner is not None and (url := url_of(inner)) is not None:
+            told = {name: given for name, given in inner.items() if len(value) == 1 and name not in item}
+            return _with_address(told | dict(item), url)
+    return None
+
+
+def group_in(item: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
+    """The results that an item only gathers, with the folded name of their list, or None."""
+    for key, value in item.items():
+        if isinstance(value, list) and (name := fold(key)) in GROUPS:
+            inner = next((one for one in value[:8] if isinstance(one, dict) and one), None)
+            if inner is not None and (url_of(inner) or group_in(inner) or lift(inner)):
+                return name, value
+    return None

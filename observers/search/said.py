@@ -1,0 +1,171 @@
+"""What a result says of its search as a whole: what was asked, what the answer is, why it failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from observers.search.keys import ERRORS, QUERIES, word_set
+
+__all__ = [
+    "answer_in",
+    "answer_of",
+    "asked",
+    "asks",
+    "details_of",
+    "error_in",
+    "error_of",
+    "says_nothing_found",
+]
+
+_DETAILS = (
+    "search_parameters",
+    "searchParameters",
+    "query",
+    "queryContext",
+    "search_information",
+    "searchQuery",
+    "metadata",
+    "general",
+    "parameters",
+    "queries",
+    "request",
+)
+_OWN_QUERIES = (
+    "query",
+    "q",
+    "search_query",
+    "searchQuery",
+    "searchParameters",
+    "search_parameters",
+    "keyword",
+)
+_FAILURES = word_set("error fail failed failure")
+_REASONS = (
+    "message",
+    "detail",
+    "errors",
+    "msg",
+    "reason",
+    "status_message",
+    "readableMessage",
+    "description",
+    "info",
+)
+_NOTHING = re.compile(
+    r"\b(?:no|0|zero|without)\s+(?:\S+\s+){0,3}?(?:results?|matches|matching|articles|pages|hits|papers|videos|images|"
+    r"products|jobs|links)\b|\bdid not (?:match|return)|\bnothing (?:was )?found|\bno(?:ne|thing) found",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"\W*(?:(?:mcp|api|http|search|request|tool|network|server|internal|unexpected|an?)\s+){0,3}(?:error|failed|failure|"
+    r"exception|unauthori[sz]ed|forbidden|timed out|timeout|quota|rate limit|invalid|missing)\b",
+    re.IGNORECASE,
+)
+_LONGEST_NOTICE = 2000
+
+
+def asked(arguments: Mapping[str, Any]) -> str | None:
+    """What was searched for, by the usual names."""
+    for name in QUERIES:
+        query = arguments.get(name)
+        if isinstance(query, str) and query:
+            return query
+    return None
+
+
+def asks(value: object) -> bool:
+    """Whether an object is one search of several: it names its own query."""
+    return isinstance(value, dict) and any(
+        isinstance(value.get(name), str | dict) and value[name] for name in _OWN_QUERIES
+    )
+
+
+def details_of(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The objects in which providers repeat what was asked."""
+    found: list[dict[str, Any]] = []
+    for name in _DETAILS:
+        details = value.get(name)
+        if name == "queries" and isinstance(details, dict):
+            details = details.get("request")
+        if isinstance(details, list) and len(details) == 1:
+            details = details[0]
+        if isinstance(details, dict):
+            found.append(details)
+    return found
+
+
+def answer_of(value: Mapping[str, Any]) -> str | None:
+    """The answer in words that a search gave besides its pages."""
+    for name in ("answer", "answer_box", "answerBox", "answers"):
+        answer = value.get(name)
+        if isinstance(answer, list) and answer:
+            answer = answer[0]
+        if isinstance(answer, dict):
+            answer = answer.get("answer") or answer.get("snippet") or answer.get("result")
+        if isinstance(answer, str) and answer.strip():
+            return answer
+    match value:
+        case {"choices": [{"message": {"content": str(answer)}}, *_]}:
+            pass
+        case {"content": {"parts": [{"text": str(answer)}, *_]}, "groundingMetadata": dict()}:
+            pass
+        case {"text": str(answer), "annotations": [_, *_]} | {"text": str(answer), "citations": [_, *_]}:
+            pass
+        case {"output": str(answer), "references": list()}:
+            pass
+        case _:
+            return None
+    return answer if answer.strip() else None
+
+
+def answer_in(prose: str) -> str | None:
+    """What a search says besides its links, without the lines that announce them."""
+    lines = [
+        line
+        for line in prose.splitlines()
+        if not line.rstrip().endswith(":") and not line.startswith(("REMINDER", "Web search results"))
+    ]
+    return "\n".join(lines).strip() or None
+
+
+def error_of(value: Mapping[str, Any]) -> str | None:
+    """Why the search failed, when an object says that it did."""
+    if value.get("successful") is True or value.get("success") is True:
+        return None
+    names: tuple[str, ...] = ERRORS[:3] if value.get("successful") is None else ERRORS
+    if _is_failure(value):
+        names = (*ERRORS[:3], *_REASONS)
+    return next((error for name in names if (error := _worded(value.get(name))) is not None), None)
+
+
+def _is_failure(value: Mapping[str, Any]) -> bool:
+    if value.get("success") is False or str(value.get("_type") or value.get("type")) == "ErrorResponse":
+        return True
+    codes = [value.get(name) for name in ("status", "statusCode", "status_code", "code")]
+    if any(isinstance(code, str) and code.lower() in _FAILURES for code in codes):
+        return True
+    if any(isinstance(code, int) and (400 <= code < 600 or 40_000 <= code < 60_000) for code in codes):
+        return True
+    return bool(value) and value.keys() <= {"detail", "errors", "message", "code", "request_id", "requestId"}
+
+
+def _worded(error: Any) -> str | None:
+    if isinstance(error, list) and error:
+        error = error[0]
+    if isinstance(error, dict):
+        error = next(
+            (error[name] for name in ("error", *_REASONS, "code") if isinstance(error.get(name), str)), None
+        )
+    return error if isinstance(error, str) and error.strip() else None
+
+
+def says_nothing_found(prose: str) -> bool:
+    """Whether a short text only tells that there are no results."""
+    return len(prose) < _LONGEST_NOTICE and _NOTHING.search(prose[:400]) is not None
+
+
+def error_in(prose: str) -> str | None:
+    """The text itself when it is only the notice of an error."""
+    return prose.strip() if len(prose) < _LONGEST_NOTICE and _FAILED.match(prose) else None

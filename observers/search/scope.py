@@ -1,0 +1,104 @@
+"""The searches that one result tells of: the call itself, and those that ran inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.observation import ToolCall
+from observers.search.keys import EMPTY_MARKS, PAGE_MARKS, fold
+from observers.search.names import Policy, inner_policy_of, is_multi_execute, short_name
+from observers.search.rows import url_of
+from observers.search.said import answer_of, asked, details_of, error_of
+
+__all__ = ["Scope", "executed_in", "inner_calls", "learn", "responses_of", "runs_a_tool"]
+
+
+@dataclass
+class Scope:
+    """One search that was run: the whole call, or one of the searches inside a call that runs several."""
+
+    tool: str
+    policy: Policy
+    query: str | None = None
+    answer: str | None = None
+    error: str | None = None
+    engine: str = ""
+    marked: bool = False
+    other_lists: bool = False
+    preview: bool = False
+    texts: list[str] = field(default_factory=list)
+
+
+def inner_calls(call: ToolCall) -> list[Scope]:
+    """The searches that the input of a call asks for, in order, when it runs several tools."""
+    tools = call.input.get("tools") if is_multi_execute(call.name) else None
+    if not isinstance(tools, list):
+        return []
+    scopes = []
+    for tool in tools:
+        slug = tool.get("tool_slug") if isinstance(tool, dict) else None
+        arguments = tool.get("arguments") if isinstance(tool, dict) else None
+        name = slug if isinstance(slug, str) and slug else short_name(call.name)
+        scopes.append(
+            Scope(name, inner_policy_of(name), query=asked(arguments if isinstance(arguments, dict) else {}))
+        )
+    return scopes
+
+
+def runs_a_tool(item: Any) -> bool:
+    """Whether an item is the result of a tool that ran inside the call."""
+    return isinstance(item, dict) and (
+        isinstance(item.get("tool_slug"), str)
+        or (isinstance(item.get("response"), dict | str) and url_of(item) is None)
+    )
+
+
+def executed_in(
+    value: Mapping[str, Any], scope: Scope, inner: Sequence[Scope], scopes: list[Scope]
+) -> Scope | None:
+    """The scope of one executed tool within a result of several, or None when `value` is not that."""
+    slug, index = value.get("tool_slug"), value.get("index")
+    if not isinstance(slug, str) or not slug:
+        if not (isinstance(value.get("response"), dict | str) and is_multi_execute(scope.tool)):
+            return None
+        slug = None
+    asking = inner[index] if isinstance(index, int) and 0 <= index < len(inner) else None
+    if asking is None and slug is None:
+        place = len(scopes) - 1
+        asking = inner[place] if place < len(inner) else None
+    name = slug or (asking.tool if asking else scope.tool)
+    executed = Scope(name, inner_policy_of(name), query=asking.query if asking else None)
+    if executed.query is None and isinstance(arguments := value.get("arguments"), dict):
+        executed.query = asked(arguments)
+    executed.error = error_of(value)
+    response = value.get("response")
+    if isinstance(response, dict):
+        executed.error = error_of(response) or executed.error
+        executed.preview = "data_preview" in response and "data" not in response
+    scopes.append(executed)
+    return executed
+
+
+def responses_of(value: Mapping[str, Any]) -> list[Any]:
+    """What an executed tool gave back."""
+    if "response" in value:
+        return [value["response"]]
+    return [
+        value[key] for key in ("result", "output", "data") if isinstance(value.get(key), dict | list | str)
+    ]
+
+
+def learn(value: Mapping[str, Any], scope: Scope) -> None:
+    """Take from an object what it says of the search as a whole: its query, answer and error."""
+    for name, item in value.items():
+        folded = fold(name)
+        if folded in PAGE_MARKS or (item == [] and folded in EMPTY_MARKS):
+            scope.marked = True
+    scope.query = scope.query or asked(value)
+    for details in details_of(value):
+        scope.query = scope.query or asked(details)
+        scope.engine = scope.engine or str(details.get("engine") or details.get("type") or "")
+    scope.answer = scope.answer or answer_of(value)
+    scope.error = scope.error or error_of(value)
