@@ -99,13 +99,15 @@ class Unpacked:
             parts.append(part)
         return b"".join(parts)
 
-    def skip(self, count: int) -> None:
-        """Pass over the next `count` bytes, or what there is of them."""
-        while count > 0 and self.more:
-            passed = min(count, len(self._waiting))
+    def skip(self, count: int) -> int:
+        """Pass over the next `count` bytes, or what there is of them; returns how many there were."""
+        skipped = 0
+        while skipped < count and self.more:
+            passed = min(count - skipped, len(self._waiting))
             self._waiting = self._waiting[passed:]
             self._move(passed)
-            count -= passed
+            skipped += passed
+        return skipped
 
     def _move(self, count: int) -> None:
         self._position += count

@@ -11,6 +11,7 @@ from pathlib import Path
 from textual.content import Content, Span
 
 from core.events import ArtifactSaved, Event
+from core.packing import inner_name
 from core.text import clean_line
 from tui.format import size
 from tui.jobs import start_job
@@ -61,8 +62,12 @@ class PreviewPane(DocumentView):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Read the file shown again when it was saved anew."""
-        if self.path is not None and any(
-            isinstance(event, ArtifactSaved) and self.path.as_posix().endswith(f"/{event.path}")
+        if self.path is None:
+            return
+        # An artifact that is saved anew may change between its plain and its packed form.
+        shown = inner_name(self.path.as_posix())
+        if any(
+            isinstance(event, ArtifactSaved) and shown.endswith(f"/{inner_name(event.path)}")
             for event in events
         ):
             self.show_path(self.path)
@@ -84,7 +89,7 @@ class PreviewPane(DocumentView):
             self.show(TextBody(str(error), style=_dim))
             return
         self.document = document
-        self._entitle(name, " · ".join((document.kind, size(document.size))))
+        self._entitle(name, " · ".join((document.kind, document.told_size)))
         if document.notice and not document.size:
             self.show(TextBody(document.notice, style=_dim))
         else:

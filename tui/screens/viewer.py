@@ -177,7 +177,7 @@ class ViewerScreen(ModalScreen[None]):
         document = self.document
         if document is None:
             return
-        facts = [document.kind, size(document.size), *document.facts]
+        facts = [document.kind, document.told_size, *document.facts]
         if self.raw and document.rendered is not None:
             facts.insert(1, "raw")
         number, count = self.view.matches

@@ -10,6 +10,7 @@ from typing import Protocol
 from textual.content import Content, Span
 from textual.strip import Strip
 
+from tui.format import size
 from tui.markdown import MarkdownTheme
 
 __all__ = [
@@ -90,7 +91,7 @@ class Document:
 
     `kind` and `facts` are short words for the title line. `rendered` is None when there is nothing nicer
     than `raw`. `start` and `end` are the byte range shown out of `size`. `notice` is one line the reader
-    should know of.
+    should know of. `packed` is the size on the disk of a file that is compressed.
     """
 
     path: Path
@@ -102,6 +103,14 @@ class Document:
     notice: str | None = None
     start: int = 0
     end: int = 0
+    packed: int | None = None
+
+    @property
+    def told_size(self) -> str:
+        """The size in words; of a compressed file also that on the disk."""
+        if self.packed is None:
+            return size(self.size)
+        return f"{self.path.suffix.removeprefix('.').lower()}, {size(self.packed)} → {size(self.size)}"
 
     @property
     def best(self) -> Body:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from core.errors import WorkspaceError
+from core.packing import inner_name
 from tui.viewers.reading import decode, open_regular, read_piece
 from tui.viewers.safe_html import LARGEST, TooDeep, write_browser_copy
 
@@ -38,11 +39,14 @@ def browser_target(path: Path, copies: Path | None = None) -> Target:
         FileUnviewable: the file is gone, not readable, or not a regular file.
         NotHandedOver: a browser would run what is in it, or it cannot be made safe.
     """
-    suffix = path.suffix.lower()
+    name = inner_name(path.name)
+    suffix = PurePath(name).suffix.lower()
     if suffix in _HTML:
         return Target(_sanitised(path, copies).as_uri(), sanitised=True)
     if suffix not in _HARMLESS:
         raise NotHandedOver("A browser is only given HTML, pictures, sound, film, PDF and plain text.")
+    if name != path.name:
+        raise NotHandedOver("A browser does not open compressed text: copy the text instead.")
     os.close(open_regular(path))
     return Target(path.absolute().as_uri(), sanitised=False)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import WorkspaceError
+from core.packing import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
 from core.text import clean
 
 __all__ = ["FileUnviewable", "Piece", "decode", "looks_binary", "open_regular", "read_piece"]
@@ -23,12 +24,21 @@ class FileUnviewable(WorkspaceError):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of bytes of a file: `data` from `offset`, in a file that was `size` bytes long when opened."""
+    """A run of bytes of a file: `data` from `offset`, in a file that was `size` bytes long when opened.
+
+    Of a compressed file all three are about what is in it; `packed` is its own size, None of any other file.
+    """
 
     path: Path
     data: bytes
     offset: int
     size: int
+    packed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that tells what the bytes are."""
+        return self.path.name if self.packed is None else inner_name(self.path.name)
 
     @property
     def end(self) -> int:
@@ -69,11 +79,17 @@ def open_regular(path: Path) -> int:
 
 
 def read_piece(path: Path, limit: int, offset: int = 0) -> Piece:
-    """Read at most `limit` bytes from `offset`.
+    """Read at most `limit` bytes from `offset`; of a file ending in `.zst` or `.gz`, of what is packed in it.
+
+    A session's artifact may have changed between its plain and its packed form since its name was told: when
+    the file is gone the other form is read.
 
     Raises:
-        FileUnviewable: the path is gone, not readable, not a regular file, or reading failed.
+        FileUnviewable: the path is gone, not readable, not a regular file, damaged, or reading failed.
     """
+    path = _form_there(path)
+    if inner_name(path.name) != path.name:
+        return _read_unpacked(path, limit, offset)
     descriptor = open_regular(path)
     try:
         size = os.fstat(descriptor).st_size
@@ -91,6 +107,39 @@ def read_piece(path: Path, limit: int, offset: int = 0) -> Piece:
         os.close(descriptor)
     # Sizes under /proc are zero and files grow: what was read counts for more than what was promised.
     return Piece(path, b"".join(parts), offset, max(size, offset + got))
+
+
+def _read_unpacked(path: Path, limit: int, offset: int) -> Piece:
+    suffix = next(suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix))
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            packed = os.fstat(file.fileno()).st_size
+            if not packed:
+                return Piece(path, b"", offset, 0)
+            unpacked = Unpacked(file, suffix)
+            unpacked.skip(offset)
+            data = unpacked.read(limit)
+            end = offset + len(data)
+            if unpacked.more:
+                size = end + unpacked.skip(LARGEST) if unpacked.size is None else max(unpacked.size, end + 1)
+            else:
+                size = end
+    except OSError as error:
+        raise FileUnviewable(_explain(path, error)) from error
+    except FileUnviewable:
+        raise
+    except WorkspaceError as error:
+        told = str(error).partition(";")[0]
+        raise FileUnviewable(f"{told[:1].upper()}{told[1:]}.") from error
+    return Piece(path, data, offset, size, packed)
+
+
+def _form_there(path: Path) -> Path:
+    if os.path.lexists(path):
+        return path
+    name = path.name.removesuffix(SUFFIX) if path.name.endswith(SUFFIX) else f"{path.name}{SUFFIX}"
+    other = path.with_name(name) if name else path
+    return other if os.path.lexists(other) else path
 
 
 def looks_binary(data: bytes) -> bool:

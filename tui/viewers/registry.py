@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from tui.viewers.document import Body, Document
 from tui.viewers.reading import Piece, decode, looks_binary, read_piece
@@ -38,8 +38,8 @@ class Sample:
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
         self.path = piece.path
-        self.name = piece.path.name.lower()
-        self.suffix = piece.path.suffix.lower()
+        self.name = piece.name.lower()
+        self.suffix = PurePath(piece.name).suffix.lower()
         self.data = piece.data
         self.complete = piece.complete
 
@@ -168,6 +168,7 @@ def _document(piece: Piece, view: View, spoiled: str | None) -> Document:
         raw=view.raw,
         rendered=view.rendered,
         facts=view.facts,
+        packed=piece.packed,
         notice=view.notice or spoiled,
         start=piece.offset,
         end=piece.end,
