@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from observers.base import (
     unique_id,
 )
 from observers.decode import decode_texts
+from observers.salvage import CUT_OFF
 from observers.search.names import is_multi_execute, short_name
 from observers.search.rows import plain_value
 
@@ -25,9 +27,13 @@ __all__ = ["FOLDER", "WorkbenchActivity"]
 FOLDER = "workbench_activity"
 _CODE_SHOWN = 1_000
 _OUTPUT_SHOWN = 64_000
+_DEEPEST = 4
 _TOOLS = ("REMOTE_WORKBENCH", "REMOTE_BASH")
+_KNOWN = frozenset({"stdout", "stderr", "results", "successful", "error", "data"})
+# "Upload error: no such file" is one, "Mean squared error: 0.05" is a figure.
 _HELPER_ERROR = re.compile(
-    r"^(?:Helper Function Error\b.*|Traceback \(most recent call last\):.*|(?:\w+\.)*\w*(?:Error|Exception): .+)$",
+    r"^(?:Helper Function Error\b.*|Traceback \(most recent call last\):.*|(?:\w+\.)*\w*(?:Error|Exception): .+"
+    r"|(?:[A-Za-z]+ ){0,3}[Ee]rror: *(?![-+.\d]+ *%?$)\S.*)$",
     re.MULTILINE,
 )
 
@@ -45,14 +51,15 @@ class WorkbenchActivity:
         """Save one artifact for each run in `result`."""
         decoded = decode_texts(texts_of(result, context.workspace))
         whole = next((value for value in decoded.values if isinstance(value, dict)), None)
+        is_cut = decoded.truncated or decoded.problem is not None
         outcomes = []
         for index, (name, arguments) in enumerate(_runs(result.call)):
             if _is_sandbox(name):
                 answer = _answer_of(whole, index) if is_multi_execute(result.call.name) else whole
-                raw = "\n".join((decoded.prose, decoded.problem or "")).strip() if whole is None else ""
-                if decoded.problem is not None:
-                    raw = "\n".join(texts_of(result, context.workspace))
-                outcomes.append(_save(name, index, arguments, answer, raw, result, context))
+                # What could not be read as fields is kept as it came.
+                is_read = answer is not None and not is_cut and not _fields(answer).keys().isdisjoint(_KNOWN)
+                raw = "" if is_read else "\n".join(texts_of(result, context.workspace)).strip()
+                outcomes.append(_save(name, index, arguments, answer, raw, is_cut, result, context))
         return Outcome(
             artifacts=tuple(saved for outcome in outcomes for saved in outcome.artifacts),
             items=sum(outcome.items for outcome in outcomes),
@@ -82,12 +89,32 @@ def _runs(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
 
 def _answer_of(whole: Mapping[str, Any] | None, index: int) -> Mapping[str, Any] | None:
     match whole:
-        case {"data": {"results": list() as results}} if index < len(results):
-            item = results[index]
+        case {"data": {"results": list() as results}}:
+            items = [item for item in results if isinstance(item, dict)]
+            numbered = [item for item in items if item.get("index") == index]
+            item = numbered[0] if numbered else results[index] if index < len(results) else None
             response = item.get("response") if isinstance(item, dict) else None
             return response if isinstance(response, dict) else item if isinstance(item, dict) else None
         case _:
             return None
+
+
+def _levels(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """An answer and what lies in its `data`, which may be wrapped more than once."""
+    levels = [answer]
+    while isinstance(inner := levels[-1].get("data"), dict) and len(levels) < _DEEPEST:
+        levels.append(inner)
+    return levels
+
+
+def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run gave back, of all levels; the inner ones are nearer to it."""
+    return {
+        key: value
+        for level in _levels(answer)
+        for key, value in level.items()
+        if not (key == "data" and isinstance(value, dict))
+    }
 
 
 def _save(
@@ -96,6 +123,7 @@ def _save(
     arguments: Mapping[str, Any],
     answer: Mapping[str, Any] | None,
     raw: str,
+    is_cut: bool,
     result: ToolResult,
     context: ObserverContext,
 ) -> Outcome:
@@ -104,6 +132,8 @@ def _save(
     masked = context.workspace.redactor.redact
     code = masked(input_text(arguments, "code_to_execute", "code", "command", "commands", "script") or "")
     output = _output(answer or {}, masked(raw), result.observation.error, masked)
+    if is_cut:
+        output["truncated"] = True
     artifact = {
         "type": "workbench",
         "tool": name,
@@ -141,23 +171,46 @@ def _output(
     answer: Mapping[str, Any], raw: str, error: str | None, masked: Callable[[str], str]
 ) -> dict[str, Any]:
     """What came out of a run; `successful` from where the service says it, None when it does not."""
-    data = answer.get("data")
-    data = data if isinstance(data, dict) else answer
-    stdout, stderr = (masked(str(data.get(stream) or "")) for stream in ("stdout", "stderr"))
-    successful = answer.get("successful")
-    if not isinstance(successful, bool):
-        successful = data.get("successful") if isinstance(data.get("successful"), bool) else None
+    fields, levels = _fields(answer), _levels(answer)
+    stdout, stderr = (masked(_text(fields.get(stream))) for stream in ("stdout", "stderr"))
+    results = fields.get("results")
+    printed = "\n".join((stdout, masked(results) if isinstance(results, str) else "", raw))
+    said = [level["successful"] for level in levels if isinstance(level.get("successful"), bool)]
+    if error is not None:
+        said = said or [False]
+    errors = [masked(_text(level["error"])) for level in reversed(levels) if level.get("error")]
+    errors += [masked(error)] if error else []
+    extra = {
+        key: _bounded(value, masked) for key, value in fields.items() if key not in _KNOWN and key != CUT_OFF
+    }
     output = {
         "stdout": _cut(stdout),
         "stderr": _cut(stderr),
-        "results": _cut(masked(results))
-        if isinstance(results := data.get("results"), str)
-        else plain_value(results),
-        "successful": False if error is not None and successful is None else successful,
-        "error": next((str(text) for text in (data.get("error"), answer.get("error"), error) if text), None),
-        "helper_errors": [found[0][:500] for found in _HELPER_ERROR.finditer(f"{stdout}\n{raw}")][:20],
+        "results": _bounded(results, masked),
+        # A failure that is told at one level is not undone by another.
+        "successful": all(said) if said else None,
+        "error": _cut(errors[0]) if errors else None,
+        "helper_errors": list(dict.fromkeys(found[0][:500] for found in _HELPER_ERROR.finditer(printed)))[
+            :20
+        ],
     }
-    return output | ({"raw": _cut(raw)} if raw else {})
+    return output | ({"extra": extra} if extra else {}) | ({"raw": _cut(raw)} if raw else {})
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else _encoded(value)
+
+
+def _encoded(value: Any) -> str:
+    return json.dumps(plain_value(value), ensure_ascii=False, default=str)
+
+
+def _bounded(value: Any, masked: Callable[[str], str]) -> Any:
+    """A value as it is, or as text that is cut when it is long."""
+    if isinstance(value, str):
+        return _cut(masked(value))
+    text = _encoded(value)
+    return plain_value(value) if len(text) <= _OUTPUT_SHOWN else _cut(masked(text))
 
 
 def _cut(text: str) -> str:
