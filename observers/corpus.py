@@ -30,7 +30,7 @@ from observers.decode import Decoded, decode_texts
 from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches
 from observers.reader_errors import observe_reader_error
 from observers.search.names import short_name
-from observers.search.rows import plain_text
+from observers.search.plain import plain_text
 from observers.search.urls import is_web_url
 
 __all__ = ["FOLDER", "Corpus"]

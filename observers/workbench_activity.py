@@ -20,7 +20,7 @@ from observers.base import (
 from observers.decode import decode_texts
 from observers.salvage import CUT_OFF
 from observers.search.names import is_multi_execute, short_name
-from observers.search.rows import plain_value
+from observers.search.plain import plain_value
 
 __all__ = ["FOLDER", "WorkbenchActivity"]
 

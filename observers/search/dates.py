@@ -83,7 +83,6 @@ _ISO = re.compile(
     re.IGNORECASE,
 )
 _ISO_MONTH = re.compile(r"(\d{4})-(\d{2})")
-_YEAR_FIRST = re.compile(r"(\d{4})(?:[/.]|\.\s)(\d{1,2})(?:[/.]|\.\s)(\d{1,2})\.?")
 _BASIC = re.compile(r"(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z)?)?")
 _FRACTION = re.compile(r"\d{9,10}\.\d{1,9}")
 _NUMERIC = re.compile(
@@ -92,6 +91,7 @@ _NUMERIC = re.compile(
     re.IGNORECASE,
 )
 _TIME = rf"(?:,?\s+(?:at\s+)?(\d{{1,2}}):(\d{{2}})(?::(\d{{2}}))?\s*([ap]\.?m\.?)?\s*{_ZONE}?)?"
+_YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.]|\.\s)(\d{1,2})(?:[-/.]|\.\s)(\d{1,2})\.?" + _TIME, re.IGNORECASE)
 _MONTH_FIRST = re.compile(r"([A-Z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})" + _TIME, re.IGNORECASE)
 _DAY_FIRST = re.compile(
     r"(\d{1,2})(?:st|nd|rd|th)?[\s-]+(?:of\s+)?([A-Z]{3,9})\.?,?[\s-]+(\d{4}|\d{2}(?=\s+\d{1,2}:\d{2}))"
@@ -199,9 +199,7 @@ def _basic(text: str) -> Reading | None:
     match = _BASIC.fullmatch(text)
     if match is None:
         return None
-    if match[4] is None:
-        return _day(match[1], match[2], match[3])
-    return _moment(match[1], match[2], match[3], (match[4], match[5], match[6]), zone=match[7])
+    return _moment(*match.group(1, 2, 3), match.group(4, 5, 6), zone=match[7])
 
 
 def _relative(text: str) -> Ago | None:
@@ -263,7 +261,7 @@ def _written(text: str) -> Reading | None:
         is_season = int(match[2]) == (int(match[1]) + 1) % 100
         return text if 1 <= int(match[2]) <= 12 and not is_season else None
     if match := _YEAR_FIRST.fullmatch(text):
-        return _day(match[1], match[2], match[3])
+        return _moment(*match.group(1, 2, 3), match.group(4, 5, 6), half=match[7], zone=match[8])
     if match := _NUMERIC.fullmatch(text):
         return _numeric(match)
     if _FRACTION.fullmatch(text):
@@ -280,8 +278,6 @@ def _numeric(match: re.Match[str]) -> Reading | None:
         month, day = second, first
     else:
         return None
-    if match[5] is None:
-        return _day(match[4], month, day)
     return _moment(match[4], month, day, match.group(5, 6, 7), half=match[8], zone=match[9])
 
 
@@ -293,9 +289,7 @@ def _calendar(
         return None
     if len(year) == 2:  # as RFC 5322 reads it
         year = f"{'20' if int(year) < 50 else '19'}{year}"
-    return (
-        _day(year, month, day) if clock[0] is None else _moment(year, month, day, clock, half=half, zone=zone)
-    )
+    return _moment(year, month, day, clock, half=half, zone=zone)
 
 
 def _day(year: str, month: str | int, day: str | int) -> str | None:
@@ -313,7 +307,9 @@ def _moment(
     zone: str | None = None,
     fraction: int = 0,
 ) -> Reading | None:
-    """A moment: text when it has no zone, so that none is put on it."""
+    """A day or a moment of it; text when it has no zone, so that none is put on it."""
+    if clock[0] is None:
+        return _day(year, month, day)
     if int(year) < _EARLIEST:
         return None
     hour, minute, second = (int(part or 0) for part in clock)

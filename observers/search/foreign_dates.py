@@ -42,7 +42,7 @@ _SCRIPTS = (
     ("HANGUL", ("ko",)),
     ("HIRAGANA", ("ja",)),
     ("KATAKANA", ("ja",)),
-    ("CJK", ("zh", "ja")),
+    ("CJK", ("zh", "zh-Hant", "ja")),
 )
 # Words that make a date without any number: "a month ago", "yesterday".
 _TELLING_WORDS = (
@@ -62,8 +62,10 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _ZONES = frozenset({"utc", "gmt", "cet", "cest"})
-_UNSPACED = frozenset({"zh", "ja", "ko", "th"})
+_UNSPACED = frozenset({"zh", "zh-Hant", "ja", "ko", "th"})
 _OPTIONAL = re.compile(r"\w\?")
+_ORDINAL = re.compile(r"\d\.\s*[^\W\d_]")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NUMBERS = re.compile(r"\d+")
 _SHARED = {"RETURN_TIME_AS_PERIOD": True, "PARSERS": ["relative-time", "absolute-time"], "TIMEZONE": "UTC"}
@@ -122,6 +124,11 @@ def _languages_of(text: str) -> tuple[str, ...]:
 
 def _knows(language: str, text: str) -> bool:
     """Whether a language has all words of a text: a cheap test that all but dates fail."""
+    # "listopad" is November in Polish and October in Croatian, where the day before it has a full stop.
+    if (language == "pl" and _ORDINAL.search(text)) or (
+        language == "hr" and _YEAR.search(text) and not _ORDINAL.search(text)
+    ):
+        return False
     return language in _UNSPACED or _bare_words(text) - _ZONES <= _vocabulary(language)
 
 

@@ -139,7 +139,7 @@ def _linked(item: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
 def group_in(item: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
     """The results that an item only gathers, with the folded name of their list, or None."""
     for key, value in item.items():
-        if isinstance(value, list) and (name := fold(key)) in GROUPS:
+        if isinstance(value, list) and ((name := fold(key)) in GROUPS or name.endswith("results")):
             inner = next((one for one in value[:8] if isinstance(one, dict) and one), None)
             if inner is not None and (url_of(inner) or group_in(inner) or lift(inner)):
                 return name, value

@@ -20,8 +20,9 @@ from observers.base import (
 )
 from observers.decode import Decoded, decode_texts
 from observers.search.names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
+from observers.search.plain import plain_text
 from observers.search.recognise import Page, Scope, recognise
-from observers.search.rows import Rows, normalise, plain_text
+from observers.search.rows import Rows, normalise
 from observers.search.urls import is_public_address, with_masked_parts
 
 __all__ = ["FOLDER", "SearchResults"]

@@ -154,7 +154,7 @@ class _Reader:
         self._label: str | None = None
         self._opener: str | None = None
         self._waiting: str | None = None
-        self._gap = False
+        self._gap = self._titled_by_label = False
 
     def read(self) -> list[Section]:
         for line in self._lines:
@@ -167,6 +167,9 @@ class _Reader:
         if not line.strip():
             self._gap = True
             return
+        if line.startswith("REMINDER"):
+            self._finish()
+            return
         label = _LABEL.match(line)
         if (
             (match := _SECTION.match(line))
@@ -177,7 +180,7 @@ class _Reader:
             self._sections.append(Section(KINDS[fold(match["name"])]))
         elif label:
             self._labelled(_LABELS[label["label"].lower()], label["value"].strip())
-        elif self._opener == "title" and "url" in self._item:
+        elif self._titled_by_label and "url" in self._item:
             self._said(line)
         elif _RULE.match(line):
             self._finish()
@@ -200,6 +203,8 @@ class _Reader:
         value = value.strip("<>") if column == "url" else _scalar(value)
         if column == "url" and (link := _CELL_LINK.match(value)):
             value = link["url"]
+        if column == "url" and value == item.get("url"):
+            return
         if column in ("title", "url"):
             self._opener = self._opener or column
             again = column in item and (column == "url" or self._opener == "title" or "url" in item)
@@ -211,6 +216,7 @@ class _Reader:
         if column != "title" and "title" not in item and self._waiting and not self._gap:
             item["title"] = self._waiting
         self._waiting = None
+        self._titled_by_label = self._titled_by_label or column == "title"
         item[f"{column}_more" if column in item else column] = value
         self._label = column
 
@@ -241,7 +247,7 @@ class _Reader:
         said, item = line.strip(), self._item
         if self._label in ("snippet", "raw_content"):
             item[self._label] = f"{item[self._label]}\n{said}".strip()
-        elif self._opener == "title" and "url" in item:
+        elif self._titled_by_label and "url" in item:
             return
         elif ("url" in item or ("title" in item and not self._gap)) and not self._ends(line):
             item["snippet"] = f"{item.get('snippet', '')}\n{said}".strip()
@@ -257,6 +263,7 @@ class _Reader:
 
     def _finish(self) -> None:
         item, self._item, self._label, self._waiting = _cleaned(self._item), {}, None, None
+        self._titled_by_label = False
         if not is_web_url(item.get("url")) and is_web_url(item.get("source")):
             item["url"] = item.pop("source")
         if is_web_url(item.get("url")):

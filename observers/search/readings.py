@@ -41,7 +41,7 @@ def iso_of(reading: Reading, now: datetime) -> str:
     count = reading.count
     match reading.unit:
         case "second":
-            return moment_text(_before(now.replace(microsecond=0), timedelta(seconds=count)))
+            return _before(now, timedelta(seconds=count)).isoformat(timespec="seconds")
         case "day":
             day = now.date() - timedelta(days=count)
         case "month":

@@ -111,6 +111,12 @@ def _in_prose(prose: str, scope: Scope) -> list[Page]:
 
 def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
     """The documents of a result; rows that came as a document each are put into one list a vertical."""
+    match values:
+        case [[str(), [*titles], [*said], [*urls]]] if urls and len(titles) == len(said) == len(urls):
+            columns = zip(titles, said, urls, strict=True)
+            return [[{"title": title, "snippet": text, "url": url} for title, text, url in columns]]
+        case _:
+            pass
     rows = [value for value in values if _is_row(value, images=False, named=False)]
     if scope.policy is not Policy.SEARCH or not rows or len(rows) * 2 < len(values):
         return list(values)

@@ -2,124 +2,23 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from observers.salvage import CUT_OFF
+from observers.search.columns import Plan, rows_of_columns
 from observers.search.dates import iso_date
+from observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field
+from observers.search.plain import one_line, plain_text, plain_value
 from observers.search.urls import is_web_url
 
-__all__ = ["Field", "Rows", "field_of", "normalise", "plain_text", "plain_value", "url_of"]
+__all__ = ["Field", "Rows", "field_of", "normalise", "url_of"]
 
-MAX_EXTRA_DEPTH = 8
-
-
-class Field:
-    """The columns of a row that providers name in many ways."""
-
-    TITLE = "title"
-    URL = "url"
-    SOURCE = "source"
-    DATE = "date"
-    SNIPPET = "snippet"
-    POSITION = "position"
-
-
-_NAMES: Mapping[str, tuple[str, ...]] = {  # the better names come first
-    Field.TITLE: ("title", "name", "headline", "webtitle", "heading", "producttitle", "question"),
-    Field.URL: (
-        "url",
-        "link",
-        "href",
-        "weburl",
-        "pageurl",
-        "articleurl",
-        "firsturl",
-        "productlink",
-        "producturl",
-        "sharelink",
-        "permalink",
-        "canonicalurl",
-        "bookingurl",
-        "googlemapslink",
-        "website",
-        "uri",
-        "sourceurl",
-        "storyurl",
-    ),
-    Field.SOURCE: (
-        "source",
-        "sourcename",
-        "publisher",
-        "publication",
-        "provider",
-        "sitename",
-        "site",
-        "media",
-        "channel",
-        "domain",
-        "displaylink",
-        "profile",
-        "metaurl",
-        "companyname",
-        "publicationinfo",
-        "author",
-        "authors",
-    ),
-    Field.DATE: (
-        "publishedat",
-        "publishedtime",
-        "publisheddate",
-        "publishdate",
-        "datepublished",
-        "pageage",
-        "isodate",
-        "pubdate",
-        "webpublicationdate",
-        "published",
-        "seendate",
-        "date",
-        "createdat",
-        "timestamp",
-        "age",
-        "year",
-    ),
-    Field.SNIPPET: (
-        "snippet",
-        "description",
-        "excerpt",
-        "excerpts",
-        "snippets",
-        "highlights",
-        "summary",
-        "abstract",
-        "content",
-        "body",
-        "text",
-        "caption",
-    ),
-    Field.POSITION: ("position", "rank", "rankabsolute", "rankgroup"),
-}
-_FIELDS = {name: (column, rank) for column, names in _NAMES.items() for rank, name in enumerate(names)}
-_IMAGE_URLS = ("imageurl", "image", "original", "originalurl", "src", "thumbnailurl", "thumbnail")
-_NAME_KEYS = ("name", "title", "hostname", "displayName", "summary", "main", "label", "host", "netloc")
 _CACHE: dict[str, tuple[str, int] | None] = {}
 _CACHE_LIMIT = 4096
-
-_ELEMENTS = (
-    "a abbr address article aside b bdi bdo big blockquote br button caption center cite code col dd del "
-    "details dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hr i iframe img "
-    "input ins kbd label li link main mark math meta nav nobr ol p picture pre q s samp script section "
-    "small source span strike strong style sub summary sup svg table tbody td tfoot th thead time tr tt u "
-    "ul var video wbr"
-).replace(" ", "|")
-_TAG = re.compile(rf"<!--.*?-->|</?(?:{_ELEMENTS})(?:\s[^<>]*)?/?>", re.IGNORECASE | re.DOTALL)
-_SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2002-\u200a\u202f\u205f\u3000]+")
-_BREAKS = re.compile(r" ?\n[ \n]*")
+_MANY = 8
 
 
 @dataclass(slots=True)
@@ -135,7 +34,7 @@ def field_of(key: str) -> tuple[str, int] | None:
     try:
         return _CACHE[key]
     except KeyError:
-        found = _FIELDS.get(key.replace("_", "").replace("-", "").replace(" ", "").lower())
+        found = FIELDS.get(key.replace("_", "").replace("-", "").replace(" ", "").lower())
         if len(_CACHE) < _CACHE_LIMIT:
             _CACHE[key] = found
         return found
@@ -143,123 +42,186 @@ def field_of(key: str) -> tuple[str, int] | None:
 
 def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
     """The address of a result, or None when it has none that can be one."""
-    best: tuple[int, str] | None = None
-    for key, value in item.items():
-        found = field_of(key)
-        if found and found[0] is Field.URL and (best is None or found[1] < best[0]) and is_web_url(value):
-            best = (found[1], value)
-    if best is not None:
-        return best[1]
-    if CUT_OFF not in item and is_web_url(item.get("id")):
-        return str(item["id"])
-    if images:
-        folded = {key.replace("_", "").lower(): value for key, value in item.items()}
-        return next((folded[key] for key in _IMAGE_URLS if is_web_url(folded.get(key))), None)
-    return None
+    return _url(item, _plan_of(item), images)
 
 
 def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
     """Make rows of the items of one list, in order; an item that cannot be one is counted and passed over."""
     result = Rows()
+    rows, images = result.rows, kind == "images"
+    ready = _alike(items, now) if len(items) >= _MANY else {}
     for number, given in enumerate(items, start=1):
+        if number in ready:
+            rows.append(ready[number])
+            continue
         item = {"url": given} if isinstance(given, str) and is_web_url(given) else given
         if not isinstance(item, dict):
             result.rejected += 1
             continue
+        made = len(rows)
         try:
-            found = list(_expand(item, number, kind, now))
+            plan = _plan_of(item)
+            url = _url(item, plan, images)
+            if url is not None:
+                rows.append(_row(item, plan, url, number, now))
+            if plan.special:
+                rows += _cluster(item, number, now, led=url is not None)
         except (ValueError, TypeError, RecursionError):
-            found = []
-        if found:
-            result.rows += found
-        elif CUT_OFF not in item:
+            del rows[made:]
+        if len(rows) == made and CUT_OFF not in item:
             result.rejected += 1
     return result
 
 
-def _expand(item: dict[str, Any], number: int, kind: str, now: datetime) -> Iterator[dict[str, Any]]:
-    """The rows of one item: itself, or for a cluster its leading story and the others behind it."""
-    highlight, stories = item.get("highlight"), item.get("stories")
-    url = url_of(item, images=kind == "images")
-    if url is not None:
-        yield _row(item, url, number, now)
-    elif isinstance(highlight, dict) and (url := url_of(highlight)):
-        position = _position(item.get("position"))
-        yield _row(highlight, url, number, now) | {"position": number if position is None else position}
-    if not isinstance(stories, list) or len(stories) == 0:
-        return
-    cluster = _position(item.get("position"))
-    for place, story in enumerate(stories, start=1):
-        if isinstance(story, dict) and (url := url_of(story)):
-            row = _row(story, url, place, now)
-            row["extra"]["cluster"] = number if cluster is None else cluster
-            yield row | {"kind": "story"}
+def _alike(items: list[Any], now: datetime) -> dict[int, dict[str, Any]]:
+    """The rows of those items that many others are like, by their place in the list, counted from 1."""
+    alike: dict[int, tuple[Plan, list[int]]] = {}
+    for number, item in enumerate(items, start=1):
+        if type(item) is dict:
+            plan = _plan_of(item)
+            alike.setdefault(id(plan), (plan, []))[1].append(number)
+    rows: dict[int, dict[str, Any]] = {}
+    for plan, numbers in alike.values():
+        if len(numbers) >= _MANY:
+            try:
+                made = rows_of_columns([items[number - 1] for number in numbers], numbers, plan, now)
+            except (ValueError, TypeError, RecursionError):
+                continue
+            rows.update((number, row) for number, row in zip(numbers, made, strict=True) if row is not None)
+    return rows
 
 
-def _row(item: dict[str, Any], url: str, number: int, now: datetime) -> dict[str, Any]:
-    columns: dict[str, list[tuple[int, str, Any]]] = {}
-    extra: dict[str, Any] = {}
-    cut = item.get(CUT_OFF)
-    for key, value in item.items():
-        if value is None or key in ("highlight", "stories", CUT_OFF) or key == cut:
+_PLANS: dict[tuple[str, ...], Plan] = {}
+
+
+def _plan_of(item: Mapping[str, Any]) -> Plan:
+    """The plan of an object, made once for all that have its keys: most lists have objects of a few kinds."""
+    keys = tuple(item)
+    plan = _PLANS.get(keys)
+    if plan is None:
+        plan = _make_plan(keys)
+        if len(_PLANS) < _CACHE_LIMIT:
+            _PLANS[keys] = plan
+    return plan
+
+
+def _make_plan(keys: tuple[str, ...]) -> Plan:
+    columns: dict[str, list[tuple[int, str]]] = {}
+    extra: list[str] = []
+    for key in keys:
+        if key in ("highlight", "stories", CUT_OFF):
             continue
         found = field_of(key)
         if found is None:
-            extra[key] = value if isinstance(value, int | str) else plain_value(value)
-        elif found[0] is not Field.URL or value != url:
-            columns.setdefault(found[0], []).append((found[1], key, value))
+            extra.append(key)
+        else:
+            columns.setdefault(found[0], []).append((found[1], key))
+
+    def of(column: str) -> tuple[str, ...]:
+        ranked = sorted(columns.get(column, ()), key=lambda candidate: candidate[0])
+        return tuple(key for _, key in ranked)
+
+    return Plan(
+        url=of(Field.URL),
+        title=of(Field.TITLE),
+        source=of(Field.SOURCE),
+        date=of(Field.DATE),
+        snippet=of(Field.SNIPPET),
+        position=of(Field.POSITION),
+        extra=tuple(extra),
+        special="highlight" in keys or "stories" in keys or CUT_OFF in keys,
+    )
+
+
+def _url(item: Mapping[str, Any], plan: Plan, images: bool) -> str | None:
+    for key in plan.url:
+        if is_web_url(value := item[key]):
+            return str(value)
+    if is_web_url(value := item.get("id")) and CUT_OFF not in item:
+        return str(value)
+    if images:
+        folded = {key.replace("_", "").lower(): value for key, value in item.items()}
+        return next((folded[key] for key in IMAGE_URLS if is_web_url(folded.get(key))), None)
+    return None
+
+
+def _cluster(item: dict[str, Any], number: int, now: datetime, *, led: bool) -> Iterator[dict[str, Any]]:
+    """The rows of a cluster: its leading story, unless that is the item itself, and the others behind it."""
+    highlight, stories = item.get("highlight"), item.get("stories")
+    place = _position(item.get("position"))
+    cluster = number if place is None else place
+    if not led and isinstance(highlight, dict) and (url := url_of(highlight)):
+        yield _row(highlight, _plan_of(highlight), url, number, now) | {"position": cluster}
+    for nth, story in enumerate(stories if isinstance(stories, list) else (), start=1):
+        if isinstance(story, dict) and (url := url_of(story)):
+            row = _row(story, _plan_of(story), url, nth, now)
+            row["extra"]["cluster"] = cluster
+            yield row | {"kind": "story"}
+
+
+def _row(item: dict[str, Any], plan: Plan, url: str, number: int, now: datetime) -> dict[str, Any]:
+    cut = item.get(CUT_OFF)
+    if cut is not None:
+        # The field that was cut in two says less than it seems to.
+        item = {key: None if key == cut else value for key, value in item.items()}
+    extra: dict[str, Any] = {}
+    for key in plan.extra:
+        _keep(extra, key, item[key])
+    place = _pick(item, plan.position, extra, _position) if plan.position else None
     row: dict[str, Any] = {
-        "position": number,
-        "title": _pick(columns.get(Field.TITLE), extra, _title),
+        "position": number if place is None else place,
+        "title": _pick(item, plan.title, extra, _title),
         "url": url,
-        "source": _pick(columns.get(Field.SOURCE), extra, _name),
-        "date": None,
-        "snippet": _pick(columns.get(Field.SNIPPET), extra, _snippet),
+        "source": _pick(item, plan.source, extra, _name),
+        "date": _pick_date(item, plan.date, extra, now) if plan.date else None,
+        "snippet": _pick(item, plan.snippet, extra, _snippet),
+        "extra": extra,
     }
-    if dates := columns.get(Field.DATE):
-        row["date"] = _pick_date(dates, extra, now)
-    if positions := columns.get(Field.POSITION):
-        place = _pick(positions, extra, _position)
-        row["position"] = number if place is None else place
-    for _, key, value in columns.get(Field.URL, ()):
-        extra[key] = plain_value(value)
+    for key in plan.url:
+        if item[key] != url:
+            _keep(extra, key, item[key])
     if extra.get("id") == url:
         del extra["id"]
-    row["extra"] = extra
     if cut is not None:
         row["truncated"] = True
     return row
 
 
-def _pick(candidates: list[tuple[int, str, Any]] | None, extra: dict[str, Any], read: Any) -> Any:
+def _pick(item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], read: Any) -> Any:
     """Read a column from its best-named field; the fields that were not used stay in `extra`."""
-    if not candidates:
-        return None
-    if len(candidates) > 1:
-        candidates.sort(key=lambda candidate: candidate[0])
     chosen = None
-    for _, key, value in candidates:
+    for key in keys:
+        value = item[key]
+        if value is None:
+            continue
         if chosen is None:
             chosen = read(value)
-            if chosen is not None:
-                if isinstance(value, dict | list):
-                    extra[key] = plain_value(value)
+            if chosen is not None and not isinstance(value, dict | list):
                 continue
-        extra[key] = plain_value(value)
+        _keep(extra, key, value)
     return chosen
 
 
-def _pick_date(candidates: list[tuple[int, str, Any]], extra: dict[str, Any], now: datetime) -> str | None:
+def _pick_date(
+    item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], now: datetime
+) -> str | None:
     """Read the date from the best-named field that can be read; every original that says it otherwise is kept."""
-    candidates.sort(key=lambda candidate: candidate[0])
     chosen: str | None = None
-    for _, key, value in candidates:
+    for key in keys:
+        value = item[key]
+        if value is None:
+            continue
         if chosen is None:
             chosen = iso_date(value, now)
             if chosen is not None and chosen == value:
                 continue
-        extra[f"{key}_original" if key == "date" else key] = plain_value(value)
+        _keep(extra, f"{key}_original" if key == "date" else key, value)
     return chosen
+
+
+def _keep(extra: dict[str, Any], key: str, value: Any) -> None:
+    if (plain := plain_value(value)) is not None:
+        extra[key] = plain
 
 
 def _title(value: Any) -> str | None:
@@ -267,9 +229,7 @@ def _title(value: Any) -> str | None:
         value = value[0]
     if isinstance(value, dict):
         return _name(value)
-    if not isinstance(value, str):
-        return None
-    return " ".join(plain_text(value).split()) or None
+    return one_line(value) if isinstance(value, str) else None
 
 
 def _snippet(value: Any) -> str | None:
@@ -281,12 +241,12 @@ def _snippet(value: Any) -> str | None:
 def _name(value: Any) -> str | None:
     match value:
         case str():
-            return " ".join(plain_text(value).split()) or None
+            return one_line(value)
         case dict():
             return next(
                 (
                     name
-                    for key in _NAME_KEYS
+                    for key in NAME_KEYS
                     if isinstance(value.get(key), str) and (name := _name(value[key]))
                 ),
                 None,
@@ -306,51 +266,3 @@ def _position(value: Any) -> int | None:
     if isinstance(value, float) and value.is_integer() and abs(value) < 10**9:
         return int(value)
     return value if isinstance(value, int) and abs(value) < 10**9 else None
-
-
-def plain_text(text: str) -> str:
-    """The text without HTML tags and entities; line breaks stay, other runs of blanks become one space."""
-    if "<" in text:
-        text = _TAG.sub(_gap, text)
-    if "&" in text:
-        text = html.unescape(text)
-    if not text.isascii() or "\n" in text or "  " in text or "\t" in text or "\r" in text:
-        text = _BREAKS.sub("\n", _SPACES.sub(" ", text))
-        text = _without_surrogates(text)
-    return text.strip()
-
-
-def _gap(tag: re.Match[str]) -> str:
-    """Inline tags vanish, tags that break a line leave one."""
-    return "\n" if re.match(r"</?(?:br|p|div|li|tr|h\d)\b", tag.group(), re.IGNORECASE) else ""
-
-
-def _without_surrogates(text: str) -> str:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def plain_value(value: Any, depth: int = 0) -> Any:
-    """A copy of a provider's value that any strict JSON writer accepts: finite numbers, sound text, bounded depth."""
-    match value:
-        case str():
-            return value if value.isascii() else _without_surrogates(value)
-        case bool() | int() | None:
-            return value
-        case float():
-            return value if value - value == 0 else None
-        case dict():
-            if depth >= MAX_EXTRA_DEPTH:
-                return "…"
-            return {
-                plain_value(str(key)): plain_value(item, depth + 1)
-                for key, item in value.items()
-                if key != CUT_OFF
-            }
-        case list() | tuple():
-            return "…" if depth >= MAX_EXTRA_DEPTH else [plain_value(item, depth + 1) for item in value]
-        case _:
-            return str(value)

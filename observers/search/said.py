@@ -55,7 +55,7 @@ _REASONS = (
 )
 _NOTHING = re.compile(
     r"\b(?:no|0|zero|without)\s+(?:\S+\s+){0,3}?(?:results?|matches|matching|articles|pages|hits|papers|videos|images|"
-    r"products|jobs|links)\b|\bdid not (?:match|return)|\bnothing (?:was )?found|\bno(?:ne|thing) found",
+    r"products|jobs|links)\b|(?:\bnot|n't) (?:match|return|found|find)|\bnothing (?:was )?found|\bno(?:ne|thing) found",
     re.IGNORECASE,
 )
 _FAILED = re.compile(
@@ -122,12 +122,17 @@ def answer_of(value: Mapping[str, Any]) -> str | None:
 
 def answer_in(prose: str) -> str | None:
     """What a search says besides its links, without the lines that announce them."""
-    lines = [
-        line
-        for line in prose.splitlines()
-        if not line.rstrip().endswith(":") and not line.startswith(("REMINDER", "Web search results"))
-    ]
+    lines = [line for line in prose.splitlines() if not _announces(line.strip())]
     return "\n".join(lines).strip() or None
+
+
+def _announces(line: str) -> bool:
+    """Whether a line only announces what follows, such as a heading in bold, or tells a model what to do."""
+    return (
+        line.rstrip("*").endswith(":")
+        or line.startswith(("REMINDER", "Web search results", "```"))
+        or (len(line) > 2 and line[0] == line[-1] == "*")
+    )
 
 
 def error_of(value: Mapping[str, Any]) -> str | None:

@@ -8,10 +8,13 @@ from urllib.parse import urlsplit
 
 from core.text import Redactor
 
-__all__ = ["is_public_address", "is_web_url", "normal_form", "with_masked_parts"]
+__all__ = ["are_web_urls", "is_public_address", "is_web_url", "normal_form", "with_masked_parts"]
 
-_WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
-_UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_UNSAFE = r"\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff"
+_WEB = re.compile(rf"https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
+_ALL_WEB = re.compile(rf"(?:https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*+\n)*+", re.IGNORECASE)
+# An address as nearly all are: nothing in its host that could be spelled otherwise.
+_COMMON = re.compile(r"https?://(?:www\.)?([a-z0-9.-]+)(/[^?#]*)?(?:\?([^#]*))?(?:#.*)?")
 _TRACKING = re.compile(
     r"(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)=", re.IGNORECASE
 )
@@ -21,12 +24,15 @@ _MAX_URL = 8192
 
 def is_web_url(value: object) -> bool:
     """Whether `value` is an http or https URL that fits on one line."""
-    return (
-        isinstance(value, str)
-        and len(value) <= _MAX_URL
-        and _WEB.match(value) is not None
-        and _UNSAFE.search(value) is None
-    )
+    return isinstance(value, str) and len(value) <= _MAX_URL and _WEB.fullmatch(value) is not None
+
+
+def are_web_urls(values: Sequence[object]) -> bool:
+    """Whether `is_web_url` holds for all of `values`, told in one go."""
+    urls = [value for value in values if isinstance(value, str)]
+    if len(urls) < len(values) or max(map(len, urls), default=0) > _MAX_URL:
+        return False
+    return _ALL_WEB.fullmatch("\n".join([*urls, ""])) is not None
 
 
 def is_public_address(url: str, redactor: Redactor) -> bool:
@@ -48,6 +54,8 @@ def with_masked_parts(urls: Sequence[str], redactor: Redactor) -> list[str]:
 
 def normal_form(url: str) -> str:
     """What is the same for two spellings of one page: scheme, case of the host, port, fragment, tracking."""
+    if common := _COMMON.fullmatch(url):
+        return _joined(common[1], common[2] or "", common[3])
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -56,7 +64,10 @@ def normal_form(url: str) -> str:
     host = (parts.hostname or "").removeprefix("www.")
     if port not in (None, 80, 443):
         host = f"{host}:{port}"
-    query = parts.query
+    return _joined(host, parts.path, parts.query)
+
+
+def _joined(host: str, path: str, query: str | None) -> str:
     if query and _TRACKING.search(query):
         query = "&".join(pair for pair in query.split("&") if not _TRACKING.match(pair))
-    return f"{host}{parts.path.rstrip('/')}{'?' + query if query else ''}"
+    return f"{host}{path.rstrip('/')}?{query}" if query else f"{host}{path.rstrip('/')}"

@@ -1,0 +1,95 @@
+"""What providers write, made plain: text without HTML, and values that any strict JSON writer accepts."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from observers.salvage import CUT_OFF
+
+__all__ = ["one_line", "plain_text", "plain_texts", "plain_value"]
+
+MAX_EXTRA_DEPTH = 8
+
+_ELEMENTS = (
+    "a abbr address article aside b bdi bdo big blockquote br button caption center cite code col dd del "
+    "details dfn div dl dt em figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hr i iframe img "
+    "input ins kbd label li link main mark math meta nav nobr ol p picture pre q s samp script section "
+    "small source span strike strong style sub summary sup svg table tbody td tfoot th thead time tr tt u "
+    "ul var video wbr"
+).replace(" ", "|")
+# Texts of several rows are joined by NUL, which no tag reaches across.
+_JOINT = "\0"
+_TAG = re.compile(
+    rf"<!--[^\0]*?-->|</?(?:{_ELEMENTS})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE | re.DOTALL
+)
+_BREAKING_TAG = re.compile(r"</?(?:br|p|div|li|tr|h[1-6])(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE)
+_SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2002-\u200a\u202f\u205f\u3000]+")
+_BREAKS = re.compile(r" ?\n[ \n]*")
+_BLANKS = (
+    "  ", "\n", "\t", "\r", "\f", "\v", "\u00a0", *map(chr, range(0x2002, 0x200B)), "\u202f", "\u205f", "\u3000"
+)  # fmt: skip
+
+
+def plain_text(text: str) -> str:
+    """The text without HTML tags and entities; line breaks stay, other runs of blanks become one space."""
+    if "<" in text:
+        # Tags that break a line leave one, the others vanish.
+        text = _TAG.sub("", _BREAKING_TAG.sub("\n", text))
+    if "&" in text:
+        text = html.unescape(text)
+    if "  " in text or not (text.isascii() and text.isprintable()):
+        if any(blank in text for blank in _BLANKS):
+            text = _BREAKS.sub("\n", _SPACES.sub(" ", text))
+        text = _without_surrogates(text)
+    return text.strip()
+
+
+def one_line(text: str) -> str | None:
+    """The plain text on one line; None when there is none."""
+    plain = plain_text(text)
+    return (" ".join(plain.split()) if "\n" in plain else plain) or None
+
+
+def plain_texts(texts: list[str], *, one_line: bool) -> list[str]:
+    """Make many texts plain at once; with `one_line` each on one line."""
+    joined = _JOINT.join(texts)
+    if joined.count(_JOINT) == len(texts) - 1:
+        plain = [text.strip() for text in plain_text(joined).split(_JOINT)]
+    else:
+        plain = [plain_text(text) for text in texts]
+    if one_line and any("\n" in text for text in plain):
+        plain = [" ".join(text.split()) if "\n" in text else text for text in plain]
+    return plain
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """A copy of a provider's value that any strict JSON writer accepts: finite numbers, sound text, bounded depth."""
+    match value:
+        case str():
+            return value if value.isascii() else _without_surrogates(value)
+        case bool() | int() | None:
+            return value
+        case float():
+            return value if value - value == 0 else None
+        case dict():
+            if depth >= MAX_EXTRA_DEPTH:
+                return "…"
+            return {
+                plain_value(str(key)): plain_value(item, depth + 1)
+                for key, item in value.items()
+                if key != CUT_OFF
+            }
+        case list() | tuple():
+            return "…" if depth >= MAX_EXTRA_DEPTH else [plain_value(item, depth + 1) for item in value]
+        case _:
+            return str(value)
+
+
+def _without_surrogates(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
