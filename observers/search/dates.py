@@ -199,7 +199,7 @@ def _basic(text: str) -> Reading | None:
     match = _BASIC.fullmatch(text)
     if match is None:
         return None
-    return _moment(*match.group(1, 2, 3), match.group(4, 5, 6), zone=match[7])
+    return _moment(match[1], match[2], match[3], match.group(4, 5, 6), zone=match[7])
 
 
 def _relative(text: str) -> Ago | None:
@@ -261,7 +261,7 @@ def _written(text: str) -> Reading | None:
         is_season = int(match[2]) == (int(match[1]) + 1) % 100
         return text if 1 <= int(match[2]) <= 12 and not is_season else None
     if match := _YEAR_FIRST.fullmatch(text):
-        return _moment(*match.group(1, 2, 3), match.group(4, 5, 6), half=match[7], zone=match[8])
+        return _moment(match[1], match[2], match[3], match.group(4, 5, 6), half=match[7], zone=match[8])
     if match := _NUMERIC.fullmatch(text):
         return _numeric(match)
     if _FRACTION.fullmatch(text):
