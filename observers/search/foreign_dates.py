@@ -66,6 +66,7 @@ _UNSPACED = frozenset({"zh", "zh-Hant", "ja", "ko", "th"})
 _OPTIONAL = re.compile(r"\w\?")
 _ORDINAL = re.compile(r"\d\.\s*[^\W\d_]")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_FRACTION = re.compile(r"\d[.,]\d")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NUMBERS = re.compile(r"\d+")
 _SHARED = {"RETURN_TIME_AS_PERIOD": True, "PARSERS": ["relative-time", "absolute-time"], "TIMEZONE": "UTC"}
@@ -195,7 +196,12 @@ def _read(text: str, language: str) -> Reading | None:
 def _distance(data: DateData, now: datetime, text: str) -> Ago | None:
     """How far a relative date lies back; one of several parts, which would need a calendar, is unknown."""
     moment = data.date_obj
-    if moment is None or moment.tzinfo is not None or len(_NUMBERS.findall(text)) > 2:
+    if moment is None or moment.tzinfo is not None:
+        return None
+    # Two numbers are "1,5" or those of days and hours; anything else has a number that belongs to nothing.
+    numbers = _NUMBERS.findall(text)
+    is_simple = len(numbers) < 2 or _FRACTION.search(text) is not None or data.period == "time"
+    if len(numbers) > 2 or not is_simple or any(len(number) > 3 for number in numbers):
         return None
     months = (now.year - moment.year) * 12 + now.month - moment.month
     match data.period:
