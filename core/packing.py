@@ -172,6 +172,5 @@ def _damaged(what: str) -> WorkspaceError:
 
 
 def _too_large(limit: int) -> WorkspaceError:
-    return WorkspaceError(
-        f"the compressed data holds more than {limit:,} bytes and is not unpacked; {_ADVICE}"
-    )
+    told = f"{limit:,} bytes" if limit % LIMIT else f"{limit >> 20:,} MiB"
+    return WorkspaceError(f"the compressed data holds more than {told} and is not unpacked; {_ADVICE}")

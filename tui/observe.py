@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.errors import UniversalAgentError
+from core.errors import UniversalAgentError, WorkspaceError
+from core.packing import SUFFIX, Unpacked
 from core.text import clean_line
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def _read_input(path: str) -> dict[str, Any]:
 
 
 def _read(path: str, what: str) -> bytes:
-    """Read a file a person named; anything that is not one (a folder, a pipe) is refused without waiting."""
+    """Read a file a person named, also a compressed one; a folder or a pipe is refused without waiting."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
@@ -222,7 +223,11 @@ def _read(path: str, what: str) -> bytes:
                 raise _Usage(
                     f"{what} {_shown(path)} is too large: {found.st_size:,} bytes, limit {_MAX_FILE:,}"
                 )
+            if path.endswith(SUFFIX):
+                return Unpacked(file, largest=_MAX_FILE).read(_MAX_FILE + 1)
             return file.read()
+    except WorkspaceError as error:
+        raise _Usage(f"cannot read {what} {_shown(path)}: {error}") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _Usage(f"cannot read {what} {_shown(path)}: {reason}") from error
