@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from observers.salvage import repair
 
 __all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "Undecodable", "decode_bytes", "decode_text", "decode_texts"]
 
-MAX_TEXT = 32 << 20
+MAX_TEXT = 64 << 20
 """Longest text that is parsed, in characters."""
 
 MAX_DEPTH = 64
@@ -24,6 +24,13 @@ MAX_DEPTH = 64
 _MAX_LITERAL = 4 << 20
 _MAX_WRAPPINGS = 6
 _MAX_ATTEMPTS = 32
+_BLOCKS = frozenset({"text", "image", "audio", "resource", "resource_link"})
+_SOURCED = frozenset({"citations", "url", "link"})
+_CUT_NOTICE = re.compile(
+    r"[\[(<…]\W*(?:\w+ ){0,4}(?:truncated|cut off|omitted)\b[^\n]{0,120}$|^\W*(?:output|response|results?) "
+    r"(?:was |were |is )?truncated\b[^\n]{0,120}$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _OPENING = re.compile(r"[{\[]")
 _BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[^\\'\"abfnrtvxuUN0-7\n]|[4-7][0-7]{2})")
 _LITERAL_NAMES = re.compile(r"\b(?:None|True|False)\b")
@@ -118,19 +125,29 @@ def _unwrap(value: Any, wrappings: int) -> Decoded:
         case {"result": str() as text} if len(value) <= 2:
             inner = decode_text(text, wrappings + 1)
             return inner if inner.values or inner.problem else Decoded(values=(value,), prose=text)
-        case [{"type": "text", "text": str()}, *_]:
-            texts = [
-                block["text"]
-                for block in value
-                if isinstance(block, dict) and isinstance(block.get("text"), str)
-            ]
-            return decode_texts_at(texts, wrappings + 1)
-        case {"content": [{"type": "text", "text": str()}, *_] as blocks}:
+        case [{"type": "text" | "resource"}, *_] if _are_blocks(value):
+            return decode_texts_at([said for block in value if (said := _text_of(block))], wrappings + 1)
+        case {"content": [{"type": "text" | "resource"}, *_] as blocks} if _are_blocks(blocks):
             return _unwrap(value.get("structuredContent") or blocks, wrappings + 1)
         case dict() | list():
             return Decoded(values=(value,))
         case _:
             return Decoded(prose=str(value))
+
+
+def _are_blocks(blocks: list[Any]) -> bool:
+    """Whether all of a list are blocks of a tool's result; a model's message also has blocks with sources."""
+    return all(
+        isinstance(block, dict) and block.get("type") in _BLOCKS and block.keys().isdisjoint(_SOURCED)
+        for block in blocks
+    ) and any(_text_of(block) for block in blocks)
+
+
+def _text_of(block: Mapping[str, Any]) -> str | None:
+    if isinstance(resource := block.get("resource"), dict):
+        block = resource
+    text = block.get("text")
+    return text if isinstance(text, str) else None
 
 
 def decode_texts_at(texts: Sequence[str], wrappings: int) -> Decoded:
@@ -162,9 +179,14 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
     return Decoded(
         values=tuple(inner for part in opened for inner in part.values) or tuple(values),
         prose=prose if not problem else body,
-        truncated=truncated or any(part.truncated for part in opened),
+        truncated=truncated or any(part.truncated for part in opened) or _tells_of_a_cut(prose),
         problem=problem,
     )
+
+
+def _tells_of_a_cut(prose: str) -> bool:
+    """Whether the end of a text is the notice of whoever cut it."""
+    return _CUT_NOTICE.search(prose[-200:].rstrip().rpartition("\n")[2]) is not None
 
 
 def _literal(body: str) -> Any | None:
@@ -202,8 +224,8 @@ def _embedded(body: str) -> tuple[list[Any], str, int | None]:
     values: list[Any] = []
     prose: list[str] = []
     cut: int | None = None
-    start = position = 0
-    for _ in range(_MAX_ATTEMPTS):
+    start = position = failures = 0
+    while failures < _MAX_ATTEMPTS:
         found = _OPENING.search(body, position)
         if found is None:
             break
@@ -213,13 +235,13 @@ def _embedded(body: str) -> tuple[list[Any], str, int | None]:
             if cut is None and _reads_as_document(body, found.start(), error):
                 cut = found.start()
                 break
-            position = found.end()
+            position, failures = found.end(), failures + 1
             continue
         except ValueError:
-            position = found.end()
+            position, failures = found.end(), failures + 1
             continue
         if not _is_document(value):
-            position = end
+            position, failures = end, failures + 1
             continue
         prose.append(body[start : found.start()])
         values.append(value)

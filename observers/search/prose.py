@@ -48,22 +48,23 @@ _LABELS = {
     }.items()
     for label in labels.split(", ")
 }
-_LEAD = r"^[^\w\[<>|]*(?:\[?\d{1,3}[\]).:]\s*)?[^\w\[<>|]*"
+_LEAD = r"^[^\w\[<>|]{0,12}(?:\[?\d{1,3}[\]).:]\s{0,4})?[^\w\[<>|]{0,12}"
 _ANY_LABEL = "|".join(sorted(map(re.escape, _LABELS), key=len, reverse=True))
 _LABEL = re.compile(
     rf"{_LEAD}(?P<label>{_ANY_LABEL})\**\s*:\**[ \t]*(?P<value>.*)$",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"^[ \t]*(?:#{1,4}\s+)?\**\[?(?P<place>\d{1,3})[\]).:]+\**\s+(?P<title>\S.*?)\s*$")
-_HEADING = re.compile(r"^(?:#{1,4}\s+|\*\*(?=.+\*\*\s*$))(?P<title>\S.*?)\s*$")
+_NUMBERED = re.compile(r"^[ \t]{0,12}(?:#{1,4} +)?\*{0,3}\[?\d{1,3}[\]).:]{1,2}\*{0,3} +(?P<title>\S.*)$")
+_HEADING = re.compile(r"^(?:#{1,4} +|\*\*(?=.+\*\*$))(?P<title>\S.*)$")
+_ITEM = r"(?:[-*•]|\[?\d{1,3}[\]).:]{1,2}) +"
 _LINK = re.compile(
-    r"^[ \t]*(?:#{1,4}\s+)?(?:[-*•]\s+|\[?\d{1,3}[\]).:]+\s+)?\**\[(?P<title>(?:[^\[\]]|\[[^\[\]]*\])+)\]"
-    r"\(<?(?P<url>https?://[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?[^)]*\)\**(?:\s*[-–—:]\s*(?P<snippet>.+))?\s*$"
+    rf"^[ \t]{{0,12}}(?:#{{1,4}} +)?(?:{_ITEM})?\*{{0,3}}\[(?P<title>(?:[^\[\]]|\[[^\[\]]*\])+)\]"
+    r"\(<?(?P<url>https?://[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?[^)]*\)\*{0,3}(?: ?[-–—:] ?(?P<snippet>.+))?$"
 )
 _TRAILING = re.compile(
-    r"^[ \t]*(?:[-*•]\s+|\[?\d{1,3}[\]).:]+\s+)(?P<title>\S.*?)\s*(?:[-–—:|]\s*|\(|<)(?P<url>https?://[^\s<>]+?)[)>]?\s*$"
+    rf"^[ \t]{{0,12}}{_ITEM}(?P<title>\S.*?) ?(?:[-–—:|] ?|\(|<)(?P<url>https?://[^\s<>]+?)[)>]?$"
 )
-_BARE_URL = re.compile(r"^[^\w\[]*(?:\[?\d{1,3}[\]).:]*\s+)?<?(?P<url>https?://[^\s<>]+)>?\s*$")
+_BARE_URL = re.compile(r"^[^\w\[]{0,12}(?:\[?\d{1,3}[\]).:]{0,2} +)?<?(?P<url>https?://[^\s<>]+)>?$")
 _RULE = re.compile(r"^\s*([-=_*])\1{2,}\s*$")
 _SECTION = re.compile(
     r"^\W*(?P<name>[a-z]+(?: and forums)?)(?: search)?(?: results)?(?: \(\d+[^)]*\))?\s*:?\W*$", re.IGNORECASE
@@ -71,16 +72,12 @@ _SECTION = re.compile(
 _BULLET = re.compile(r"^\s*(?:[-*•]|\[?\d{1,3}[\]).:]+)\s+")
 _CELLS = re.compile(r"(?<!\\)\|")
 _CELL_LINK = re.compile(r"^\[(?P<title>.*)\]\(<?(?P<url>https?://\S+?)>?\)$")
-_ELEMENT = re.compile(
-    r"<(item|entry|result|document|search_result)\b[^>]*>(.*?)</\1>", re.DOTALL | re.IGNORECASE
-)
-_PART = re.compile(
-    r"<([a-z][\w:-]*)\b[^<>]*?(?:href=\"([^\"]+)\"[^<>]*?)?(?:/>|>(.*?)</\1>)", re.DOTALL | re.IGNORECASE
-)
+_ELEMENTS = ("item", "entry", "result", "document", "search_result")
+_PART = re.compile(r"<([a-z][\w:-]{0,40})\b([^<>]{0,2000})>(?:([^<]*)</\1>)?", re.IGNORECASE)
+_HREF = re.compile(r"\bhref=\"([^\"]+)\"")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_INLINE = re.compile(
-    r"snippet: (?P<snippet>.*?), title: (?P<title>.*?), link: (?P<url>https?://[^\s,\]]+)", re.DOTALL
-)
+_LONGEST_LINE = 4000
+_LONGEST_HEADING = 60
 _NO_VALUE = ("", "N/A", "None", "null")
 
 
@@ -98,25 +95,45 @@ def sections_in_prose(text: str) -> list[Section]:
     """Items with `title`, `url` and what else is said of each, a section a vertical; empty without any results."""
     if len(text) > _MAX_PROSE:
         return []
-    found = _elements(text) or [match.groupdict() for match in _INLINE.finditer(text)] or list(_table(text))
+    found = _elements(text) or _inline(text) or list(_table(text))
     if found:
         return [Section(None, found, 0, bare=False)]
     return _Reader(text).read()
 
 
 def _elements(text: str) -> list[dict[str, Any]]:
+    """What stands in elements such as `<result>`, their parts being the fields."""
     items = []
-    for element in _ELEMENT.finditer(text):
-        item: dict[str, Any] = {}
-        for name, address, inner in _PART.findall(_CDATA.sub(r"\1", element[2])):
-            column = _LABELS.get(name.lower(), name)
-            item.setdefault(column, (address or inner).strip())
-        if not is_web_url(item.get("url")):
-            item["url"] = next(
-                (item[key] for key in ("source", "id", "result_id") if is_web_url(item.get(key))), None
-            )
-        items.append(_cleaned(item))
-    return [item for item in items if is_web_url(item.get("url"))]
+    for name in _ELEMENTS:
+        start = text.find(f"<{name}")
+        while start >= 0 and (end := text.find(f"</{name}>", start)) >= 0:
+            items.append(_element(text[start + 1 + len(name) : end]))
+            start = text.find(f"<{name}", end)
+    return [_cleaned(item) for item in items if is_web_url(item.get("url"))]
+
+
+def _element(inner: str) -> dict[str, Any]:
+    item: dict[str, Any] = {}
+    for name, attributes, said in _PART.findall(
+        _CDATA.sub(lambda found: found[1].replace("<", "&lt;"), inner)
+    ):
+        address = _HREF.search(attributes)
+        item.setdefault(_LABELS.get(name.lower(), name), (address[1] if address else said).strip())
+    if not is_web_url(item.get("url")):
+        item["url"] = next((item[key] for key in ("source", "result_id") if is_web_url(item.get(key))), None)
+    return item
+
+
+def _inline(text: str) -> list[dict[str, Any]]:
+    """Results on one line: `snippet: ..., title: ..., link: ...`, one after the other."""
+    items = []
+    for part in text.split("snippet: ")[1:]:
+        snippet, _, rest = part.partition(", title: ")
+        title, _, rest = rest.partition(", link: ")
+        url = rest.split(maxsplit=1)[0].rstrip(",[]") if rest.strip() else ""
+        if is_web_url(url):
+            items.append({"title": title, "url": url, "snippet": snippet})
+    return items
 
 
 def _table(text: str) -> Iterator[dict[str, Any]]:
@@ -150,6 +167,7 @@ class _Reader:
         self._lines = text.splitlines(keepends=True)
         self._sections = [Section()]
         self._item: dict[str, Any] = {}
+        self._more: dict[str, list[str]] = {}
         self._begin = self._at = 0
         self._label: str | None = None
         self._opener: str | None = None
@@ -158,21 +176,27 @@ class _Reader:
 
     def read(self) -> list[Section]:
         for line in self._lines:
-            self._take(line.rstrip("\r\n"))
+            self._take(line.rstrip())
             self._at += len(line)
         self._finish()
         return [section for section in self._sections if section.items]
 
     def _take(self, line: str) -> None:
-        if not line.strip():
+        if not line:
             self._gap = True
+            return
+        if len(line) > _LONGEST_LINE:
+            self._long(line)
             return
         if line.startswith("REMINDER"):
             self._finish()
             return
-        label = _LABEL.match(line)
+        # Most lines are plain text: what an expression cannot do without is looked for first.
+        label = _LABEL.match(line) if ":" in line else None
+        linked = "://" in line
         if (
-            (match := _SECTION.match(line))
+            len(line) <= _LONGEST_HEADING
+            and (match := _SECTION.match(line))
             and fold(match["name"]) in KINDS
             and not (label and label["value"])
         ):
@@ -184,16 +208,24 @@ class _Reader:
             self._said(line)
         elif _RULE.match(line):
             self._finish()
-        elif (match := _LINK.match(line)) or (match := _TRAILING.match(line)):
+        elif linked and ((match := _LINK.match(line)) or (match := _TRAILING.match(line))):
             self._finish()
             said = match.groupdict().get("snippet")
             self._item = {"title": match["title"].strip("* "), "url": match["url"]} | (
                 {"snippet": said} if said else {}
             )
-        elif match := _BARE_URL.match(line):
+        elif linked and (match := _BARE_URL.match(line)):
             self._address(match["url"], line)
         elif (match := _NUMBERED.match(line)) or (match := _HEADING.match(line)):
             self._titled(match["title"], line)
+        else:
+            self._said(line)
+        self._gap = False
+
+    def _long(self, line: str) -> None:
+        """A line too long to be anything but a labelled text or more of one."""
+        if label := _LABEL.match(line):
+            self._labelled(_LABELS[label["label"].lower()], label["value"].strip())
         else:
             self._said(line)
         self._gap = False
@@ -246,11 +278,12 @@ class _Reader:
         """A line that is no more than text: it goes on with what is said, or may be the next title."""
         said, item = line.strip(), self._item
         if self._label in ("snippet", "raw_content"):
-            item[self._label] = f"{item[self._label]}\n{said}".strip()
+            self._more.setdefault(self._label, []).append(said)
         elif self._titled_by_label and "url" in item:
             return
         elif ("url" in item or ("title" in item and not self._gap)) and not self._ends(line):
-            item["snippet"] = f"{item.get('snippet', '')}\n{said}".strip()
+            item.setdefault("snippet", "")
+            self._more.setdefault("snippet", []).append(said)
         else:
             self._finish()
             self._waiting = _BULLET.sub("", line).strip("* ")
@@ -262,7 +295,13 @@ class _Reader:
         return "url" in self._item and _BULLET.match(line) is not None and not line[:1].isspace()
 
     def _finish(self) -> None:
+        if not self._item:
+            self._label = self._waiting = None
+            return
+        for name, lines in self._more.items():
+            self._item[name] = "\n".join([self._item[name], *lines]).strip()
         item, self._item, self._label, self._waiting = _cleaned(self._item), {}, None, None
+        self._more = {}
         self._titled_by_label = False
         if not is_web_url(item.get("url")) and is_web_url(item.get("source")):
             item["url"] = item.pop("source")

@@ -41,6 +41,7 @@ __all__ = ["Page", "Scope", "recognise"]
 
 _MAX_VALUES = 2_000_000
 _MAX_DOCUMENTS = 10_000
+_MOST_LEARNT_FROM = 10_000
 _ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
 _OWN_VERTICAL = ("web", "webresults", "webpages")
 
@@ -162,7 +163,8 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                 if executed is not None:
                     waiting += [(item, "response", path, executed) for item in responses_of(value)]
                     continue
-                learn(value, scope)
+                if visited <= _MOST_LEARNT_FROM:
+                    learn(value, scope)
                 if (rows := _keyed_rows(value, scope)) is not None:
                     yield Page(scope, _kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
                     continue

@@ -498,6 +498,12 @@ JSON_SHAPES: dict[str, tuple[str, Any, dict[str, list[tuple[Any, ...]]]]] = {
         },
         {"web": [ONE]},
     ),
+    "columns side by side": ("wiki_search", ["q", ["One", "Two"], ["", ""], [A, B]], {"web": [ONE, TWO]}),
+    "categories of products": (
+        "shopping_search",
+        {"categorized_shopping_results": [{"title": "Kind", "shopping_results": [T, U]}, {"title": "Other"}]},
+        {"shopping": [ONE, TWO]},
+    ),
     "only one row": ("web_search", {"title": "One", "url": A, "snippet": "s"}, {"web": [ONE]}),
     "some rows lack an address": (
         "web_search",
@@ -573,6 +579,19 @@ TEXT_SHAPES: dict[str, tuple[str, dict[str, list[tuple[Any, ...]]]]] = {
         {"web": [ONE, TWO]},
     ),
     "title and address on one line": (f"- One - {A}\n- Two ({B})", {"web": [ONE, TWO]}),
+    "links and labels": (
+        f"1. [One]({A})\n   URL: {A}\n   Snippet: s\n\n2. [Two]({B})\n   URL: {B}\n   Snippet: t\n\nREMINDER: cite",
+        {"web": [ONE, TWO]},
+    ),
+    "a title over the links": (
+        f"Title: Web search results for query: x\nContent: Links:\n1. [One]({A})\n2. [Two]({B})\n\n- said",
+        {"web": [ONE, TWO]},
+    ),
+    "documents between announcements": (
+        'Web search results for query: "q"\n\n**Tool: search**\n\n**Input:**\n```json\n{"search_query": "q"}\n```\n\n'
+        f"**Output:**\n**summary:** {json.dumps([{'text': [T, U], 'type': 'text'}])}\n\nSo.",
+        {"web": [ONE, TWO]},
+    ),
     "sources as labels": (f"1. One\nSource: {A}\n\n2. Two\nSource: {B}", {"web": [ONE, TWO]}),
 }
 
