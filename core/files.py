@@ -126,15 +126,20 @@ class Root:
         except OSError as error:
             raise _failed("open the folder", str(path), error) from error
 
-    def write(self, relative: str, data: bytes, *, replace: bool = True) -> Written:
+    def write(self, relative: str, data: bytes, *, replace: bool = True, durable: bool = True) -> Written:
         """Write a file whole or not at all, with mode 0600, making missing folders (0700) on the way.
+
+        What is `durable` is on the disk when this returns. Anything else may be lost when the power fails, and
+        its file may then be there without content.
 
         Raises:
             AlreadyThere: the file exists and `replace` is false.
         """
-        return self.write_chunks(relative, (data,), replace=replace)
+        return self.write_chunks(relative, (data,), replace=replace, durable=durable)
 
-    def write_chunks(self, relative: str, chunks: Iterable[bytes], *, replace: bool = True) -> Written:
+    def write_chunks(
+        self, relative: str, chunks: Iterable[bytes], *, replace: bool = True, durable: bool = True
+    ) -> Written:
         """Write a file as `write` does, from pieces that are taken one by one, so that it may be large.
 
         When `chunks` raises, nothing is written and the error passes through.
@@ -147,7 +152,7 @@ class Root:
             self._check_target(folder, parts[-1], relative)
             temporary = f".{os.getpid()}-{secrets.token_hex(8)}{_TEMPORARY}"
             try:
-                size, digest = _write_file(folder, temporary, chunks)
+                size, digest = _write_file(folder, temporary, chunks, durable)
                 if replace:
                     os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
                 else:
@@ -158,7 +163,8 @@ class Root:
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(temporary, dir_fd=folder)
-            _sync_folder(folder)
+            if durable:
+                _sync_folder(folder)
         return Written(relative, size, digest)
 
     def write_new(self, relative: str, data: bytes) -> Written:
@@ -331,7 +337,7 @@ def _check_kind(mode: int, relative: str) -> None:
     raise _refused(relative, "it is not a regular file", "use regular files only")
 
 
-def _write_file(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, str]:
+def _write_file(folder: int, name: str, chunks: Iterable[bytes], durable: bool) -> tuple[int, str]:
     size, digest = 0, hashlib.sha256()
     descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder)
     try:
@@ -344,7 +350,8 @@ def _write_file(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, s
                 if count == 0:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 rest = rest[count:]
-        os.fsync(descriptor)
+        if durable:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
     return size, digest.hexdigest()

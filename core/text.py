@@ -164,6 +164,11 @@ class Redactor:
         spans = self._spans(text)
         return _mask(text, spans) if spans else text
 
+    def finds_nothing(self, text: str) -> bool:
+        """Whether `redact_json` would leave a JSON document as it is."""
+        spans, fields = self._scan(text)
+        return not spans and not fields
+
     def redact_json(self, text: str) -> str:
         """Mask the secrets in a JSON document as `redact_value` does in the value it encodes; it stays one.
 

@@ -29,14 +29,17 @@ __all__ = [
     "ObserverContext",
     "Outcome",
     "Saved",
+    "encoded",
     "input_text",
     "is_preview",
     "local_now",
     "moment_of",
     "save_json_once",
+    "save_once",
     "texts_of",
     "unique_id",
     "write_json",
+    "write_laid_out",
 ]
 
 # `core.spill` shows 16,384 characters of a result; a mask can be a little longer than what it hides.
@@ -170,19 +173,24 @@ def input_text(arguments: Mapping[str, Any], *keys: str) -> str | None:
     return next((value for key in keys if isinstance(value := arguments.get(key), str) and value), None)
 
 
-def unique_id(context: ObserverContext, tool_use_id: str, *content: Any) -> str:
+def unique_id(context: ObserverContext, tool_use_id: str, *content: Any, clean: bool = False) -> str:
     """A name part of 13 characters made from what is saved (45 bits) and the call it came from (20 bits).
 
-    Secrets are masked first, so that a result read back from the journal gets the name it had.
+    Secrets are masked first, so that a result read back from the journal gets the name it had; `clean` says that
+    there are none.
     """
-    return _digest(context.workspace.redactor.redact(_encoded(content)))[:9] + _digest(tool_use_id)[:4]
+    text = encoded(content)
+    if text is None:
+        text, clean = repr(content), False
+    return _digest(text if clean else context.workspace.redactor.redact(text))[:9] + _digest(tool_use_id)[:4]
 
 
-def _encoded(content: Any) -> str:
+def encoded(value: Any) -> str | None:
+    """A value as compact JSON, or None when it has no such form."""
     try:
-        return msgspec.json.encode(content).decode()
+        return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        return repr(content)
+        return None
 
 
 def _digest(text: str) -> str:
@@ -207,13 +215,38 @@ def save_json_once(
     `exact` lists texts that stay as they are although they look as if they held a secret. Returns what was
     saved, or None, and the path of the artifact in either case.
     """
-    name = artifact_name(stem, ".json", moment, unique)
+    workspace = context.workspace
+    return save_once(
+        context,
+        lambda path: write_json(workspace, path, build(), exact),
+        folder=folder,
+        name=artifact_name(stem, ".json", moment, unique),
+        unique=unique,
+        kind=kind,
+        by_content=by_content,
+    )
+
+
+def save_once(
+    context: ObserverContext,
+    write: Callable[[str], Written],
+    *,
+    folder: str,
+    name: str,
+    unique: str,
+    kind: str,
+    by_content: bool = True,
+) -> tuple[Saved | None, str]:
+    """Have an artifact written under a path of its own, unless the session has it already.
+
+    Returns what was saved, or None, and the path of the artifact in either case.
+    """
     with context.ledger.saving():
         existing = context.ledger.claim(folder, unique, name, by_content=by_content)
         if existing is not None:
             return None, existing
         try:
-            written = write_json(context.workspace, f"{folder}/{name}", build(), exact)
+            written = write(f"{folder}/{name}")
         except BaseException:
             context.ledger.release(folder, unique)
             raise
@@ -226,9 +259,8 @@ def write_json(
 ) -> Written:
     """Write JSON as the workspace does, except that the texts of `exact` are not masked."""
     redactor = workspace.redactor
-    try:
-        text = msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+    text = encoded(value)
+    if text is None:
         return workspace.write_json_artifact(path, value)
     marks = {
         f'"exact_{number}_{_digest(text)[:12]}"': json.dumps(part, ensure_ascii=False)
@@ -236,7 +268,13 @@ def write_json(
     }
     for mark, part in marks.items():
         text = text.replace(part, mark)
-    text = msgspec.json.format(redactor.redact_json(text), indent=2)
+    text = redactor.redact_json(text)
     for mark, part in marks.items():
         text = text.replace(mark, part)
-    return workspace.write_artifact(path, f"{escape_unsafe(text)}\n", redacted=True)
+    return write_laid_out(workspace, path, text)
+
+
+def write_laid_out(workspace: Workspace, path: str, text: str) -> Written:
+    """Write JSON that holds no secrets, laid out for people to read."""
+    laid_out = escape_unsafe(msgspec.json.format(text, indent=2))
+    return workspace.write_artifact(path, f"{laid_out}\n", redacted=True, durable=False)

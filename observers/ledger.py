@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 
 from core.errors import WorkspaceError
 from core.workspace import Workspace
-from observers.search.urls import is_public_address, is_web_url, normal_form, with_masked_parts
+from observers.search.urls import is_public_address, normal_forms, web_urls_in, with_masked_parts
 from observers.turns import Turns
 
 __all__ = ["URL_LIST", "Ledger"]
@@ -89,30 +89,46 @@ class Ledger:
         with self._turns.taken(), self._lock:
             return sorted(set(self._known(folder).values()))
 
-    def seen_before(self, urls: Sequence[str]) -> list[bool]:
-        """Tell for each URL whether the session has had it before, and remember all of them."""
+    def seen_before(self, urls: Sequence[str], forms: Sequence[str] = ()) -> list[bool]:
+        """Tell for each URL whether the session has had it before, and remember all of them.
+
+        `forms` are their normal forms, when they are known.
+        """
+        forms = forms or normal_forms(urls)
         with self._turns.taken(), self._lock:
             self._read_list()
+            known = self._urls
+            if len(known.intersection(forms)) == 0 and len(set(forms)) == len(forms):
+                known.update(forms)
+                return [False] * len(forms)
             answers = []
-            for url in urls:
-                form = normal_form(url)
-                answers.append(form in self._urls)
-                self._urls.add(form)
+            for form in forms:
+                answers.append(form in known)
+                known.add(form)
             return answers
 
     def forget(self, urls: Sequence[str]) -> None:
         """Undo `seen_before` for URLs that were new and were not saved after all."""
         with self._lock:
-            self._urls.difference_update({normal_form(url) for url in urls} - self._listed)
+            self._urls.difference_update(set(normal_forms(urls)) - self._listed)
 
-    def list_urls(self, urls: Sequence[str]) -> None:
-        """Append those URLs to the session's list that are not in it, one a line and all in one write."""
+    def list_urls(self, urls: Sequence[str], forms: Sequence[str] = (), *, clean: bool = False) -> None:
+        """Append those URLs to the session's list that are not in it, one a line and all in one write.
+
+        `forms` are their normal forms, when they are known; `clean` says that there are no secrets in them.
+        """
+        by_form = dict(zip(forms or normal_forms(urls), urls, strict=True))
         with self._turns.taken(), self._appending:
             with self._lock:
                 self._read_list()
-                missing = [url for url in urls if normal_form(url) not in self._listed]
-            lines = {normal_form(line): line for line in self._masked(missing)}
-            new = {form: line for form, line in lines.items() if form not in self._listed}
+                new = {form: by_form[form] for form in by_form if form not in self._listed}
+            if not clean and new:
+                lines = self._masked(list(new.values()))
+                new = {
+                    form: line
+                    for form, line in zip(normal_forms(lines), lines, strict=True)
+                    if form not in self._listed
+                }
             if not new:
                 return
             self._turns.mark()
@@ -141,7 +157,8 @@ class Ledger:
         if not known or folder in self._outdated:
             with suppress(WorkspaceError):
                 for entry in self._workspace.list(folder):
-                    if not entry.is_dir and (found := _ID.search(entry.name)):
+                    # One without content was being written when the power failed.
+                    if entry.size and not entry.is_dir and (found := _ID.search(entry.name)):
                         known[found[1]] = known[found[1][:_CONTENT]] = f"{folder}/{entry.name}"
             self._outdated.discard(folder)
         return known
@@ -169,8 +186,6 @@ class Ledger:
             return
         self._list_outdated = False
         self._list_read += data.rfind(b"\n") + 1
-        forms = {
-            normal_form(line) for line in data.decode("utf-8", "replace").splitlines() if is_web_url(line)
-        }
+        forms = set(normal_forms(web_urls_in(data.decode("utf-8", "replace"))))
         self._listed |= forms
         self._urls |= forms

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from observers.search.dates import iso_date
@@ -62,24 +63,24 @@ class _Table:
         self._numbers = numbers
         self._plan = plan
         self._now = now
-        self._extra: dict[str, list[Any]] = {}
+        # What no column of the row takes is left over.
+        self._extras = [item.copy() for item in items]
         self.odd: set[int] = set()
 
     def rows(self) -> list[Item]:
         plan = self._plan
-        for key in plan.extra:
-            self._add_extra(key, key)
         urls = self._urls()
         positions = self._positions()
         titles = self._texts(plan.title, one_line=True)
         sources = self._texts(plan.source, one_line=True)
         dates = self._dates()
         snippets = self._texts(plan.snippet, one_line=False)
-        for key in plan.url[1:]:
-            self._add_extra(key, key)
+        for column in (plan.extra, plan.url[1:], plan.position[1:], plan.title[1:], plan.source[1:]):
+            self._check(column)
+        self._check(plan.snippet[1:])
+        self._check(plan.date)
         for key in (*plan.url[1:], "id"):
-            if key in self._extra:
-                self._extra[key] = _without(self._extra[key], urls)
+            self._drop_said(key, urls)
         return [
             {
                 "position": position,
@@ -91,15 +92,20 @@ class _Table:
                 "extra": extra,
             }
             for position, title, url, source, date, snippet, extra in zip(
-                positions, titles, urls, sources, dates, snippets, self._extras(), strict=True
+                positions, titles, urls, sources, dates, snippets, self._extras, strict=True
             )
         ]
 
     def _column(self, key: str) -> list[Any]:
-        return [item[key] for item in self._items]
+        return list(map(itemgetter(key), self._items))
+
+    def _take(self, key: str) -> list[Any]:
+        for extra in self._extras:
+            del extra[key]
+        return self._column(key)
 
     def _urls(self) -> list[Any]:
-        urls = self._column(self._plan.url[0])
+        urls = self._take(self._plan.url[0])
         if not are_web_urls(urls):
             self.odd.update(place for place, url in enumerate(urls) if not is_web_url(url))
         return urls
@@ -107,79 +113,79 @@ class _Table:
     def _positions(self) -> Sequence[int]:
         if not self._plan.position:
             return self._numbers
-        key, *others = self._plan.position
-        column = self._column(key)
-        for place, value in enumerate(column):
-            if type(value) is not int or abs(value) >= _LARGEST_POSITION:
-                self.odd.add(place)
-        for other in others:
-            self._add_extra(other, other)
+        column = self._take(self._plan.position[0])
+        if set(map(type, column)) != {int} or max(map(abs, column)) >= _LARGEST_POSITION:
+            self.odd.update(
+                place
+                for place, value in enumerate(column)
+                if type(value) is not int or abs(value) >= _LARGEST_POSITION
+            )
         return column
 
     def _texts(self, keys: tuple[str, ...], *, one_line: bool) -> list[str | None]:
         if not keys:
             return [None] * len(self._items)
-        column = self._column(keys[0])
+        column = self._take(keys[0])
         if set(map(type, column)) != {str}:
             self.odd.update(place for place, value in enumerate(column) if type(value) is not str)
             column = [value if type(value) is str else "" for value in column]
         texts: list[str | None] = list(plain_texts(column, one_line=one_line))
         if not all(texts):
             self.odd.update(place for place, text in enumerate(texts) if not text)
-        for other in keys[1:]:
-            self._add_extra(other, other)
         return texts
 
     def _dates(self) -> list[str | None]:
         if not self._plan.date:
             return [None] * len(self._items)
-        key, *others = self._plan.date
+        key = self._plan.date[0]
         column = self._column(key)
-        kinds = set(map(type, column))
-        if kinds not in ({str}, {int}):
+        if set(map(type, column)) not in ({str}, {int}):
             self.odd.update(range(len(column)))
             return [None] * len(column)
         read = {value: iso_date(value, self._now) for value in set(column)}
         dates = [read[value] for value in column]
         if None in read.values():
             self.odd.update(place for place, date in enumerate(dates) if date is None)
-        self._extra[_original(key)] = _without(column, dates)
-        for other in others:
-            self._add_extra(other, _original(other))
+        self._drop_said(key, dates)
+        if "date" in self._plan.date:
+            for extra in self._extras:
+                if "date" in extra:
+                    extra["date_original"] = extra.pop("date")
         return dates
 
-    def _add_extra(self, key: str, name: str) -> None:
-        column = self._column(key)
-        kinds = set(map(type, column))
-        if not kinds <= _AS_THEY_ARE or (str in kinds and not _encodable(column)):
-            column = [plain_value(value) for value in column]
-        self._extra[name] = column
+    def _check(self, keys: Sequence[str]) -> None:
+        """Make the values of left-over columns ones that any strict JSON writer accepts."""
+        for key in keys:
+            column = self._column(key)
+            kinds = set(map(type, column))
+            if kinds <= _AS_THEY_ARE and _NOTHING not in kinds and (str not in kinds or _encodable(column)):
+                continue
+            name = _original(key)
+            for extra, value in zip(self._extras, column, strict=True):
+                if not _is_plain(value) and name in extra:
+                    plain = plain_value(value)
+                    if plain is None:
+                        del extra[name]
+                    else:
+                        extra[name] = plain
 
-    def _extras(self) -> list[Item]:
-        if not self._extra:
-            return [{} for _ in self._items]
-        keys, columns = tuple(self._extra), self._extra.values()
-        if not any(_NOTHING in set(map(type, column)) for column in columns):
-            return [dict(zip(keys, values, strict=True)) for values in zip(*columns, strict=True)]
-        return [
-            {key: value for key, value in zip(keys, values, strict=True) if value is not None}
-            for values in zip(*columns, strict=True)
-        ]
+    def _drop_said(self, key: str, said: Sequence[Any]) -> None:
+        """Take a left-over value out where it only says again what a column says."""
+        for extra, other in zip(self._extras, said, strict=True):
+            if extra.get(key) == other and key in extra:
+                del extra[key]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is certainly as it may be; most lists in results are short and of words."""
+    kind = type(value)
+    if kind is list:
+        return all(type(item) is str and item.isascii() for item in value)
+    return kind is int or kind is bool or (kind is str and value.isascii())
 
 
 def _original(key: str) -> str:
     return f"{key}_original" if key == "date" else key
-
-
-def _without(column: list[Any], said: Sequence[Any]) -> list[Any]:
-    """The column with None where it says what was said already."""
-    if not any(map(_is_equal, column, said)):
-        return column
-    return [None if _is_equal(value, other) else value for value, other in zip(column, said, strict=True)]
-
-
-def _is_equal(value: Any, other: Any) -> bool:
-    return bool(value == other)
 
 
 def _encodable(column: list[Any]) -> bool:

@@ -6,24 +6,27 @@ import re
 from datetime import datetime
 from typing import Any, assert_never
 
+from core.files import Written
 from core.names import artifact_name
 from core.observation import ToolCall, ToolResult
 from observers.base import (
     Interest,
     ObserverContext,
     Outcome,
-    Saved,
+    encoded,
     moment_of,
-    save_json_once,
+    save_once,
     texts_of,
     unique_id,
+    write_json,
+    write_laid_out,
 )
 from observers.decode import Decoded, decode_texts
 from observers.search.names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
 from observers.search.plain import plain_text
 from observers.search.recognise import Page, Scope, recognise
 from observers.search.rows import Rows, normalise
-from observers.search.urls import is_public_address, with_masked_parts
+from observers.search.urls import is_public_address, normal_forms, with_masked_parts
 
 __all__ = ["FOLDER", "SearchResults"]
 
@@ -94,20 +97,18 @@ class SearchResults:
         # Masked before it is cut: half a secret would not be known for one.
         text = context.workspace.redactor.redact("\n".join(texts))
         unique = unique_id(context, call.tool_use_id, text)
-        name = artifact_name(short_name(call.name), ".txt", moment, unique)
         heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
         kept = f"{heading}\n{text[:_MAX_UNPARSED]}"
-        with context.ledger.saving():
-            existing = context.ledger.claim(_UNPARSED, unique, name)
-            if existing is not None:
-                return Outcome(duplicates=1, note=f"{reason}; kept before as {existing}")
-            try:
-                written = context.workspace.write_artifact(f"{_UNPARSED}/{name}", kept)
-            except BaseException:
-                context.ledger.release(_UNPARSED, unique)
-                raise
-            context.ledger.settle(_UNPARSED, unique, written.path)
-        saved = Saved(written.path, "unparsed", written.size, written.sha256)
+        saved, path = save_once(
+            context,
+            lambda path: context.workspace.write_artifact(path, kept, durable=False),
+            folder=_UNPARSED,
+            name=artifact_name(short_name(call.name), ".txt", moment, unique),
+            unique=unique,
+            kind="unparsed",
+        )
+        if saved is None:
+            return Outcome(duplicates=1, note=f"{reason}; kept before as {path}")
         return Outcome(artifacts=(saved,), note=f"{reason}; kept as it is")
 
 
@@ -115,6 +116,20 @@ def _save(
     page: Page, decoded: Decoded, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> Outcome:
     scope = page.scope
+    found = Rows() if page.empty else normalise(page.items, page.kind, moment)
+    rows = found.rows
+    if not rows and not page.empty and found.rejected == 0:
+        return Outcome(note="the result is cut off before its first complete row")
+    urls = [row["url"] for row in rows]
+    forms = normal_forms(urls)
+    artifact = _artifact(page, found, decoded, result, moment) | {
+        "results": rows,
+        "url_count": len(set(urls)),
+        "duplicates": 0,
+        "rejected": found.rejected,
+    }
+    text = encoded(artifact)
+    clean = text is not None and context.workspace.redactor.finds_nothing(text)
     unique = unique_id(
         context,
         result.call.tool_use_id,
@@ -123,56 +138,53 @@ def _save(
         scope.answer,
         scope.error,
         scope.query if page.empty else None,
+        clean=clean,
     )
-    found = Rows() if page.empty else normalise(page.items, page.kind, moment)
-    rows = found.rows
-    if not rows and not page.empty and found.rejected == 0:
-        return Outcome(note="the result is cut off before its first complete row")
-    stem = scope.tool if _WORD.search(scope.tool.lower()) else "search"
-    urls = [row["url"] for row in rows]
-    new: list[str] = []
+    known: list[bool] = []
 
-    def build() -> dict[str, Any]:
-        for row, known in zip(rows, context.ledger.seen_before(urls), strict=True):
-            if known:
+    def write(path: str) -> Written:
+        known.extend(context.ledger.seen_before(urls, forms))
+        for row, is_known in zip(rows, known, strict=True):
+            if is_known:
                 row["duplicate"] = True
-            else:
-                new.append(row["url"])
-        return _artifact(page, found, decoded, result, moment) | {
-            "results": rows,
-            "url_count": len(set(urls)),
-            "duplicates": len(urls) - len(new),
-            "rejected": found.rejected,
-        }
+        artifact["duplicates"] = sum(known)
+        if not clean:
+            return write_json(context.workspace, path, artifact, _public(urls, context))
+        now = encoded(artifact) if any(known) else text
+        assert now is not None
+        return write_laid_out(context.workspace, path, now)
 
-    redactor = context.workspace.redactor
-    masked = with_masked_parts(urls, redactor)
+    stem = scope.tool if _WORD.search(scope.tool.lower()) else "search"
     with context.ledger.saving():
         try:
-            saved, path = save_json_once(
+            saved, path = save_once(
                 context,
-                build,
+                write,
                 folder=FOLDER,
-                stem=stem,
+                name=artifact_name(stem, ".json", moment, unique),
                 unique=unique,
                 kind="search_results",
-                moment=moment,
-                exact=[url for url in masked if is_public_address(url, redactor)],
             )
         except BaseException:
-            context.ledger.forget(new)
+            context.ledger.forget([url for url, is_known in zip(urls, known, strict=False) if not is_known])
             raise
         # An artifact may be there without its URLs, when the program was killed between the two.
-        context.ledger.list_urls(urls if saved is None else new)
+        context.ledger.list_urls(urls, forms, clean=clean)
     if saved is None:
         return Outcome(duplicates=len(rows), note=f"saved before as {path}")
     return Outcome(
         (saved,),
         items=len(rows),
         rejected=found.rejected,
-        duplicates=len(urls) - len(new),
+        duplicates=sum(known),
         note=_note(page, found),
     )
+
+
+def _public(urls: list[str], context: ObserverContext) -> list[str]:
+    """The URLs that stay as they are although a part of them looks like a secret."""
+    redactor = context.workspace.redactor
+    return [url for url in with_masked_parts(urls, redactor) if is_public_address(url, redactor)]
 
 
 def _artifact(

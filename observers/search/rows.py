@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -49,10 +50,10 @@ def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
     """Make rows of the items of one list, in order; an item that cannot be one is counted and passed over."""
     result = Rows()
     rows, images = result.rows, kind == "images"
-    ready = _alike(items, now) if len(items) >= _MANY else {}
-    for number, given in enumerate(items, start=1):
-        if number in ready:
-            rows.append(ready[number])
+    ready = _alike(items, now) if len(items) >= _MANY else [None] * len(items)
+    for number, (given, row) in enumerate(zip(items, ready, strict=True), start=1):
+        if row is not None:
+            rows.append(row)
             continue
         item = {"url": given} if isinstance(given, str) and is_web_url(given) else given
         if not isinstance(item, dict):
@@ -73,21 +74,24 @@ def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
     return result
 
 
-def _alike(items: list[Any], now: datetime) -> dict[int, dict[str, Any]]:
-    """The rows of those items that many others are like, by their place in the list, counted from 1."""
-    alike: dict[int, tuple[Plan, list[int]]] = {}
+def _alike(items: list[Any], now: datetime) -> list[dict[str, Any] | None]:
+    """The rows of those items that many others are like, each in its place; None for the others."""
+    groups: dict[tuple[str, ...], list[int]] = {}
     for number, item in enumerate(items, start=1):
         if type(item) is dict:
-            plan = _plan_of(item)
-            alike.setdefault(id(plan), (plan, []))[1].append(number)
-    rows: dict[int, dict[str, Any]] = {}
-    for plan, numbers in alike.values():
+            keys = tuple(item)
+            if (numbers := groups.get(keys)) is None:
+                groups[keys] = [number]
+            else:
+                numbers.append(number)
+    rows: list[dict[str, Any] | None] = [None] * len(items)
+    for numbers in groups.values():
         if len(numbers) >= _MANY:
-            try:
-                made = rows_of_columns([items[number - 1] for number in numbers], numbers, plan, now)
-            except (ValueError, TypeError, RecursionError):
-                continue
-            rows.update((number, row) for number, row in zip(numbers, made, strict=True) if row is not None)
+            alike = items if len(numbers) == len(items) else [items[number - 1] for number in numbers]
+            with suppress(ValueError, TypeError, RecursionError):
+                made = rows_of_columns(alike, numbers, _plan_of(alike[0]), now)
+                for number, row in zip(numbers, made, strict=True):
+                    rows[number - 1] = row
     return rows
 
 

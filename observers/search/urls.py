@@ -8,7 +8,15 @@ from urllib.parse import urlsplit
 
 from core.text import Redactor
 
-__all__ = ["are_web_urls", "is_public_address", "is_web_url", "normal_form", "with_masked_parts"]
+__all__ = [
+    "are_web_urls",
+    "is_public_address",
+    "is_web_url",
+    "normal_form",
+    "normal_forms",
+    "web_urls_in",
+    "with_masked_parts",
+]
 
 _UNSAFE = r"\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff"
 _WEB = re.compile(rf"https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
@@ -19,6 +27,9 @@ _TRACKING = re.compile(
     r"(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)=", re.IGNORECASE
 )
 _SIGNED = re.compile(r"([?&;])(?:sig|signature|key|token|x-amz-[a-z-]+)=", re.IGNORECASE)
+# The scheme of an address with a plain host and a path, and what else in the rest may have to be changed.
+_BEGINNING = re.compile(r"^https?://(?:www\.)?(?=[a-z0-9.-]+/)", re.MULTILINE)
+_UNUSUAL = ("#", "/?", "/\n", "?\n", "utm_", "clid=", "clkid=", "mc_", "igshid=", "srsltid=")
 _MAX_URL = 8192
 
 
@@ -50,6 +61,30 @@ def with_masked_parts(urls: Sequence[str], redactor: Redactor) -> list[str]:
     if redactor.redact(together) == together:
         return []
     return [url for url in dict.fromkeys(urls) if redactor.redact(url) != url]
+
+
+def web_urls_in(lines: str) -> list[str]:
+    """Those lines of a text that are URLs."""
+    return [line for line in lines.splitlines() if is_web_url(line)]
+
+
+def normal_forms(urls: Sequence[str]) -> list[str]:
+    """The `normal_form` of each URL; most are brought into it all at once."""
+    text, plain = _BEGINNING.subn("", "\n".join(urls))
+    forms = text.split("\n") if urls else []
+    if len(forms) != len(urls):
+        return [normal_form(url) for url in urls]
+    if plain == len(urls) and not _is_unusual(text):
+        return forms
+    return [
+        normal_form(url) if form == url or _is_unusual(form) else form
+        for url, form in zip(urls, forms, strict=True)
+    ]
+
+
+def _is_unusual(lines: str) -> bool:
+    folded = f"{lines.lower()}\n"
+    return any(mark in folded for mark in _UNUSUAL)
 
 
 def normal_form(url: str) -> str:
