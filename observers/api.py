@@ -21,10 +21,9 @@ from observers.base import (
     Saved,
     input_text,
     moment_of,
-    save_json_once,
     texts_of,
-    unique_id,
 )
+from observers.saving import save_json_once, unique_id
 
 __all__ = [
     "Interest",

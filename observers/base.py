@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -15,10 +12,8 @@ from typing import Any, Protocol
 import msgspec
 
 from core.errors import ObserverError
-from core.files import Written
-from core.names import artifact_name
 from core.observation import ImageContent, TextContent, ToolCall, ToolResult
-from core.text import clean_line, escape_unsafe
+from core.text import clean_line
 from core.workspace import Workspace
 from observers.decode import MAX_TEXT
 from observers.ledger import Ledger
@@ -29,17 +24,11 @@ __all__ = [
     "ObserverContext",
     "Outcome",
     "Saved",
-    "encoded",
     "input_text",
     "is_preview",
     "local_now",
     "moment_of",
-    "save_json_once",
-    "save_once",
     "texts_of",
-    "unique_id",
-    "write_json",
-    "write_laid_out",
 ]
 
 # `core.spill` shows 16,384 characters of a result; a mask can be a little longer than what it hides.
@@ -171,110 +160,3 @@ def moment_of(result: ToolResult, context: ObserverContext) -> datetime:
 def input_text(arguments: Mapping[str, Any], *keys: str) -> str | None:
     """The first of the named arguments that is text and not empty."""
     return next((value for key in keys if isinstance(value := arguments.get(key), str) and value), None)
-
-
-def unique_id(context: ObserverContext, tool_use_id: str, *content: Any, clean: bool = False) -> str:
-    """A name part of 13 characters made from what is saved (45 bits) and the call it came from (20 bits).
-
-    Secrets are masked first, so that a result read back from the journal gets the name it had; `clean` says that
-    there are none.
-    """
-    text = encoded(content)
-    if text is None:
-        text, clean = repr(content), False
-    return _digest(text if clean else context.workspace.redactor.redact(text))[:9] + _digest(tool_use_id)[:4]
-
-
-def encoded(value: Any) -> str | None:
-    """A value as compact JSON, or None when it has no such form."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        return None
-
-
-def _digest(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()
-    return base64.b32encode(digest[:10]).decode().lower()
-
-
-def save_json_once(
-    context: ObserverContext,
-    build: Callable[[], Mapping[str, Any]],
-    *,
-    folder: str,
-    stem: str,
-    unique: str,
-    kind: str,
-    moment: datetime,
-    by_content: bool = True,
-    exact: Sequence[str] = (),
-) -> tuple[Saved | None, str]:
-    """Save what `build` makes as JSON under a name of its own, unless the session has it already.
-
-    `exact` lists texts that stay as they are although they look as if they held a secret. Returns what was
-    saved, or None, and the path of the artifact in either case.
-    """
-    workspace = context.workspace
-    return save_once(
-        context,
-        lambda path: write_json(workspace, path, build(), exact),
-        folder=folder,
-        name=artifact_name(stem, ".json", moment, unique),
-        unique=unique,
-        kind=kind,
-        by_content=by_content,
-    )
-
-
-def save_once(
-    context: ObserverContext,
-    write: Callable[[str], Written],
-    *,
-    folder: str,
-    name: str,
-    unique: str,
-    kind: str,
-    by_content: bool = True,
-) -> tuple[Saved | None, str]:
-    """Have an artifact written under a path of its own, unless the session has it already.
-
-    Returns what was saved, or None, and the path of the artifact in either case.
-    """
-    with context.ledger.saving():
-        existing = context.ledger.claim(folder, unique, name, by_content=by_content)
-        if existing is not None:
-            return None, existing
-        try:
-            written = write(f"{folder}/{name}")
-        except BaseException:
-            context.ledger.release(folder, unique)
-            raise
-        context.ledger.settle(folder, unique, written.path)
-    return Saved(written.path, kind, written.size, written.sha256), written.path
-
-
-def write_json(
-    workspace: Workspace, path: str, value: Mapping[str, Any], exact: Sequence[str] = ()
-) -> Written:
-    """Write JSON as the workspace does, except that the texts of `exact` are not masked."""
-    redactor = workspace.redactor
-    text = encoded(value)
-    if text is None:
-        return workspace.write_json_artifact(path, value)
-    marks = {
-        f'"exact_{number}_{_digest(text)[:12]}"': json.dumps(part, ensure_ascii=False)
-        for number, part in enumerate(exact)
-    }
-    for mark, part in marks.items():
-        text = text.replace(part, mark)
-    text = redactor.redact_json(text)
-    for mark, part in marks.items():
-        text = text.replace(mark, part)
-    return write_laid_out(workspace, path, text)
-
-
-def write_laid_out(workspace: Workspace, path: str, text: str) -> Written:
-    """Write JSON that holds no secrets, laid out for people to read."""
-    laid_out = escape_unsafe(msgspec.json.format(text, indent=2))
-    return workspace.write_artifact(path, f"{laid_out}\n", redacted=True, durable=False)

@@ -16,19 +16,11 @@ from core.observation import ToolCall, ToolResult
 from core.reader_errors import is_web_reader
 from core.toolkit.articles import decode_article
 from core.workspace import Workspace
-from observers.base import (
-    Interest,
-    ObserverContext,
-    Outcome,
-    Saved,
-    moment_of,
-    save_json_once,
-    texts_of,
-    unique_id,
-)
+from observers.base import Interest, ObserverContext, Outcome, Saved, moment_of, texts_of
 from observers.decode import Decoded, decode_texts
 from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches
 from observers.reader_errors import observe_reader_error
+from observers.saving import save_json_once, unique_id
 from observers.search.names import short_name
 from observers.search.plain import plain_text
 from observers.search.urls import is_web_url

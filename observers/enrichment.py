@@ -18,8 +18,8 @@ from core.errors import WorkspaceError
 from core.files import Written
 from core.text import Redactor
 from core.workspace import Workspace
-from observers.base import write_json
 from observers.ledger import Ledger
+from observers.saving import write_json
 from observers.search.urls import is_public_address, normal_form, with_masked_parts
 
 __all__ = ["CORPUS", "MAX_ARTIFACT", "Page", "enrich_corpus", "enrich_searches"]

@@ -8,17 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.observation import ToolCall, ToolResult
-from observers.base import (
-    ObserverContext,
-    Outcome,
-    input_text,
-    moment_of,
-    save_json_once,
-    texts_of,
-    unique_id,
-)
+from observers.base import ObserverContext, Outcome, input_text, moment_of, texts_of
 from observers.decode import decode_texts
 from observers.salvage import CUT_OFF
+from observers.saving import save_json_once, unique_id
 from observers.search.names import is_multi_execute, short_name
 from observers.search.plain import plain_value
 

@@ -9,19 +9,9 @@ from typing import Any, assert_never
 from core.files import Written
 from core.names import artifact_name
 from core.observation import ToolCall, ToolResult
-from observers.base import (
-    Interest,
-    ObserverContext,
-    Outcome,
-    encoded,
-    moment_of,
-    save_once,
-    texts_of,
-    unique_id,
-    write_json,
-    write_laid_out,
-)
+from observers.base import Interest, ObserverContext, Outcome, moment_of, texts_of
 from observers.decode import Decoded, decode_texts
+from observers.saving import laid_out, save_once, unique_id, write_json, write_laid_out
 from observers.search.names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
 from observers.search.plain import plain_text
 from observers.search.recognise import Page, Scope, recognise
@@ -128,7 +118,7 @@ def _save(
         "duplicates": 0,
         "rejected": found.rejected,
     }
-    text = encoded(artifact)
+    text = laid_out(artifact)
     clean = text is not None and context.workspace.redactor.finds_nothing(text)
     unique = unique_id(
         context,
@@ -150,7 +140,7 @@ def _save(
         artifact["duplicates"] = sum(known)
         if not clean:
             return write_json(context.workspace, path, artifact, _public(urls, context))
-        now = encoded(artifact) if any(known) else text
+        now = laid_out(artifact) if any(known) else text
         assert now is not None
         return write_laid_out(context.workspace, path, now)
 

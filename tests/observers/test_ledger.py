@@ -17,8 +17,9 @@ from core.packing import unpack
 from core.text import Redactor
 from core.workspace import Workspace
 from observers import turns
-from observers.base import ObserverContext, save_json_once, unique_id
+from observers.base import ObserverContext
 from observers.ledger import URL_LIST, Ledger
+from observers.saving import save_json_once, unique_id
 from observers.search.observer import FOLDER, SearchResults
 from tests.observers.conftest import NOON, make_result
 

@@ -35,7 +35,7 @@ class Probe:
 
 
 def started(
-    context: ObserverContext, *observers: Probe, **options: int
+    context: ObserverContext, *observers: Probe, **options: Any
 ) -> tuple[ObserverRunner, list[Event]]:
     events: list[Event] = []
     loop_thread = threading.get_ident()

@@ -1,0 +1,146 @@
+"""How observers save: each content once, without secrets, and laid out so that people can read it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import xxhash
+
+from core.files import Written
+from core.names import artifact_name
+from core.text import escape_unsafe
+from core.workspace import Workspace
+from observers.base import ObserverContext, Saved
+
+__all__ = [
+    "laid_out",
+    "save_json_once",
+    "save_once",
+    "unique_id",
+    "write_json",
+    "write_laid_out",
+]
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def unique_id(context: ObserverContext, tool_use_id: str, *content: Any, clean: bool = False) -> str:
+    """A name part of 13 characters made from what is saved (45 bits) and the call it came from (20 bits).
+
+    Secrets are masked first, so that a result read back from the journal gets the name it had; `clean` says that
+    there are none.
+    """
+    try:
+        data = _ENCODER.encode(content)
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+        data, clean = repr(content).encode("utf-8", "backslashreplace"), False
+    if not clean:
+        data = context.workspace.redactor.redact(data.decode()).encode("utf-8", "backslashreplace")
+    return _digest(data)[:9] + _digest(tool_use_id.encode("utf-8", "backslashreplace"))[:4]
+
+
+def _digest(data: bytes) -> str:
+    return base64.b32encode(xxhash.xxh3_128_digest(data)).decode().lower()
+
+
+def save_json_once(
+    context: ObserverContext,
+    build: Callable[[], Mapping[str, Any]],
+    *,
+    folder: str,
+    stem: str,
+    unique: str,
+    kind: str,
+    moment: datetime,
+    by_content: bool = True,
+) -> tuple[Saved | None, str]:
+    """Save what `build` makes as JSON under a name of its own, unless the session has it already.
+
+    Returns what was saved, or None, and the path of the artifact in either case.
+    """
+    workspace = context.workspace
+    return save_once(
+        context,
+        lambda path: write_json(workspace, path, build()),
+        folder=folder,
+        name=artifact_name(stem, ".json", moment, unique),
+        unique=unique,
+        kind=kind,
+        by_content=by_content,
+    )
+
+
+def save_once(
+    context: ObserverContext,
+    write: Callable[[str], Written],
+    *,
+    folder: str,
+    name: str,
+    unique: str,
+    kind: str,
+    by_content: bool = True,
+) -> tuple[Saved | None, str]:
+    """Have an artifact written under a path of its own, unless the session has it already.
+
+    Returns what was saved, or None, and the path of the artifact in either case.
+    """
+    with context.ledger.saving():
+        existing = context.ledger.claim(folder, unique, name, by_content=by_content)
+        if existing is not None:
+            return None, existing
+        try:
+            written = write(f"{folder}/{name}")
+        except BaseException:
+            context.ledger.release(folder, unique)
+            raise
+        context.ledger.settle(folder, unique, written.path)
+    return Saved(written.path, kind, written.size, written.sha256), written.path
+
+
+def write_json(
+    workspace: Workspace, path: str, value: Mapping[str, Any], exact: Sequence[str] = ()
+) -> Written:
+    """Write JSON as `laid_out` lays it out, redacted, except that the texts of `exact` are not masked."""
+    text = laid_out(value)
+    if text is None:
+        return workspace.write_json_artifact(path, value)
+    marks = {
+        f'"exact_{number}_{_digest(text.encode())[:12]}"': json.dumps(part, ensure_ascii=False)
+        for number, part in enumerate(exact)
+    }
+    for mark, part in marks.items():
+        text = text.replace(part, mark)
+    text = workspace.redactor.redact_json(text)
+    for mark, part in marks.items():
+        text = text.replace(mark, part)
+    return write_laid_out(workspace, path, text)
+
+
+def write_laid_out(workspace: Workspace, path: str, text: str) -> Written:
+    """Write JSON that holds no secrets; it can be made again from the tool's result."""
+    return workspace.write_artifact(path, escape_unsafe(text), redacted=True, durable=False)
+
+
+def laid_out(value: Mapping[str, Any]) -> str | None:
+    """A value as JSON with a line for each field and for each item of a list; None when it has no such form.
+
+    So it can be read and searched line by line, and is made as quickly as JSON without any lines.
+    """
+    lines: list[bytes] = []
+    try:
+        for key, item in value.items():
+            if isinstance(item, list) and item and isinstance(item[0], dict):
+                rows = _ENCODER.encode_lines(item)
+                # JSON has no line breaks of its own: these are the ends of the items.
+                encoded = b"[\n" + rows[:-1].replace(b"\n", b",\n") + b"\n]"
+            else:
+                encoded = _ENCODER.encode(item)
+            lines.append(_ENCODER.encode(key) + b":" + encoded)
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+        return None
+    return (b"{\n" + b",\n".join(lines) + b"\n}\n").decode()
