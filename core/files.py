@@ -126,20 +126,15 @@ class Root:
         except OSError as error:
             raise _failed("open the folder", str(path), error) from error
 
-    def write(self, relative: str, data: bytes, *, replace: bool = True, durable: bool = True) -> Written:
+    def write(self, relative: str, data: bytes, *, replace: bool = True) -> Written:
         """Write a file whole or not at all, with mode 0600, making missing folders (0700) on the way.
-
-        What is `durable` is on the disk when this returns. Anything else may be lost when the power fails, and
-        its file may then be there without content.
 
         Raises:
             AlreadyThere: the file exists and `replace` is false.
         """
-        return self.write_chunks(relative, (data,), replace=replace, durable=durable)
+        return self.write_chunks(relative, (data,), replace=replace)
 
-    def write_chunks(
-        self, relative: str, chunks: Iterable[bytes], *, replace: bool = True, durable: bool = True
-    ) -> Written:
+    def write_chunks(self, relative: str, chunks: Iterable[bytes], *, replace: bool = True) -> Written:
         """Write a file as `write` does, from pieces that are taken one by one, so that it may be large.
 
         When `chunks` raises, nothing is written and the error passes through.
@@ -152,7 +147,7 @@ class Root:
             self._check_target(folder, parts[-1], relative)
             temporary = f".{os.getpid()}-{secrets.token_hex(8)}{_TEMPORARY}"
             try:
-                size, digest = _write_file(folder, temporary, chunks, durable)
+                size, digest = _write_file(folder, temporary, chunks)
                 if replace:
                     os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
                 else:
@@ -163,8 +158,7 @@ class Root:
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(temporary, dir_fd=folder)
-            if durable:
-                _sync_folder(folder)
+            _sync_folder(folder)
         return Written(relative, size, digest)
 
     def write_new(self, relative: str, data: bytes) -> Written:
@@ -191,11 +185,12 @@ class Root:
             ValueError: a line holds a line break before its end.
         """
         parts = split_path(relative)
-        ended = [line if line.endswith(b"\n") else line + b"\n" for line in lines]
-        if any(line.index(b"\n") < len(line) - 1 for line in ended):
-            raise ValueError("a line to append holds a line break inside; append its parts as lines")
-        if not ended:
+        whole = [line.removesuffix(b"\n") for line in lines]
+        if not whole:
             return
+        data = b"\n".join(whole) + b"\n"
+        if data.count(b"\n") != len(whole):
+            raise ValueError("a line to append holds a line break inside; append its parts as lines")
         with self._reporting("append to", relative), self._folder(parts[:-1], create=True) as folder:
             self._check_target(folder, parts[-1], relative)
             descriptor = os.open(parts[-1], _APPEND_FLAGS, 0o600, dir_fd=folder)
@@ -204,7 +199,7 @@ class Root:
                 if os.fstat(descriptor).st_nlink > 1:
                     rule = "the file has a second name (hard link)"
                     raise _refused(relative, rule, "choose another name")
-                _append(descriptor, b"".join(ended))
+                _append(descriptor, data)
             finally:
                 os.close(descriptor)
 
@@ -337,7 +332,7 @@ def _check_kind(mode: int, relative: str) -> None:
     raise _refused(relative, "it is not a regular file", "use regular files only")
 
 
-def _write_file(folder: int, name: str, chunks: Iterable[bytes], durable: bool) -> tuple[int, str]:
+def _write_file(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, str]:
     size, digest = 0, hashlib.sha256()
     descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder)
     try:
@@ -350,8 +345,7 @@ def _write_file(folder: int, name: str, chunks: Iterable[bytes], durable: bool) 
                 if count == 0:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 rest = rest[count:]
-        if durable:
-            os.fsync(descriptor)
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
     return size, digest.hexdigest()

@@ -124,12 +124,11 @@ class Workspace:
         return self.root.write(relative, escape_unsafe(text).encode() + b"\n", replace=replace)
 
     def write_artifact(
-        self, relative: str, text: str, *, replace: bool = True, redacted: bool = False, durable: bool = True
+        self, relative: str, text: str, *, replace: bool = True, redacted: bool = False
     ) -> Written:
         """Write a text as `write` does, one above 1 MiB packed and under its name with `.zst` added.
 
-        Of the two forms only the one written remains. `redacted` says that the text is redacted already; what
-        is not `durable` can be made again from the tool's result. The
+        Of the two forms only the one written remains. `redacted` says that the text is redacted already. The
         result tells the path of the file, and its size and digest as it is on the disk.
 
         Raises:
@@ -142,9 +141,7 @@ class Workspace:
         path, other = (packed, plain) if LIMIT < len(data) <= LARGEST else (plain, packed)
         if not replace and self.root.exists(other):
             raise AlreadyThere(f"cannot write '{path}': it exists already as '{other}'; choose another name")
-        written = self.root.write(
-            path, pack(data) if path == packed else data, replace=replace, durable=durable
-        )
+        written = self.root.write(path, pack(data) if path == packed else data, replace=replace)
         self.root.remove(other)
         return written
 

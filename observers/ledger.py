@@ -157,8 +157,7 @@ class Ledger:
         if not known or folder in self._outdated:
             with suppress(WorkspaceError):
                 for entry in self._workspace.list(folder):
-                    # One without content was being written when the power failed.
-                    if entry.size and not entry.is_dir and (found := _ID.search(entry.name)):
+                    if not entry.is_dir and (found := _ID.search(entry.name)):
                         known[found[1]] = known[found[1][:_CONTENT]] = f"{folder}/{entry.name}"
             self._outdated.discard(folder)
         return known

@@ -122,8 +122,8 @@ def write_json(
 
 
 def write_laid_out(workspace: Workspace, path: str, text: str) -> Written:
-    """Write JSON that holds no secrets; it can be made again from the tool's result."""
-    return workspace.write_artifact(path, escape_unsafe(text), redacted=True, durable=False)
+    """Write JSON that holds no secrets."""
+    return workspace.write_artifact(path, escape_unsafe(text), redacted=True)
 
 
 def laid_out(value: Mapping[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from operator import itemgetter
+from operator import eq, itemgetter
 from typing import Any, NamedTuple
 
 from observers.search.dates import iso_date
@@ -149,8 +149,8 @@ class _Table:
         self._drop_said(key, dates)
         if "date" in self._plan.date:
             for extra in self._extras:
-                if "date" in extra:
-                    extra["date_original"] = extra.pop("date")
+                if (original := extra.pop("date", None)) is not None:
+                    extra["date_original"] = original
         return dates
 
     def _check(self, keys: Sequence[str]) -> None:
@@ -171,9 +171,11 @@ class _Table:
 
     def _drop_said(self, key: str, said: Sequence[Any]) -> None:
         """Take a left-over value out where it only says again what a column says."""
-        for extra, other in zip(self._extras, said, strict=True):
-            if extra.get(key) == other and key in extra:
-                del extra[key]
+        column = self._column(key) if key in self._items[0] else ()
+        if any(map(eq, column, said)):
+            for extra, value, other in zip(self._extras, column, said, strict=True):
+                if value == other:
+                    extra.pop(key, None)
 
 
 def _is_plain(value: Any) -> bool:

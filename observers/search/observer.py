@@ -91,7 +91,7 @@ class SearchResults:
         kept = f"{heading}\n{text[:_MAX_UNPARSED]}"
         saved, path = save_once(
             context,
-            lambda path: context.workspace.write_artifact(path, kept, durable=False),
+            lambda path: context.workspace.write_artifact(path, kept),
             folder=_UNPARSED,
             name=artifact_name(short_name(call.name), ".txt", moment, unique),
             unique=unique,

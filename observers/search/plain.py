@@ -27,9 +27,12 @@ _TAG = re.compile(
 _BREAKING_TAG = re.compile(r"</?(?:br|p|div|li|tr|h[1-6])(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2002-\u200a\u202f\u205f\u3000]+")
 _BREAKS = re.compile(r" ?\n[ \n]*")
-_BLANKS = (
-    "  ", "\n", "\t", "\r", "\f", "\v", "\u00a0", *map(chr, range(0x2002, 0x200B)), "\u202f", "\u205f", "\u3000"
+_ENTITIES = (
+    ("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&#x27;", "'"), ("&nbsp;", "\u00a0"), ("&amp;", "&")
 )  # fmt: skip
+_OTHER_ENTITY = re.compile(r"&(?!(?:lt|gt|quot|#39|#x27|nbsp|amp);)")
+_ASCII_BLANKS = ("\n", "\t", "\r", "\f", "\v", "  ")
+_OTHER_BLANKS = ("\u00a0", *map(chr, range(0x2002, 0x200B)), "\u202f", "\u205f", "\u3000")
 
 
 def plain_text(text: str) -> str:
@@ -38,12 +41,27 @@ def plain_text(text: str) -> str:
         # Tags that break a line leave one, the others vanish.
         text = _TAG.sub("", _BREAKING_TAG.sub("\n", text))
     if "&" in text:
-        text = html.unescape(text)
-    if "  " in text or not (text.isascii() and text.isprintable()):
-        if any(blank in text for blank in _BLANKS):
-            text = _BREAKS.sub("\n", _SPACES.sub(" ", text))
-        text = _without_surrogates(text)
-    return text.strip()
+        text = _unescaped(text)
+    is_ascii = text.isascii()
+    if _has(text, _ASCII_BLANKS) or (not is_ascii and _has(text, _OTHER_BLANKS)):
+        text = _BREAKS.sub("\n", _SPACES.sub(" ", text))
+    return (text if is_ascii else _without_surrogates(text)).strip()
+
+
+def _unescaped(text: str) -> str:
+    if _OTHER_ENTITY.search(text) is not None:
+        return html.unescape(text)
+    # Nearly all are these few. The ampersand comes last, so that no new entity is made of it and read as one.
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return text
+
+
+def _has(text: str, parts: tuple[str, ...]) -> bool:
+    for part in parts:  # noqa: SIM110 - a generator would cost more than the search
+        if part in text:
+            return True
+    return False
 
 
 def one_line(text: str) -> str | None:
@@ -56,10 +74,12 @@ def plain_texts(texts: list[str], *, one_line: bool) -> list[str]:
     """Make many texts plain at once; with `one_line` each on one line."""
     joined = _JOINT.join(texts)
     if joined.count(_JOINT) == len(texts) - 1:
-        plain = [text.strip() for text in plain_text(joined).split(_JOINT)]
+        joined = plain_text(joined)
+        plain = list(map(str.strip, joined.split(_JOINT)))
     else:
         plain = [plain_text(text) for text in texts]
-    if one_line and any("\n" in text for text in plain):
+        joined = "".join(plain)
+    if one_line and "\n" in joined:
         plain = [" ".join(text.split()) if "\n" in text else text for text in plain]
     return plain
 

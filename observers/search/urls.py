@@ -27,8 +27,9 @@ _TRACKING = re.compile(
     r"(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)=", re.IGNORECASE
 )
 _SIGNED = re.compile(r"([?&;])(?:sig|signature|key|token|x-amz-[a-z-]+)=", re.IGNORECASE)
-# The scheme of an address with a plain host and a path, and what else in the rest may have to be changed.
-_BEGINNING = re.compile(r"^https?://(?:www\.)?(?=[a-z0-9.-]+/)", re.MULTILINE)
+# Addresses with a plain host and a path, a line each, without their scheme.
+_PLAIN = re.compile(r"(?:[a-z0-9.-]++/[^\n]*+\n)*+")
+# What in the rest of an address may have to be changed.
 _UNUSUAL = ("#", "/?", "/\n", "?\n", "utm_", "clid=", "clkid=", "mc_", "igshid=", "srsltid=")
 _MAX_URL = 8192
 
@@ -69,21 +70,20 @@ def web_urls_in(lines: str) -> list[str]:
 
 
 def normal_forms(urls: Sequence[str]) -> list[str]:
-    """The `normal_form` of each URL; most are brought into it all at once."""
-    text, plain = _BEGINNING.subn("", "\n".join(urls))
-    forms = text.split("\n") if urls else []
-    if len(forms) != len(urls):
-        return [normal_form(url) for url in urls]
-    if plain == len(urls) and not _is_unusual(text):
-        return forms
-    return [
-        normal_form(url) if form == url or _is_unusual(form) else form
-        for url, form in zip(urls, forms, strict=True)
-    ]
+    """The `normal_form` of each URL; those of a page are mostly brought into it all at once."""
+    text = "\n".join(["", *urls, ""])
+    for scheme in ("\nhttps://", "\nhttp://"):
+        if text.count(scheme) == len(urls):
+            bare = text.replace(scheme, "\n").replace("\nwww.", "\n")[1:]
+            if _PLAIN.fullmatch(bare) and not _is_unusual(bare):
+                forms = bare.split("\n")[:-1]
+                if len(forms) == len(urls):
+                    return forms
+    return [normal_form(url) for url in urls]
 
 
 def _is_unusual(lines: str) -> bool:
-    folded = f"{lines.lower()}\n"
+    folded = lines.lower()
     return any(mark in folded for mark in _UNUSUAL)
 
 
