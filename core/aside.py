@@ -86,7 +86,9 @@ class Aside:
                                 logging.getLogger(str(value[0])).log(int(value[1]), "%s", value[2])
                 except (EOFError, OSError) as error:
                     self._end()
-                    if known and not heard and not self._closed:
+                    if self._closed:
+                        raise AsideFailed("the session ended before it was done") from error
+                    if known and not heard:
                         continue  # It had just ended for want of work.
                     raise AsideFailed(
                         "the process that works on large results ended before it was done; "

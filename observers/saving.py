@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 _ENCODER = msgspec.json.Encoder()
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 
 
 def unique_id(context: ObserverContext, tool_use_id: str, *content: Any, clean: bool = False) -> str:
@@ -109,15 +111,15 @@ def write_json(
     text = laid_out(value)
     if text is None:
         return workspace.write_json_artifact(path, value)
-    marks = {
-        f'"exact_{number}_{_digest(text.encode())[:12]}"': json.dumps(part, ensure_ascii=False)
-        for number, part in enumerate(exact)
-    }
-    for mark, part in marks.items():
-        text = text.replace(part, mark)
+    if not exact:
+        return write_laid_out(workspace, path, workspace.redactor.redact_json(text))
+    # One pass puts marks in their places and one takes them out again, however many there are.
+    token = _digest(text.encode())[:12]
+    parts = [json.dumps(part, ensure_ascii=False) for part in exact]
+    marks = {part: f'"exact_{number}_{token}"' for number, part in enumerate(parts)}
+    text = _STRING.sub(lambda found: marks.get(found[0], found[0]), text)
     text = workspace.redactor.redact_json(text)
-    for mark, part in marks.items():
-        text = text.replace(mark, part)
+    text = re.sub(f'"exact_(\\d+)_{token}"', lambda found: parts[int(found[1])], text)
     return write_laid_out(workspace, path, text)
 
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,24 +9,15 @@ from typing import Any
 import pytest
 
 from core.blacklist import Blacklist
-from core.connections.base import Connection
 from core.events import Event, ObserverFinished, ToolCallFinished
 from core.settings import load_settings
+from tests.e2e.added_server import add_server, own_home
 from tests.e2e.running import run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tui import compose
 
 READER = "mcp__web_reader__webReader"
-SERVER = Path(__file__).with_name("web_reader_server.py")
 SITE = "https://papers.example"
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in list(os.environ):
-        if name.startswith(("ANTHROPIC_", "COMPOSIO_", "UA_", "LOGFIRE_", "XDG_")):
-            monkeypatch.delenv(name)
 
 
 class Model:
@@ -56,17 +45,8 @@ class Model:
 async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connectors = compose._connectors
-
-    def with_reader(*args: Any) -> Any:
-        async def reader() -> Connection:
-            command = {"type": "stdio", "command": sys.executable, "args": [str(SERVER)], "env": {}}
-            return Connection(servers={"web_reader": command})
-
-        toolkit = connectors(*args)["local_toolkit"]
-        return {"local_toolkit": toolkit, "web_reader": reader}
-
-    monkeypatch.setattr(compose, "_connectors", with_reader)
+    own_home(tmp_path / "home", monkeypatch)
+    add_server(monkeypatch, "web_reader", "web_reader_server.py")
     model = Model(
         tmp_path,
         [

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.connections.base import Connection
+from tui import compose
+
+
+def add_server(monkeypatch: pytest.MonkeyPatch, name: str, script: str) -> None:
+    """Give the sessions of a test one more MCP server, a script beside this file, in place of Composio's."""
+    connectors = compose._connectors
+    path = Path(__file__).with_name(script)
+
+    def with_server(*args: Any) -> Any:
+        async def connect() -> Connection:
+            command = {"type": "stdio", "command": sys.executable, "args": [str(path)], "env": {}}
+            return Connection(servers={name: command})
+
+        return {"local_toolkit": connectors(*args)["local_toolkit"], name: connect}
+
+    monkeypatch.setattr(compose, "_connectors", with_server)
+
+
+def own_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing of the machine's settings and keys into the sessions of a test."""
+    monkeypatch.setenv("HOME", str(home))
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "COMPOSIO_", "UA_", "LOGFIRE_", "XDG_")):
+            monkeypatch.delenv(name)
