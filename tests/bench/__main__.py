@@ -12,8 +12,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench.large import large
 from tests.bench.living import headless, on_screen
 from tests.bench.observing import cost
+from tests.bench.searching import pages
 from tests.bench.stalls import stalls
 from tests.bench.startup import first_frame, help_text
 from tests.bench.table import Row, Section, table
@@ -22,6 +24,8 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "frame": first_frame,
     "help": help_text,
     "observers": cost,
+    "searching": pages,
+    "large": large,
     "stalls": stalls,
     "screen": on_screen,
     "headless": headless,
