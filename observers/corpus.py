@@ -19,6 +19,7 @@ from core.workspace import Workspace
 from observers.base import Interest, ObserverContext, Outcome, Saved, moment_of, texts_of
 from observers.decode import Decoded, decode_texts
 from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches
+from observers.formats import ArticleFile
 from observers.reader_errors import observe_reader_error
 from observers.saving import save_json_once, unique_id
 from observers.search.names import short_name
@@ -208,7 +209,7 @@ def _save(
     page: Page, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> tuple[Saved | None, str]:
     parts = urlsplit(page.url)
-    artifact = {
+    artifact: ArticleFile = {
         "type": "article",
         "url": page.url,
         "title": page.title,

@@ -10,6 +10,7 @@ from typing import Any
 from core.observation import ToolCall, ToolResult
 from observers.base import ObserverContext, Outcome, input_text, moment_of, texts_of
 from observers.decode import decode_texts
+from observers.formats import RunOutput, WorkbenchFile
 from observers.salvage import CUT_OFF
 from observers.saving import save_json_once, unique_id
 from observers.search.names import is_multi_execute, short_name
@@ -127,7 +128,7 @@ def _save(
     output = _output(answer or {}, masked(raw), result.observation.error, masked)
     if is_cut:
         output["truncated"] = True
-    artifact = {
+    artifact: WorkbenchFile = {
         "type": "workbench",
         "tool": name,
         "timestamp": moment.isoformat(timespec="microseconds"),
@@ -162,7 +163,7 @@ def _save(
 
 def _output(
     answer: Mapping[str, Any], raw: str, error: str | None, masked: Callable[[str], str]
-) -> dict[str, Any]:
+) -> RunOutput:
     """What came out of a run; `successful` from where the service says it, None when it does not."""
     fields, levels = _fields(answer), _levels(answer)
     stdout, stderr = (masked(_text(fields.get(stream))) for stream in ("stdout", "stderr"))
@@ -176,7 +177,7 @@ def _output(
     extra = {
         key: _bounded(value, masked) for key, value in fields.items() if key not in _KNOWN and key != CUT_OFF
     }
-    output = {
+    output: RunOutput = {
         "stdout": _cut(stdout),
         "stderr": _cut(stderr),
         "results": _bounded(results, masked),
@@ -187,7 +188,11 @@ def _output(
             :20
         ],
     }
-    return output | ({"extra": extra} if extra else {}) | ({"raw": _cut(raw)} if raw else {})
+    if extra:
+        output["extra"] = extra
+    if raw:
+        output["raw"] = _cut(raw)
+    return output
 
 
 def _text(value: Any) -> str:

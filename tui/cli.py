@@ -95,14 +95,24 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             blacklist.add_arguments(parser)
         case "schema":
             parser = _Parser(
-                prog="ua-tui schema", description="Print the JSON Schema of the journal.", allow_abbrev=False
+                prog="ua-tui schema",
+                description="Print the JSON Schema of a line of the journal, or of a kind of artifact.",
+                allow_abbrev=False,
+            )
+            parser.add_argument(
+                "format",
+                nargs="?",
+                default="journal",
+                choices=("journal", "search_results", "article", "workbench_activity"),
+                metavar="FORMAT",
+                help="one of %(choices)s; %(default)s when it is left out",
             )
         case _:
             parser = _Parser(
                 prog="ua-tui",
                 description="A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
                 epilog="commands: run (without a screen), observe (on saved results), blacklist (of the web reader), "
-                "schema (of the journal); "
+                "schema (of journal and artifacts); "
                 "each has its own --help",
                 allow_abbrev=False,
             )
@@ -232,12 +242,14 @@ def _blacklist(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> in
     return run(args)
 
 
-def _schema(_args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
+def _schema(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     import json
 
     from core.schema import journal_schema
+    from observers.formats import artifact_schema
 
-    sys.stdout.write(json.dumps(journal_schema(), indent=2) + "\n")
+    schema = journal_schema() if args.format == "journal" else artifact_schema(args.format)
+    sys.stdout.write(json.dumps(schema, indent=2) + "\n")
     return 0
 
 

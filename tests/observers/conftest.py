@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,17 @@ import pytest
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.workspace import Workspace
 from observers.base import ObserverContext
+from tests.observers.formats import problems_in
 
 NOON = datetime(2026, 3, 10, 12, 0, 0, tzinfo=timezone(timedelta(hours=1)))
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> ObserverContext:
-    return ObserverContext(Workspace.create(tmp_path, NOON), now=lambda: NOON)
+def context(tmp_path: Path) -> Iterator[ObserverContext]:
+    """A session's folder; whatever observers save in it has to follow the published formats."""
+    found = ObserverContext(Workspace.create(tmp_path, NOON), now=lambda: NOON)
+    yield found
+    assert problems_in(found.workspace) == []
 
 
 @pytest.fixture

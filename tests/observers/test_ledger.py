@@ -246,7 +246,7 @@ def test_a_name_is_free_again_when_the_artifact_could_not_be_written(context: Ob
     def save(value: dict[str, Any]) -> Any:
         unique = unique_id(context, "toolu_1", "content")
         return save_json_once(
-            context, lambda: value, folder=FOLDER, stem="a", unique=unique, kind="k", moment=NOON
+            context, lambda: value, folder="links", stem="a", unique=unique, kind="k", moment=NOON
         )
 
     deep: dict[str, Any] = {}
