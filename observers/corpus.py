@@ -68,12 +68,12 @@ class Corpus:
             known.append(replace(page, read_at=moment, path=path))
             if artifact is not None:
                 saved.append(artifact)
-        notes = [f"{failed} pages could not be read"] if failed else []
+        notes = [_failed_pages(failed)] if failed else []
         if not saved:
             notes.append("every article was saved before")
         rows = enrich_searches(known, context.workspace, context.ledger)
         if rows:
-            notes.append(f"{rows} rows of search results now have their article")
+            notes.append(f"rows of search results that have their article now: {rows}")
         corpus, _, said = _add_to_corpus(known, context)
         notes += [said] if said else []
         return Outcome(
@@ -201,8 +201,12 @@ def _told(read: Mapping[str, Any], names: Sequence[str]) -> str | None:
 
 def _why_not(decoded: Decoded, failed: int) -> str:
     if failed:
-        return f"no article: {failed} pages could not be read"
+        return f"no article: {_failed_pages(failed)}"
     return decoded.problem or "no article in it"
+
+
+def _failed_pages(count: int) -> str:
+    return "1 page could not be read" if count == 1 else f"{count} pages could not be read"
 
 
 def _save(

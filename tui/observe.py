@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import logging
 import os
 import stat
@@ -33,17 +34,29 @@ _JOURNAL = "journal.jsonl"
 _MAX_FILE = 256 << 20
 
 
+_EXAMPLES = """\
+A line is printed for each file that was saved, or why nothing was. It exits with
+1 when an observer failed, with 2 when a file cannot be read.
+
+examples:
+  ua-tui observe --tool mcp__tavily__search --result answer.json --workspace out
+  ua-tui observe --session AGENT_RUN_WORKSPACES/session_20261121_074110
+"""
+
+
 class _Usage(Exception):
     """The command line asks for something that cannot be done; the message is for the person."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to its parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
     saved = parser.add_argument_group("a saved result")
-    saved.add_argument("--tool", metavar="NAME", help="the tool that gave the result, as the agent names it")
-    saved.add_argument("--input", metavar="FILE", help="the tool's input: a file with a JSON object")
+    saved.add_argument("--tool", metavar="NAME", help="the tool, as the agent names it: mcp__SERVER__TOOL")
+    saved.add_argument("--input", metavar="FILE", help="what the tool was asked: a JSON object")
     saved.add_argument(
-        "--result", metavar="FILE", help='the result: text, a JSON list of content blocks, or {"result": ...}'
+        "--result", metavar="FILE", help="what the tool gave back: text or JSON, also content blocks"
     )
     saved.add_argument("--workspace", metavar="DIR", help="the folder to save in; made when it is missing")
     parser.add_argument_group("a past session").add_argument(
@@ -93,11 +106,17 @@ def _observe_file(args: argparse.Namespace) -> int:
     settings = _settings(args)
     workspace = Workspace.open(Path(args.workspace), _redactor(settings))
     try:
-        result = saved_result(args.tool, arguments, data)
+        result = saved_result(args.tool, arguments, data, tool_use_id=_id_of(args.tool, arguments, data))
         report = _Report(as_json=args.json, plugins=settings.plugins)
         return report.over([(result, ObserverContext(workspace))])
     finally:
         workspace.close()
+
+
+def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
+    """The call's id: the same result is one call however often it is observed, another is another call."""
+    digest = hashlib.sha256(msgspec.json.encode([tool, arguments], order="deterministic") + data)
+    return f"observe_{digest.hexdigest()[:12]}"
 
 
 def _observe_session(args: argparse.Namespace) -> int:
@@ -118,7 +137,7 @@ def _observe_session(args: argparse.Namespace) -> int:
         report = _Report(as_json=args.json, plugins=settings.plugins)
         code = report.over([(result, context) for result in results_of(reading.events)])
         if reading.skipped:
-            sys.stderr.write(f"ua-tui observe: {reading.skipped} lines of the journal could not be read\n")
+            sys.stderr.write(f"ua-tui observe: lines of the journal that cannot be read: {reading.skipped}\n")
         return code
     finally:
         workspace.close()

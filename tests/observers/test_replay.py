@@ -231,7 +231,7 @@ def test_a_past_session_is_observed_and_twice_changes_nothing(
     told = capsys.readouterr()
     assert "search_results/web_search_" in told.out
     assert "SAVED_REPORTS" in told.out
-    assert "1 lines of the journal" in told.err
+    assert "lines of the journal that cannot be read: 1" in told.err
     (artifact,) = (workspace.path / "search_results").glob("*.json")
     found = json.loads(artifact.read_bytes())
     assert found["query"] == "find"
@@ -255,6 +255,16 @@ def test_a_saved_result_is_observed(tmp_path: Path, capsys: pytest.CaptureFixtur
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [event["event"] for event in events] == ["observer_started", "observer_finished"]
     assert [event["seq"] for event in events] == [1, 2]
+
+
+def test_saved_results_are_calls_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved, asked = tmp_path / "r.txt", tmp_path / "i.json"
+    saved.write_text('MCP error -500: "{"error":{"code":"1214","message":"no"}}"')
+    arguments = ["--tool", "mcp__web_reader__webReader", "--input", str(asked), "--result", str(saved)]
+    for page, told in (("a", "strike 1 of 3"), ("b", "strike 2 of 3"), ("b", "no further strike")):
+        asked.write_text(json.dumps({"url": f"https://papers.example/{page}"}))
+        assert observe(*arguments, "--workspace", str(tmp_path / "ws")) == 0
+        assert told in capsys.readouterr().out
 
 
 def test_it_says_why_nothing_was_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
