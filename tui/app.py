@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.filter import LineFilter
@@ -24,6 +24,8 @@ from core.errors import CredentialsError, causes_of
 from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
 from core.settings import Settings
 from tui.asks import Asks
+from tui.clipboard import Clipboard
+from tui.copying import CopyingApp, copy_text
 from tui.filters import ControlFilter
 from tui.frame import PANES, Frame
 from tui.garbage import deferred
@@ -50,7 +52,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(App[str]):
+class UaTuiApp(CopyingApp):
     """The full screen around one session.
 
     Args:
@@ -58,6 +60,7 @@ class UaTuiApp(App[str]):
         build: makes the session; called behind the first frame, may import what is heavy.
         first_query: sent by itself as soon as the session is ready.
         state_dir: where the prompt's history is kept; the user's state folder by default.
+        clipboard: knows the routes to one; by default those that fit this terminal.
     """
 
     TITLE = "ua-tui"
@@ -84,8 +87,9 @@ class UaTuiApp(App[str]):
         first_query: str | None = None,
         *,
         state_dir: Path | None = None,
+        clipboard: Clipboard | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(clipboard or Clipboard())
         # Always the same one: strips keep what each filter made of them.
         self._fence = ControlFilter()
         self.settings = settings
@@ -350,8 +354,7 @@ class UaTuiApp(App[str]):
         text = focused.selected_text if isinstance(focused, TextArea) else ""
         text = text or self.screen.get_selected_text() or ""
         if text:
-            self.copy_to_clipboard(text)
-            self.notify("Sent to the terminal's clipboard (OSC 52)", markup=False)
+            copy_text(self, text, "Selection")
             return
         now = time.monotonic()
         if now - self._copy_pressed_at < AGAIN_SECONDS:
@@ -441,6 +444,7 @@ class UaTuiApp(App[str]):
         yield SystemCommand("Maximise the pane", "Key z", self.action_maximise)
         yield SystemCommand("Restart the agent", "Ctrl+R", self.action_restart)
         yield SystemCommand("Blacklist of the web reader", "Sites passed over", self.action_blacklist)
+        yield SystemCommand("Save what was copied", "To a file of the session", self.action_save_copied)
         yield SystemCommand("Change the theme", "Colours of the screen", self.action_change_theme)
         yield SystemCommand("Keys", "F1", self.action_help)
         yield SystemCommand("Quit", "Ctrl+Q", lambda: self.call_later(self.action_quit))

@@ -262,6 +262,7 @@ class Frame(Horizontal):
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
         """Ask before a link of the preview leaves for the browser."""
+        from tui.copying import copy_text
         from tui.links import browser_link
         from tui.screens.link import LinkScreen
 
@@ -270,7 +271,7 @@ class Frame(Horizontal):
 
         def settle(answer: str | None) -> None:
             if answer == "copy":
-                self.app.copy_to_clipboard(event.url)
+                copy_text(self, event.url, "Link")
             elif answer == "open" and link is not None:
                 self.app.open_url(link.url)
 

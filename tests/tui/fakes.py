@@ -21,6 +21,7 @@ from core.events import (
 )
 from core.settings import Settings
 from tui.app import UaTuiApp
+from tui.clipboard import Clipboard
 from tui.ports import Spawn
 
 
@@ -136,4 +137,6 @@ def make_app(
         return session
 
     chosen = Settings(workspace_base=tmp_path, **settings)  # type: ignore[arg-type]  # fields of Settings
-    return UaTuiApp(chosen, build, first_query, state_dir=tmp_path / "state")
+    # No test may touch the clipboard of whoever runs it.
+    clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
+    return UaTuiApp(chosen, build, first_query, state_dir=tmp_path / "state", clipboard=clipboard)

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from core.events import AuthRequired
+from tui.copying import copy_text
 from tui.links import browser_link
 from tui.screens.arguments import reveal
 from tui.screens.dialog import Box, Choice, Dialog, Foot, fields
@@ -89,10 +90,9 @@ class AuthScreen(Dialog[Outcome | None]):
         self.notify(f"Opening {self._link.host} in the browser", markup=False)
 
     def action_copy(self) -> None:
-        """Send the link to the terminal's clipboard."""
+        """Copy the link."""
         if self.listening:
-            self.app.copy_to_clipboard(self.event.url)
-            self.notify("Sent to the terminal's clipboard (OSC 52)", markup=False)
+            copy_text(self, self.event.url, "Link")
 
     def action_done(self) -> None:
         """Say that the account is connected."""

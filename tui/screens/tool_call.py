@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 
 from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
 from core.text import clean_line
+from tui.copying import copy_text
 from tui.format import Mark, milliseconds, size, tool_label, tool_name
 from tui.jobs import start_job
 from tui.viewers.call_body import arguments_text, call_body, result_text
@@ -143,11 +144,11 @@ class ToolCallScreen(ModalScreen[str | None]):
         self.dismiss(None)
 
     def action_copy_result(self) -> None:
-        """Send the result to the terminal's clipboard."""
+        """Copy the result."""
         self._copy(result_text(self.finished), "Result")
 
     def action_copy_arguments(self) -> None:
-        """Send the arguments to the terminal's clipboard."""
+        """Copy the arguments."""
         self._copy(arguments_text(self.started), "Arguments")
 
     def _copy(self, text: str, what: str) -> None:
@@ -156,8 +157,7 @@ class ToolCallScreen(ModalScreen[str | None]):
         elif len(text) > _MOST_COPIED:
             self.notify("Too long for a clipboard: open its file and copy the path.", markup=False)
         else:
-            self.app.copy_to_clipboard(text)
-            self.notify(f"{what} sent to the terminal's clipboard (OSC 52)", markup=False)
+            copy_text(self, text, what)
 
 
 def _described(artifact: ArtifactSaved) -> Content:

@@ -1,0 +1,192 @@
+"""The routes to a clipboard, with real child processes that stand for the tools."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import until
+from tui.clipboard import MOST_FOR_TERMINAL, Clipboard, osc52, routes
+
+TERMINAL = {"TERM": "xterm-256color"}
+KEEPS = 'case "$*" in *-o*|*--output*|*save*) cat "$HOME/held" ;; *) cat > "$HOME/held" ;; esac\n'
+
+
+def tool(folder: Path, name: str, script: str) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}")
+    path.chmod(0o700)
+
+
+def surroundings(tmp_path: Path, **more: str) -> dict[str, str]:
+    bin_ = tmp_path / "bin"
+    bin_.mkdir(exist_ok=True)
+    for name in ("cat", "sleep", "env"):
+        if not (bin_ / name).exists():
+            (bin_ / name).symlink_to(
+                Path("/bin") / name if Path("/bin", name).exists() else f"/usr/bin/{name}"
+            )
+    return {"PATH": str(bin_), "HOME": str(tmp_path), **TERMINAL, **more}
+
+
+@pytest.mark.parametrize(
+    ("environment", "platform", "expected"),
+    [
+        ({}, "linux", ["terminal"]),
+        ({"DISPLAY": ":0"}, "linux", ["xclip", "xsel", "terminal"]),
+        (
+            {"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"},
+            "linux",
+            ["wl-copy", "xclip", "xsel", "terminal"],
+        ),
+        ({"WAYLAND_DISPLAY": "w", "DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["terminal"]),
+        ({"DISPLAY": "localhost:10.0", "SSH_TTY": "/dev/pts/1"}, "linux", ["xclip", "xsel", "terminal"]),
+        ({"TMUX": "/tmp/t,1,0", "SSH_CONNECTION": "a 1 b 2"}, "linux", ["tmux", "terminal"]),
+        ({"TMUX": "/tmp/t,1,0"}, "darwin", ["pbcopy", "tmux", "terminal"]),
+        ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", ["terminal"]),
+        ({"TERM": "linux"}, "linux", []),
+        ({"TERM_PROGRAM": "Apple_Terminal"}, "darwin", ["pbcopy"]),
+    ],
+)
+def test_the_order_fits_the_surroundings(
+    environment: dict[str, str], platform: str, expected: list[str]
+) -> None:
+    assert routes(environment, platform, 10) == expected
+
+
+def test_a_terminal_is_not_sent_more_than_it_takes() -> None:
+    assert routes({}, "linux", MOST_FOR_TERMINAL) == ["terminal"]
+    assert routes({}, "linux", MOST_FOR_TERMINAL + 1) == []
+
+
+def test_the_sequence_is_wrapped_for_what_stands_between() -> None:
+    plain = osc52("näh", {})
+    assert base64.b64decode(plain.removeprefix("\x1b]52;c;").removesuffix("\x07")).decode() == "näh"
+    wrapped = osc52("näh", {"TMUX": "x"})
+    assert wrapped.startswith("\x1bPtmux;\x1b\x1b]52;c;")
+    assert wrapped.removeprefix("\x1bPtmux;").removesuffix("\x1b\\").replace("\x1b\x1b", "\x1b") == plain
+    long = osc52("x" * 1000, {"STY": "1.pts"})
+    parts = long.removeprefix("\x1bP").removesuffix("\x1b\\").split("\x1b\\\x1bP")
+    assert "".join(parts) == osc52("x" * 1000, {})
+    assert max(map(len, parts)) <= 250
+
+
+async def test_the_terminal_is_only_said_to_have_been_sent_it() -> None:
+    sent: list[str] = []
+    copied = await Clipboard(TERMINAL, platform="linux").copy("hello", sent.append)
+    assert sent == [osc52("hello", {})]
+    assert (copied.route, copied.checked) == ("terminal", False)
+    assert copied.told("Path") == "Path sent to the terminal (OSC 52), which does not say whether it took it"
+
+
+async def test_a_desktop_tool_is_read_back(tmp_path: Path) -> None:
+    environment = surroundings(tmp_path, DISPLAY=":0")
+    tool(tmp_path / "bin", "xclip", KEEPS)
+    sent: list[str] = []
+    copied = await Clipboard(environment, platform="linux").copy("a\nb  \n\n", sent.append)
+    assert copied.told("Text") == "Text copied with xclip (read back)"
+    assert (tmp_path / "held").read_text() == "a\nb  \n\n"
+    assert sent == []
+
+
+async def test_a_tool_that_holds_something_else_or_fails_is_passed_over(tmp_path: Path) -> None:
+    environment = surroundings(tmp_path, DISPLAY=":0")
+    tool(tmp_path / "bin", "xclip", "cat > /dev/null; echo old\n")
+    tool(tmp_path / "bin", "xsel", "exit 1\n")
+    sent: list[str] = []
+    copied = await Clipboard(environment, platform="linux").copy("new", sent.append)
+    assert (copied.route, len(sent)) == ("terminal", 1)
+
+
+async def test_a_tool_that_cannot_be_asked_is_not_said_to_hold_it(tmp_path: Path) -> None:
+    environment = surroundings(tmp_path, WAYLAND_DISPLAY="w")
+    tool(tmp_path / "bin", "wl-copy", 'cat > "$HOME/held"\n')
+    copied = await Clipboard(environment, platform="linux").copy("x")
+    assert copied.told("Text") == "Text handed to wl-copy, which could not be asked what it holds"
+
+
+async def test_a_tool_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    environment = surroundings(tmp_path, DISPLAY=":0")
+    tool(tmp_path / "bin", "xclip", 'echo $$ > "$HOME/pid"; sleep 600; true\n')
+    copied = await Clipboard(environment, platform="linux", seconds=0.5).copy("x", lambda _: None)
+    assert copied.route == "terminal"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+async def test_a_tool_that_goes_on_serving_is_not_waited_for(tmp_path: Path) -> None:
+    environment = surroundings(tmp_path, DISPLAY=":0")
+    serving = 'case "$*" in *-out*) cat "$HOME/held" ;; *) cat > "$HOME/held"; sleep 5 & ;; esac\n'
+    tool(tmp_path / "bin", "xclip", serving)
+    copied = await Clipboard(environment, platform="linux", seconds=4.0).copy("x")
+    assert copied.checked
+
+
+async def test_tools_get_no_keys_and_no_shell_sees_the_text(tmp_path: Path) -> None:
+    environment = surroundings(tmp_path, DISPLAY=":0", ANTHROPIC_API_KEY="sk-ant-secret")
+    tool(tmp_path / "bin", "xclip", f'env > "$HOME/seen"; echo "$@" >> "$HOME/seen"\n{KEEPS}')
+    text = "$(touch pwned) `id`; rm -rf /"
+    assert (await Clipboard(environment, platform="linux").copy(text)).checked
+    seen = (tmp_path / "seen").read_text()
+    assert "ANTHROPIC" not in seen
+    assert "pwned" not in seen
+
+
+async def test_a_tool_of_the_folder_one_works_in_is_never_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool(tmp_path, "xclip", 'touch "$HOME/ran"\n')
+    monkeypatch.chdir(tmp_path)
+    environment = {"PATH": ".:", "HOME": str(tmp_path), "DISPLAY": ":0", **TERMINAL}
+    copied = await Clipboard(environment, platform="linux").copy("x", lambda _: None)
+    assert copied.route == "terminal"
+    assert not (tmp_path / "ran").exists()
+
+
+async def test_tmux_is_asked_where_its_client_sits(tmp_path: Path) -> None:
+    environment = surroundings(tmp_path, TMUX="/tmp/t,1,0", DISPLAY=":0")
+    script = 'case "$1" in show-environment) echo "-DISPLAY"; echo "SSH_CONNECTION=a 1 b 2" ;; *)\n'
+    tool(tmp_path / "bin", "tmux", f"{script}{KEEPS};; esac\n")
+    tool(tmp_path / "bin", "xclip", 'touch "$HOME/ran"; exit 1\n')
+    copied = await Clipboard(environment, platform="linux").copy("x")
+    assert (copied.route, copied.checked) == ("tmux", True)
+    assert not (tmp_path / "ran").exists()
+    assert copied.told("Text") == (
+        "Text is in tmux's buffer (read back); tmux passes it to the terminal (OSC 52), "
+        "which does not say whether it took it"
+    )
+
+
+async def test_what_no_clipboard_takes_is_left_in_a_file(tmp_path: Path) -> None:
+    clipboard = Clipboard({"TERM": "linux"}, platform="linux")
+    first = await clipboard.copy("one", lambda _: None, tmp_path)
+    second = await clipboard.copy("two", lambda _: None, tmp_path)
+    assert [path.read_text() for path in (first.path, second.path) if path] == ["one", "two"]
+    assert first.told("Text") == f"Text saved to {tmp_path}/copied.txt: no clipboard can be reached from here"
+    nowhere = await clipboard.copy("x", lambda _: None)
+    assert not nowhere.done
+    assert "no session folder" in nowhere.told("Text")
+    gone = await clipboard.copy("x", None, tmp_path / "gone")
+    assert not gone.done
+    assert "gone" in gone.told("Text")
+
+
+async def test_the_application_tells_the_route_and_can_save_what_was_copied(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: session.state == "idle")
+        app.copy_named("[b]text", "Selection")
+        await until(lambda: app._notifications)
+        (notice,) = app._notifications
+        assert notice.message.startswith("Selection sent to the terminal (OSC 52), which does not say")
+        assert app.clipboard == "[b]text"
+        app.action_save_copied()
+        await until(lambda: len(app._notifications) == 2)
+        assert (session.workspace.path / "copied.txt").read_text() == "[b]text"
+        await pilot.pause()

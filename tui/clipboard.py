@@ -1,0 +1,256 @@
+"""Routes to a clipboard, tried in an order that fits the surroundings; what is said of one is what was seen.
+
+A tool of the desktop can be asked what it holds afterwards, and so can tmux. A terminal that is sent OSC 52
+never answers: of that route only the sending is claimed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from core.errors import UniversalAgentError
+from core.files import Root
+from core.text import clean_line
+
+__all__ = ["Clipboard", "Copied", "Route", "osc52", "routes"]
+
+Route = Literal["pbcopy", "wl-copy", "xclip", "xsel", "tmux", "terminal", "file", "none"]
+
+SECONDS = 2.0
+MOST_FOR_TERMINAL = 74_994
+"""Bytes; terminals take sequences of at least 100,000 characters, and many no longer ones."""
+FILE = "copied.txt"
+UNANSWERED = "which does not say whether it took it"
+
+# Children get what leads them to the display, and none of the keys that may stand in the environment.
+_PASSED = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "DISPLAY",
+    "XAUTHORITY",
+    "WAYLAND_DISPLAY",
+    "XDG_RUNTIME_DIR",
+    "TMUX",
+    "TMUX_PANE",
+    "TMUX_TMPDIR",
+)
+# tmux brings these up to date when a client attaches; a pane still has those of its beginning.
+_TOLD_BY_TMUX = ("SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
+_DEAF_TERMINALS = frozenset({"linux", "dumb"})
+
+
+class _Tool(NamedTuple):
+    write: Sequence[str]
+    read: Sequence[str]
+
+
+_TOOLS: Mapping[str, _Tool] = {
+    "pbcopy": _Tool(("pbcopy",), ("pbpaste",)),
+    "wl-copy": _Tool(("wl-copy", "--type", "text/plain;charset=utf-8"), ("wl-paste", "--no-newline")),
+    "xclip": _Tool(("xclip", "-selection", "clipboard"), ("xclip", "-selection", "clipboard", "-out")),
+    "xsel": _Tool(("xsel", "--clipboard", "--input"), ("xsel", "--clipboard", "--output")),
+    "tmux": _Tool(("tmux", "load-buffer", "-w", "-"), ("tmux", "save-buffer", "-")),
+}
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What became of a text: the route it took, whether it was read back, and the file that holds it."""
+
+    route: Route
+    checked: bool = False
+    path: Path | None = None
+    why: str = ""
+
+    @property
+    def done(self) -> bool:
+        """Whether the text left for somewhere."""
+        return self.route != "none"
+
+    def told(self, what: str) -> str:
+        """Say in one sentence what happened to `what`, such as "Path"."""
+        match self.route:
+            case "none":
+                return f"{what} could not be copied: {self.why}"
+            case "file":
+                return f"{what} saved to {clean_line(str(self.path), 400)}: {self.why}"
+            case "terminal":
+                return f"{what} sent to the terminal (OSC 52), {UNANSWERED}"
+            case "tmux":
+                held = "is in tmux's buffer (read back)" if self.checked else "was given to tmux"
+                return f"{what} {held}; tmux passes it to the terminal (OSC 52), {UNANSWERED}"
+            case _ if self.checked:
+                return f"{what} copied with {self.route} (read back)"
+            case _:
+                return f"{what} handed to {self.route}, which could not be asked what it holds"
+
+
+def routes(environment: Mapping[str, str], platform: str, size: int) -> list[Route]:
+    """Return the routes worth trying for a text of `size` bytes, best first; the file is not among them.
+
+    Over SSH the tools of this machine reach a desktop nobody sits at, unless the display is a forwarded one.
+    """
+    remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
+    display = environment.get("DISPLAY", "")
+    found: list[Route] = []
+    if platform == "darwin" and not remote:
+        found.append("pbcopy")
+    if environment.get("WAYLAND_DISPLAY") and not remote:
+        found.append("wl-copy")
+    if display and (not remote or not display.startswith((":", "unix:"))):
+        found += ["xclip", "xsel"]
+    if environment.get("TMUX"):
+        found.append("tmux")
+    deaf = (
+        environment.get("TERM", "") in _DEAF_TERMINALS or environment.get("TERM_PROGRAM") == "Apple_Terminal"
+    )
+    if not deaf and size <= MOST_FOR_TERMINAL:
+        found.append("terminal")
+    return found
+
+
+def osc52(text: str, environment: Mapping[str, str]) -> str:
+    """Return what tells the terminal to take `text`, wrapped so that tmux or GNU screen lets it through."""
+    sequence = f"\x1b]52;c;{base64.b64encode(text.encode('utf-8', 'replace')).decode('ascii')}\x07"
+    if environment.get("TMUX"):
+        return "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
+    if environment.get("STY"):
+        # It passes short strings only.
+        parts = (sequence[at : at + 250] for at in range(0, len(sequence), 250))
+        return "".join(f"\x1bP{part}\x1b\\" for part in parts)
+    return sequence
+
+
+class Clipboard:
+    """Copies text by the first route that works.
+
+    Args:
+        environment: that of this process unless a test gives another.
+        platform: as `sys.platform` has it.
+        seconds: how long one tool may take.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        *,
+        platform: str = sys.platform,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._environment = dict(os.environ if environment is None else environment)
+        self._platform = platform
+        self._seconds = seconds
+        self._turn = asyncio.Lock()
+
+    async def copy(
+        self, text: str, send: Callable[[str], object] | None = None, folder: Path | None = None
+    ) -> Copied:
+        """Copy `text`; never raises for a route that fails.
+
+        Args:
+            text: what to copy; its secrets are masked already.
+            send: writes to the terminal; None when there is none.
+            folder: where a file may be left when no clipboard can be reached.
+        """
+        data = text.encode("utf-8", "replace")
+        async with self._turn:
+            environment = await self._surroundings()
+            tried: list[str] = []
+            for route in routes(environment, self._platform, len(data)):
+                if route == "terminal":
+                    if send is not None:
+                        send(osc52(text, self._environment))
+                        return Copied("terminal")
+                    continue
+                checked = await self._hand_over(_TOOLS[route], data, environment)
+                if checked is not None:
+                    return Copied(route, checked=checked)
+                tried.append(route)
+        why = f"{', '.join(tried)} did not take it" if tried else "no clipboard can be reached from here"
+        return await self.save(text, folder, why)
+
+    async def save(self, text: str, folder: Path | None, why: str) -> Copied:
+        """Leave `text` in a new file of `folder`; `why` is told with its path."""
+        if folder is None:
+            return Copied("none", why=f"{why}, and there is no session folder to leave a file in")
+        try:
+            written = await asyncio.to_thread(
+                lambda: Root(folder).write_new(FILE, text.encode("utf-8", "replace"))
+            )
+        except UniversalAgentError as error:
+            return Copied("none", why=f"{why}; {error}")
+        return Copied("file", path=folder / written.path, why=why)
+
+    async def _surroundings(self) -> dict[str, str]:
+        environment = dict(self._environment)
+        if environment.get("TMUX"):
+            told = await self._run(("tmux", "show-environment"), b"", environment)
+            for line in (told or b"").decode("utf-8", "replace").splitlines():
+                name, _, value = line.partition("=")
+                if name in _TOLD_BY_TMUX:
+                    environment[name] = value
+                elif name[1:] in _TOLD_BY_TMUX and name.startswith("-"):
+                    environment.pop(name[1:], None)
+        return environment
+
+    async def _hand_over(self, tool: _Tool, data: bytes, environment: Mapping[str, str]) -> bool | None:
+        """Give data to a tool: True when it holds it, False when it cannot be asked, None when it failed."""
+        if await self._run(tool.write, data, environment, answers=False) is None:
+            return None
+        if self._found(tool.read[0], environment) is None:
+            return False
+        held = await self._run(tool.read, b"", environment)
+        return True if held == data else None
+
+    def _found(self, name: str, environment: Mapping[str, str]) -> str | None:
+        found = shutil.which(name, path=environment.get("PATH", ""))
+        # A relative entry of PATH would find what an agent put into the folder one works in.
+        return found if found is not None and os.path.isabs(found) else None
+
+    async def _run(
+        self, command: Sequence[str], data: bytes, environment: Mapping[str, str], *, answers: bool = True
+    ) -> bytes | None:
+        """Run a tool to its end; None when it is missing, fails, or takes too long."""
+        program = self._found(command[0], environment)
+        if program is None:
+            return None
+        passed = {name: environment[name] for name in _PASSED if name in environment}
+        # A tool that goes on serving the clipboard keeps its outputs open: nobody may wait for their end.
+        output = asyncio.subprocess.PIPE if answers else asyncio.subprocess.DEVNULL
+        try:
+            process = await asyncio.create_subprocess_exec(
+                program,
+                *command[1:],
+                stdin=asyncio.subprocess.PIPE,
+                stdout=output,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=passed,
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError:
+            return None
+        try:
+            async with asyncio.timeout(self._seconds):
+                answer, _ = await process.communicate(data)
+        except (TimeoutError, OSError):
+            return None
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await process.wait()
+        return (answer or b"") if process.returncode == 0 else None
