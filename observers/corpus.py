@@ -58,9 +58,9 @@ class Corpus:
             if error is not None:
                 return error
         decoded = decode_texts(texts)
-        pages, failed = _pages_of(decoded, context.workspace)
+        pages, failed, gone = _pages_of(decoded, context.workspace)
         if not pages:
-            return Outcome(rejected=failed, note=_why_not(decoded, failed))
+            return Outcome(rejected=failed + gone, note=_why_not(decoded, failed, gone))
         saved: list[Saved] = []
         known: list[Page] = []
         for page in pages:
@@ -68,7 +68,7 @@ class Corpus:
             known.append(replace(page, read_at=moment, path=path))
             if artifact is not None:
                 saved.append(artifact)
-        notes = [_failed_pages(failed)] if failed else []
+        notes = _left_out(failed, gone)
         if not saved:
             notes.append("every article was saved before")
         rows = enrich_searches(known, context.workspace, context.ledger)
@@ -77,7 +77,7 @@ class Corpus:
         corpus, _, said = _add_to_corpus(known, context)
         notes += [said] if said else []
         return Outcome(
-            (*saved, *corpus), len(saved), failed, len(pages) - len(saved), "; ".join(notes) or None
+            (*saved, *corpus), len(saved), failed + gone, len(pages) - len(saved), "; ".join(notes) or None
         )
 
 
@@ -130,10 +130,10 @@ class _Record(msgspec.Struct):
     markdown: str | None = None
 
 
-def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[Page], int]:
-    """The articles of a result, and how many pages it says could not be read."""
+def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[Page], int, int]:
+    """The articles of a result, how many pages it says could not be read, and of how many the file is gone."""
     pages: list[Page] = []
-    failed = 0
+    failed = gone = 0
     for value in decoded.values:
         match value:
             case {"articles": list() as articles, **rest}:
@@ -142,7 +142,7 @@ def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[Page], int]:
                 for article in articles:
                     page = _crawled(article, workspace) if isinstance(article, dict) else None
                     pages += [page] if page is not None else []
-                    failed += page is None
+                    gone += page is None
             case {"reader_result": dict() as read} | {"data": {"reader_result": dict() as read}}:
                 page = _read(read)
                 pages += [page] if page is not None else []
@@ -151,7 +151,7 @@ def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[Page], int]:
                 pages += [page] if page is not None else []
             case _:
                 pass
-    return pages, failed
+    return pages, failed, gone
 
 
 def _crawled(article: Mapping[str, Any], workspace: Workspace) -> Page | None:
@@ -199,14 +199,20 @@ def _told(read: Mapping[str, Any], names: Sequence[str]) -> str | None:
     return None
 
 
-def _why_not(decoded: Decoded, failed: int) -> str:
-    if failed:
-        return f"no article: {_failed_pages(failed)}"
+def _why_not(decoded: Decoded, failed: int, gone: int) -> str:
+    if left_out := _left_out(failed, gone):
+        return f"no article: {'; '.join(left_out)}"
     return decoded.problem or "no article in it"
 
 
-def _failed_pages(count: int) -> str:
-    return "1 page could not be read" if count == 1 else f"{count} pages could not be read"
+def _left_out(failed: int, gone: int) -> list[str]:
+    """What to say of pages that gave no article."""
+    told = []
+    if failed:
+        told.append("1 page could not be read" if failed == 1 else f"{failed} pages could not be read")
+    if gone:
+        told.append(f"articles without a readable Markdown file in the session's folder: {gone}")
+    return told
 
 
 def _save(

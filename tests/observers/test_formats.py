@@ -17,7 +17,7 @@ from observers.formats import FORMATS, ResultRow, artifact_schema
 from observers.search.keys import KINDS
 from observers.search.observer import SearchResults
 from observers.workbench_activity import WorkbenchActivity
-from tests.observers.formats import problems_in
+from tests.observers.formats import closed, problems_in
 from tui.cli import main
 
 Make = Callable[..., ToolResult]
@@ -45,8 +45,8 @@ FOUND: dict[str, Any] = {
 PAGE = {"reader_result": {"url": "https://one.example/", "title": "One", "content": "A long text."}}
 
 
-def validator(kind: str) -> Any:
-    return jsonschema.Draft202012Validator(artifact_schema(kind))
+def validator(kind: str, prepared: Callable[[Any], Any] = lambda schema: schema) -> Any:
+    return jsonschema.Draft202012Validator(prepared(artifact_schema(kind)))
 
 
 def fields_told(heading: str) -> list[set[str]]:
@@ -106,6 +106,12 @@ def test_the_page_about_artifacts_has_every_field_and_no_other() -> None:
         for field in parts["$defs"][part]["properties"]
     }
     assert run == (set(parts["properties"]) - {"input", "output"}) | inner
+
+
+def test_the_example_on_the_page_about_artifacts_follows_the_schema() -> None:
+    page = (DOCS / "artifacts.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
+    validator("search_results", closed).validate(json.loads(example))
 
 
 def test_the_page_about_artifacts_has_every_kind_of_results() -> None:
