@@ -21,18 +21,23 @@ from typing import Any
 import msgspec
 
 from core.errors import UniversalAgentError
+from core.text import clean_line
 from core.workspace import Workspace
 
-__all__ = ["Aside", "AsideFailed", "Pieces", "in_pieces"]
+__all__ = ["Aside", "AsideFailed", "AsideUnavailable", "Pieces", "in_pieces", "packed"]
 
-_log = logging.getLogger(__name__)
 _PIECE = 64 << 10
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH")
+_START_SECONDS = 60.0
 _STOP_SECONDS = 2.0
 
 
 class AsideFailed(UniversalAgentError):
     """The child process could not do its work, or was ended before it had."""
+
+
+class AsideUnavailable(AsideFailed):
+    """The child process did not take the work up at all: whoever gave it may do it in their own process."""
 
 
 class Pieces:
@@ -46,6 +51,21 @@ def in_pieces(text: str) -> Iterator[bytes]:
     """The text as UTF-8, at most 64 Ki characters at a time."""
     for at in range(0, len(text), _PIECE):
         yield text[at : at + _PIECE].encode("utf-8", "surrogatepass")
+
+
+def packed(value: Any) -> bytes:
+    """Encode what is to be handed to the child.
+
+    Raises:
+        AsideUnavailable: there is something in it that cannot be handed over, such as half a character.
+    """
+    try:
+        return msgspec.msgpack.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        reason = clean_line(str(error), 200)
+        raise AsideUnavailable(
+            f"it cannot be handed to the process that works on large results ({reason})"
+        ) from error
 
 
 class Aside:
@@ -66,35 +86,45 @@ class Aside:
         """Run a task to its end; `answer` gives the texts that the task asks for by name.
 
         Raises:
+            AsideUnavailable: the child cannot be started, or the argument not be handed over.
             AsideFailed: the child ended before the task did, or the task raised something.
         """
         with self._lock:
-            for _ in range(2):
-                known = self._process is not None
+            # Some come from the environment, whose bytes need not be text.
+            secrets = sorted(self._workspace.redactor.values)
+            message = packed((task, argument, [value.encode("utf-8", "surrogatepass") for value in secrets]))
+            while True:
+                is_new = self._link is None
+                link = self._link or self._start()
                 heard = False
                 try:
-                    for kind, value in self._exchange(task, argument):
-                        heard = True
+                    link.send_bytes(message)
+                    while True:
+                        kind, value = _decoded(link)
+                        heard = heard or kind != "log"
                         match kind:
                             case "done":
                                 return value
                             case "failed":
                                 raise AsideFailed(str(value))
                             case "ask" if answer is not None:
-                                self._give(answer(str(value)))
+                                _give(link, answer(str(value)))
                             case "log":
                                 logging.getLogger(str(value[0])).log(int(value[1]), "%s", value[2])
+                except AsideFailed:
+                    raise
                 except (EOFError, OSError) as error:
                     self._end()
-                    if self._closed:
-                        raise AsideFailed("the session ended before it was done") from error
-                    if known and not heard:
-                        continue  # It had just ended for want of work.
-                    raise AsideFailed(
-                        "the process that works on large results ended before it was done; "
-                        "the result may be too large for this machine's memory"
-                    ) from error
-            raise AsideFailed("the process that works on large results cannot be started")
+                    if is_new or heard or self._closed:
+                        raise AsideFailed(
+                            "the process that works on large results ended before it was done; "
+                            "the result may be too large for this machine's memory"
+                        ) from error
+                    # It had just ended for want of work: another one takes the task.
+                except BaseException:
+                    # It still waits for something that would be taken for the next task.
+                    self._end()
+                    raise
 
     def close(self) -> None:
         """End the child, at whatever it is; no task can be run any more."""
@@ -109,30 +139,19 @@ class Aside:
             finally:
                 self._lock.release()
 
-    def _exchange(self, task: str, argument: Any) -> Iterator[tuple[str, Any]]:
-        link = self._link or self._start()
-        secrets = sorted(self._workspace.redactor.values)
-        link.send_bytes(msgspec.msgpack.encode((task, argument, secrets)))
-        while True:
-            yield msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any])
-
-    def _give(self, texts: Pieces) -> None:
-        assert self._link is not None
-        self._link.send_bytes(msgspec.msgpack.encode(len(texts.texts)))
-        for text in texts.texts:
-            for piece in in_pieces(text):
-                self._link.send_bytes(piece)
-            self._link.send_bytes(b"")
-
     def _start(self) -> Connection:
         if self._closed:
             raise AsideFailed("the session is closing")
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise _not_started(error.strerror) from error
+        self._link = Connection(ours.detach())
         with theirs:
             arguments = [str(theirs.fileno()), str(self._workspace.path), str(self._workspace.reports_path)]
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                    [sys.executable, "-P", "-m", "core.aside_child", *arguments],
+                    [sys.executable or "python3", "-P", "-m", "core.aside_child", *arguments],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
@@ -140,11 +159,18 @@ class Aside:
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                 )
-            except OSError as error:
-                ours.close()
-                raise AsideFailed(f"the process that works on large results: {error.strerror}") from error
-        self._link = Connection(ours.detach())
-        return self._link
+            except (OSError, ValueError) as error:
+                self._end()
+                raise _not_started(error) from error
+        try:
+            # Whoever closes does not know of a process that was not there yet.
+            if not self._closed and self._link.poll(_START_SECONDS) and _decoded(self._link)[0] == "ready":
+                return self._link
+        except (EOFError, OSError):
+            pass
+        closed = self._closed
+        self._end()
+        raise AsideFailed("the session is closing") if closed else _not_started("it ended at once")
 
     def _end(self) -> None:
         if self._link is not None:
@@ -160,3 +186,19 @@ class Aside:
             else:
                 self._process.wait()
         self._link = self._process = None
+
+
+def _not_started(reason: object) -> AsideUnavailable:
+    return AsideUnavailable(f"the process that works on large results cannot be started ({reason})")
+
+
+def _decoded(link: Connection) -> tuple[str, Any]:
+    return msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any])
+
+
+def _give(link: Connection, texts: Pieces) -> None:
+    link.send_bytes(msgspec.msgpack.encode(len(texts.texts)))
+    for text in texts.texts:
+        for piece in in_pieces(text):
+            link.send_bytes(piece)
+        link.send_bytes(b"")

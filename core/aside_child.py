@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
 from multiprocessing.connection import Connection
@@ -20,9 +21,11 @@ from core.workspace import Workspace
 
 __all__ = ["Desk", "main"]
 
+# Started as a program this module has another name.
+_log = logging.getLogger("core.aside_child")
 _IDLE_SECONDS = 30.0
 _NICENESS = 5
-_KEPT = 2
+_MOST_KEPT = 32 << 20
 
 
 class Desk:
@@ -30,7 +33,8 @@ class Desk:
 
     def __init__(self, link: Connection, workspace: Workspace) -> None:
         self._link = link
-        self._kept: dict[str, Any] = {}
+        self._saying = threading.Lock()
+        self._kept: dict[str, tuple[Any, int]] = {}
         self.workspace = workspace
 
     def texts(self, name: str) -> list[str]:
@@ -45,20 +49,23 @@ class Desk:
             texts.append(b"".join(pieces).decode("utf-8", "surrogatepass"))
         return texts
 
-    def keep(self, key: str, value: Any) -> None:
-        """Leave something for the next tasks; the last two things are kept."""
+    def keep(self, key: str, value: Any, size: int) -> None:
+        """Leave something for the next tasks: the last thing, and those before it up to 32 Mi in all."""
         self._kept.pop(key, None)
-        self._kept[key] = value
-        while len(self._kept) > _KEPT:
+        self._kept[key] = (value, size)
+        while len(self._kept) > 1 and sum(size for _, size in self._kept.values()) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
 
     def kept(self, key: str) -> Any:
         """What was left under `key`, or None."""
-        return self._kept.get(key)
+        return self._kept.get(key, (None, 0))[0]
 
     def say(self, kind: str, value: Any) -> None:
         """Send a word to whoever gave the task."""
-        self._link.send_bytes(msgspec.msgpack.encode((kind, value)))
+        word = msgspec.msgpack.encode((kind, value))
+        # A thread that a plug-in left behind may have something to log at any moment.
+        with self._saying:
+            self._link.send_bytes(word)
 
 
 class _Handler(logging.Handler):
@@ -79,12 +86,10 @@ def _run(desk: Desk, task: str, argument: Any) -> None:
     try:
         result = getattr(import_module(module), function)(desk, argument)
         desk.say("done", result)
-    except OSError:
-        raise
     except UniversalAgentError as error:
         desk.say("failed", clean_line(str(error), 500))
     except Exception as error:
-        logging.getLogger(__name__).exception("%s failed", task)
+        _log.exception("%s failed", task)
         desk.say("failed", clean_line(f"{type(error).__name__}: {error}", 500))
 
 
@@ -100,10 +105,13 @@ def main(arguments: list[str]) -> int:
     desk = Desk(link, Workspace(Path(folder), Path(reports), redactor))
     logging.basicConfig(level=logging.WARNING, handlers=[_Handler(desk)], format="%(message)s")
     try:
+        desk.say("ready", None)
         while link.poll(_IDLE_SECONDS):
-            task, asked, secrets = msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any, list[str]])
+            task, asked, secrets = msgspec.msgpack.decode(
+                link.recv_bytes(), type=tuple[str, Any, list[bytes]]
+            )
             for secret in secrets:
-                redactor.add(secret)
+                redactor.add(secret.decode("utf-8", "surrogatepass"))
             _run(desk, task, asked)
     except (EOFError, OSError):
         pass

@@ -91,6 +91,8 @@ _DETECTORS: tuple[tuple[str, re.Pattern[str]], ...] = (
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 _NEEDLES = tuple(needle for needle, _ in _DETECTORS)
+# Where a long look found nothing, there is nothing either from further on in the same run of characters.
+_RUNS = {_NEEDLES.index("eyj"): _token("eyJ", r"[A-Za-z0-9_-]*+")[1]}
 # Beyond so many places a look at each costs more than one look at everything.
 _MOST_PLACES = 16
 _BYTES_A_PLACE = 1_024
@@ -133,6 +135,8 @@ class SecretSearch:
             if match := _DETECTORS[number][1].match(text, start):
                 found.spans.append(match.span(match.lastindex or 0))
                 done[number] = match.end()
+            elif (run := _RUNS.get(number)) and (looked_at := run.match(text, start)):
+                done[number] = looked_at.end()
         if self._words:
             hits = _in_characters(self._search.all_in(data), data, text)
             found.words = [(self._words[number], start) for number, start, _ in hits]
@@ -205,5 +209,7 @@ def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:
         if start >= 0 and (match := _USERINFO.match(text, start)) and match.end() == at + 1:
             found.append(match.span(1))
             done = at
-        at = text.find("@", at + 1)
+        # A name ends at the first @ behind its scheme: the next one needs a scheme of its own.
+        following = text.find("://", at)
+        at = text.find("@", following) if following >= 0 else -1
     return found

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.aside import Aside, Pieces
-from core.errors import ObserverError
+from core.aside import Aside, AsideUnavailable, Pieces, packed
 from core.observation import ContentBlock, TextContent, ToolResult
-from core.text import clean_line
 from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
 from observers.catalogue import default_observers
 from observers.perform import Run, perform
@@ -47,44 +45,53 @@ class Beside:
         """Have the child run the observer that `run` names.
 
         Raises:
-            AsideFailed: the child could not be started, or ended before it was done.
+            AsideUnavailable: the child cannot be started, or cannot take this result or this observer.
+            AsideFailed: the child ended before it was done.
         """
         observation = result.observation
         texts = [block.text for block in observation.content if isinstance(block, TextContent)]
         whole = not is_preview(result)
         shell = msgspec.structs.replace(observation, content=()) if whole else observation
-        given = msgspec.msgpack.encode(msgspec.structs.replace(result, observation=shell))
+        given = packed(msgspec.structs.replace(result, observation=shell))
         argument = {"observer": run.observer, "curious": run.curious, "result": given, "whole": whole}
         done = self._aside.call(_TASK, argument, lambda _name: Pieces(texts))
+        if done is None:
+            raise AsideUnavailable(f"the process for large results has no observer {run.observer}")
         run.outcome = msgspec.convert(done["outcome"], Outcome)
         run.error = done["error"]
         run.duration_ms = done["duration_ms"]
         return run
 
 
-def observe_in_child(desk: Desk, argument: dict[str, Any]) -> dict[str, Any]:
-    """Run one observer in the child; a result is read once for all observers that want it."""
+def observe_in_child(desk: Desk, argument: dict[str, Any]) -> dict[str, Any] | None:
+    """Run one observer in the child; a result is read once for all observers that want it.
+
+    None when there is no such observer here, as a plug-in that could not be loaded again.
+    """
+    observer = _observer(argument["observer"])
+    if observer is None:
+        return None
     result = msgspec.msgpack.decode(argument["result"], type=ToolResult)
     tool_use_id = result.call.tool_use_id
     content: tuple[ContentBlock, ...] | None = desk.kept(tool_use_id)
     if content is None:
         texts = desk.texts(tool_use_id) if argument["whole"] else texts_of(result, desk.workspace)
         content = tuple(map(TextContent, texts))
-        desk.keep(tool_use_id, content)
+        desk.keep(tool_use_id, content, sum(map(len, texts)))
     observation = msgspec.structs.replace(result.observation, content=content)
     run = Run(argument["observer"], result.call.name, tool_use_id, argument["curious"])
     whole = ToolResult(call=result.call, observation=observation)
-    perform(run, _observer(run.observer), whole, _context(desk))
+    perform(run, observer, whole, _context(desk))
     outcome = msgspec.to_builtins(run.outcome)
     return {"outcome": outcome, "error": run.error, "duration_ms": run.duration_ms}
 
 
-def _observer(name: str) -> Observer:
+def _observer(name: str) -> Observer | None:
     # Plug-ins are loaded only for one of them.
     for plugins in (False, True):
         if found := _observers(plugins).get(name):
             return found
-    raise ObserverError(f"there is no observer {clean_line(name, 80)} in the process for large results")
+    return None
 
 
 @lru_cache(maxsize=2)

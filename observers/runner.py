@@ -12,6 +12,7 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
+from core.aside import AsideUnavailable
 from core.errors import ObserverError, UniversalAgentError
 from core.events import Event
 from core.observation import ToolResult
@@ -217,13 +218,17 @@ class ObserverRunner:
         if self._beside is not None and self._beside.takes(job.observer, result):
             try:
                 self._beside.perform(job.run, result)
+                return
+            except AsideUnavailable as error:
+                _log.warning("observer %s works in the main process: %s", job.run.label, error)
             except UniversalAgentError as error:
                 job.run.error = clean_line(str(error), 500)
                 _log.warning("observer %s: %s", job.run.label, job.run.error)
+                return
             except Exception as error:
                 job.run.error = clean_line(f"{type(error).__name__}: {error}", 500)
                 _log.exception("observer %s failed", job.run.label)
-            return
+                return
         perform(job.run, job.observer, result, self._context)
 
     def _done(self, job: _Job, future: asyncio.Future[None]) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from core.agent.results import RawResult, ResultAdapter, is_cut_off
-from core.aside import Aside, AsideFailed
-from core.observation import AnyObservation
+from core.aside import Aside, AsideFailed, packed
+from core.observation import AnyObservation, TextContent
 from core.spill import spill
 from core.text import Redactor
 from core.workspace import Workspace
@@ -67,11 +66,8 @@ class Settler:
         self, aside: Aside, raw: RawResult, facts: Mapping[str, Any]
     ) -> tuple[AnyObservation, AnyObservation]:
         root = self._adapter.saved_results_root
-        asked = {"root": None if root is None else str(root), "raw": asdict(raw), "facts": dict(facts)}
-        try:
-            argument = msgspec.msgpack.encode(asked)
-        except (TypeError, ValueError, UnicodeEncodeError, RecursionError) as error:
-            raise AsideFailed(f"it cannot be handed over ({error})") from error
+        asked = {"root": None if root is None else str(root), "raw": raw, "facts": dict(facts)}
+        argument = packed(asked)
         whole, shown = (
             None if given is None else msgspec.msgpack.decode(given, type=AnyObservation)
             for given in aside.call(_TASK, argument)
@@ -90,7 +86,8 @@ def settle_in_child(desk: Desk, argument: bytes) -> tuple[bytes | None, bytes]:
     encode = msgspec.msgpack.encode
     if whole.stored_at is None:
         return encode(whole), encode(shown)
-    desk.keep(whole.tool_use_id, whole.content)
+    size = sum(len(block.text) for block in whole.content if isinstance(block, TextContent))
+    desk.keep(whole.tool_use_id, whole.content, size)
     return None, encode(shown)
 
 

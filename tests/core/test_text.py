@@ -305,3 +305,28 @@ def test_a_private_key_is_masked_in_text_and_in_json() -> None:
     redactor = Redactor()
     assert "kqhkiG9w0BAQ" not in redactor.redact(key)
     assert "kqhkiG9w0BAQ" not in json.loads(redactor.redact(json.dumps({"key": key, "n": 1})))["key"]
+
+
+@pytest.mark.parametrize(
+    "word", ["-eyJ", "@", "://@", "://a:@", "bearer+", "password", "-----BEGIN ", "token\\"]
+)
+def test_a_text_made_to_be_searched_for_ever_is_searched(word: str) -> None:
+    # What looks at the rest of the text at each of these places would be at it for hours.
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
+    masked = Redactor().redact(f"{word * 300_000} {token} https://user:hidden-word@host.example/ ")
+    assert token not in masked
+    assert "hidden-word" not in masked
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("eyJ-eyJhbGciOiJIUz.eyJzdWIiOiIxMjM0.c2ln", "[redacted]"),
+        ("eyjeyJ.eyJ eyJhbGciOiJIUz.eyJzdWIiOiIxMjM0.", "eyjeyJ.eyJ [redacted]"),
+        ("eyJhbGciOiJIUzI1.short.eyJhbGciOiJIUz.eyJzdWIiOiIxMjM0.x", "eyJhbGciOiJIUzI1.short.[redacted]"),
+        ("a@b @ http://u:first@h http://x@y:z@h ftp://:second@@h", "a@b @ http://u:[redacted]@h http://x@y:z@h ftp://:[redacted]@@h"),
+        ("http://u@v@w http://u:third@h@i", "http://u@v@w http://u:[redacted]@h@i"),
+    ],
+)  # fmt: skip
+def test_what_is_no_secret_hides_none_behind_it(text: str, expected: str) -> None:
+    assert Redactor().redact(text) == expected
