@@ -137,7 +137,9 @@ class RunOutput(TypedDict):
     results: Annotated[Any, Meta(description="What the run returned; as text when it is long.")]
     successful: Annotated[bool | None, Meta(description="As the service says; null when it does not.")]
     error: str | None
-    helper_errors: Annotated[list[str], Meta(description="Lines of the output that look like errors.")]
+    helper_errors: Annotated[
+        list[str], Meta(description="Lines of stdout, results or raw that look like errors.")
+    ]
     extra: NotRequired[Annotated[dict[str, Any], Meta(description="Every other field of the answer.")]]
     raw: NotRequired[
         Annotated[str, Meta(description="The answer as it came, when it is cut off or has another shape.")]

@@ -190,7 +190,9 @@ class _Report:
             if one.outcome.artifacts and one.outcome.note:
                 sys.stdout.write(f"  {_printable(one.outcome.note)}\n")
         if saved == 0:
-            notes = [f"{one.observer}: {one.outcome.note}" for one in runs if one.outcome.note]
+            # Who only looked out of curiosity is heard when nobody else has a reason.
+            heard = [one for one in runs if not one.silent] or runs
+            notes = [f"{one.observer}: {one.outcome.note}" for one in heard if one.outcome.note]
             reason = "; ".join(notes) or ("an observer failed" if runs else "no observer looks at this tool")
             sys.stdout.write(f"{_printable(f'nothing saved from {tool}: {reason}')}\n")
 

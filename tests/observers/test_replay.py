@@ -277,6 +277,20 @@ def test_it_says_why_nothing_was_saved(tmp_path: Path, capsys: pytest.CaptureFix
         assert "\x1b" not in told.out
 
 
+def test_the_reason_is_that_of_the_observers_concerned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "r.txt"
+    saved.write_text("trimmed")
+    assert (
+        observe("--tool", "mcp__x__trim_video", "--result", str(saved), "--workspace", str(tmp_path / "w"))
+        == 0
+    )
+    assert (
+        capsys.readouterr().out == "nothing saved from mcp__x__trim_video: media: no output file is named\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
