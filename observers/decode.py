@@ -67,19 +67,7 @@ def decode_bytes(data: bytes) -> str:
 
 def decode_texts(texts: Sequence[str]) -> Decoded:
     """Decode several text blocks as one result; a document spread over the blocks is read as a whole."""
-    if len(texts) == 1:
-        return decode_text(texts[0])
-    parts = [decode_text(text) for text in texts]
-    if any(part.truncated or part.problem for part in parts):
-        whole = decode_text("".join(texts))
-        if whole.values and not whole.truncated and not whole.problem:
-            return whole
-    return Decoded(
-        values=tuple(value for part in parts for value in part.values),
-        prose="\n".join(part.prose for part in parts if part.prose),
-        truncated=any(part.truncated for part in parts),
-        problem=next((part.problem for part in parts if part.problem), None),
-    )
+    return decode_texts_at(texts, 0)
 
 
 def decode_text(text: str, wrappings: int = 0) -> Decoded:
@@ -152,7 +140,13 @@ def _text_of(block: Mapping[str, Any]) -> str | None:
 
 def decode_texts_at(texts: Sequence[str], wrappings: int) -> Decoded:
     """As `decode_texts`, for blocks found `wrappings` envelopes deep."""
+    if len(texts) == 1:
+        return decode_text(texts[0], wrappings)
     parts = [decode_text(text, wrappings) for text in texts]
+    if any(part.truncated or part.problem for part in parts):
+        whole = decode_text("".join(texts), wrappings)
+        if whole.values and not whole.truncated and not whole.problem:
+            return whole
     return Decoded(
         values=tuple(value for part in parts for value in part.values),
         prose="\n".join(part.prose for part in parts if part.prose),

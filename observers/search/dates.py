@@ -61,13 +61,25 @@ _ZONES = {
     "PST": -8, "PDT": -7, "CET": 1, "CEST": 2,
 }  # fmt: skip
 _ZONE = rf"({'|'.join(sorted(_ZONES, key=len, reverse=True))}|(?:UTC|GMT)?\s?[+-]\d{{2}}:?\d{{2}}(?:\s+UTC)?)"
+_NAMES_INSIDE = (
+    "utc",
+    "iso",
+    "date-time",
+    "date",
+    "start_date",
+    "start",
+    "posted_at",
+    "value",
+    "raw",
+    "text",
+)
 _LONGEST = 64
 _MOST = 20_000
 _EARLIEST = 1000
 
 _LEAD = re.compile(
     r"^(?:(?:last|first|posted|updated?|published|modified|edited|added|created|released|uploaded|date"
-    r"|about|around|over|almost|nearly|on|at)(?:\s*:\s*|\s+))+(?=\S)",
+    r"|about|around|over|almost|nearly|on|at|streamed|premiered|active)(?:\s*:\s*|\s+))+(?=\S)",
     re.IGNORECASE,
 )
 _COUNT = r"(\d{1,5}|an?|one)\s*([a-z]+)\.?"
@@ -115,11 +127,13 @@ _BESIDE = re.compile(r"\s+[·•|]\s+")
 def iso_date(value: Any, now: datetime) -> str | None:
     """Read a provider's date as ISO 8601 in the zone of `now`, as precise as it was given; None when unknown.
 
-    `value` may be text of up to 64 characters, or seconds, milli-, micro- or nanoseconds since 1970. Text
-    without a zone is kept without one. What could be read in two ways (03/04/2026), and what would have to be
-    filled in from today (`March`, `Monday`, `12:30`), is unknown.
+    `value` may be text of up to 64 characters, or seconds, milli-, micro- or nanoseconds since 1970; an object may
+    hold either under a provider's name for it. Text without a zone is kept without one. What could be read in two
+    ways (03/04/2026), and what would have to be filled in from today (`March`, `Monday`, `12:30`), is unknown.
     """
     try:
+        if isinstance(value, dict):
+            return _of_object(value, now)
         if isinstance(value, str):
             reading = _of_text(value) if len(value) <= 2 * _LONGEST else None
         elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -129,6 +143,25 @@ def iso_date(value: Any, now: datetime) -> str | None:
         return None if reading is None else iso_of(reading, now)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _of_object(value: dict[Any, Any], now: datetime) -> str | None:
+    """Read a date given in parts, `{"date-parts": [[2026, 7, 26]]}`, or named, `{"start_date": "Jul 29, 2026"}`."""
+    match value:
+        case {"date-parts": [[int(year), *rest], *_]} if len(rest) < 3 and all(
+            type(part) is int for part in rest
+        ):
+            if not rest or not _EARLIEST <= year <= 9999:
+                return _of_text_or_none(f"{year:04d}", now)
+            day = date(year, rest[0], rest[1] if len(rest) > 1 else 1).isoformat()
+            return day if len(rest) > 1 else day[:7]
+        case _:
+            texts = (value.get(name) for name in _NAMES_INSIDE)
+            return next((found for text in texts if (found := _of_text_or_none(text, now)) is not None), None)
+
+
+def _of_text_or_none(text: Any, now: datetime) -> str | None:
+    return iso_date(text, now) if isinstance(text, str | int | float) else None
 
 
 def _of_number(value: float) -> Reading | None:

@@ -6,16 +6,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from observers.salvage import CUT_OFF
-from observers.search.keys import CLUSTERS, GROUPS, KINDS, NO_ADDRESS, NO_WRAPPER, SKIPPED, Field, fold
+from observers.search.keys import (
+    CLUSTERS,
+    GROUPS,
+    KINDS,
+    NO_ADDRESS,
+    NO_WRAPPER,
+    SKIPPED,
+    WRAPPERS,
+    Field,
+    fold,
+)
 from observers.search.rows import field_of, url_of
 from observers.search.urls import is_web_url
 
-__all__ = ["columns_of", "group_in", "kind_of_word", "lift", "opened"]
+__all__ = ["columns_of", "group_in", "kind_of_word", "lift", "opened", "told"]
 
 _DEEPEST = 3
-_ADDRESS_ENDS = ("url", "link", "href", "uri")
+_ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")
 _ADDRESS_NAMES = ("url", "link", "href", "page_url")
 _HELD_OF_IMAGES = ("source", "original", "page")
+_PAGES_OF_LINKS = ("html", "web", "webpage")
+_FOR_PROGRAMS = ("://api.", "api_key=", "apikey=")
+_TOLD = frozenset({Field.TITLE, Field.SNIPPET})
+_ROLES = ("assistant", "user", "system", "model", "tool")
 
 
 def columns_of(item: Mapping[str, Any]) -> set[str]:
@@ -41,13 +55,19 @@ def opened(
     A list whose items all have their address where the first one has it comes back as it is.
     """
     key = _address_key(items[0]) if items else None
-    if key is not None and all(isinstance(item, dict) and isinstance(item.get(key), str) for item in items):
+    if (
+        key is not None
+        and columns_of(items[0]) & _TOLD
+        and all(isinstance(item, dict) and isinstance(item.get(key), str) for item in items)
+    ):
         return items, []
     rows: list[Any] = []
     others: list[tuple[str, list[Any]]] = []
     for item in items:
-        if not isinstance(item, dict) or url_of(item) or not CLUSTERS.isdisjoint(item):
+        if not isinstance(item, dict) or not CLUSTERS.isdisjoint(item):
             rows.append(item)
+        elif url_of(item):
+            rows.append(told(item) or item)
         elif (group := group_in(item)) is not None:
             name, inner = group
             own = kind_of_word(item.get("type")) or KINDS.get(name)
@@ -68,9 +88,30 @@ def lift(item: Mapping[str, Any], *, images: bool = False, depth: int = 0) -> di
     Looked at are fields named like an address, an object that wraps the result or only links to it, and lists
     of links. What an object wraps comes to the top as well.
     """
-    if depth >= _DEEPEST or CUT_OFF in item:
+    if depth >= _DEEPEST or CUT_OFF in item or _is_message(item):
         return None
     return _named(item) or _wrapped(item, depth, images=images) or _linked(item, depth)
+
+
+def _is_message(item: Mapping[str, Any]) -> bool:
+    """Whether an object is what somebody said in a conversation; what it cites are results, not the message."""
+    return item.get("role") in _ROLES and "content" in item
+
+
+def told(item: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A copy of an item with an address and nothing said of it that has what an object inside says, or None."""
+    if CUT_OFF in item or columns_of(item) & _TOLD:
+        return None
+    for key, value in item.items():
+        if (
+            isinstance(value, dict)
+            and CUT_OFF not in value
+            and fold(key) in WRAPPERS
+            and columns_of(value) & _TOLD
+            and url_of(value) in (None, url_of(item))
+        ):
+            return {name: given for name, given in item.items() if name != key} | value
+    return None
 
 
 def _address_key(item: Any) -> str | None:
@@ -86,7 +127,7 @@ def _with_address(item: Mapping[str, Any], url: str) -> dict[str, Any]:
 
 def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
     for key, value in item.items():
-        if isinstance(value, str) and is_web_url(value):
+        if isinstance(value, str) and is_web_url(value) and not any(part in value for part in _FOR_PROGRAMS):
             found, folded = field_of(key), fold(key)
             if (found and found[0] is Field.SNIPPET) or (
                 folded.endswith(_ADDRESS_ENDS) and not any(part in folded for part in NO_ADDRESS)
@@ -105,6 +146,10 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
         held = images and folded in _HELD_OF_IMAGES
         if folded in SKIPPED or (folded in NO_WRAPPER and not held and key != "_source"):
             continue
+        if folded == "links" and said:
+            page = next((value[name] for name in _PAGES_OF_LINKS if is_web_url(value.get(name))), None)
+            if page is not None:
+                return _with_address(item, page)
         inner = value if url_of(value) else lift(value, depth=depth + 1)
         url = url_of(inner) if inner is not None else None
         if inner is None or url is None:

@@ -51,7 +51,8 @@ class Field:
 _NAMES: Mapping[str, str] = {  # the better names come first
     Field.TITLE: (
         "title name headline webtitle heading producttitle question displayname fulltitle displaytitle "
-        "titlenoformatting storytitle labelname infobox"
+        "titlenoformatting storytitle labelname infobox jobposition jobrole role "
+        "alttext alt altdescription shortname longname"
     ),
     Field.URL: (
         "url link href weburl pageurl articleurl firsturl productlink producturl productpageurl sharelink sharinglink "
@@ -63,13 +64,16 @@ _NAMES: Mapping[str, str] = {  # the better names come first
         "source sourcename publisher publication provider sitename site media channel domain displaylink profile "
         "metaurl companyname employername company containertitle journal venue channeltitle channelname newssite "
         "newssource outlet sourcedomain cleanurl hostname subreddit sellername seller merchant store uploader via "
-        "publicationinfo author authors creator sourceid answersource"
+        "publicationinfo author authors creator sourceid answersource fulljournalname journaltitle authorname "
+        "photographer assignee user"
     ),
     Field.DATE: (
         "publishedat publishedtime publisheddate publishdate datepublished pageage isodate pubdate "
         "webpublicationdate publicationdate published publishedon publishtime publishdatetime publisheddatetime "
         "seendate date dateutc dateposted posteddate postedat createdat createdutc creationdate releasedate uploaddate "
-        "timestamp datetime age lastupdated updatedat issued publicationyear year"
+        "timestamp datetime age lastupdated updatedat issued publicationyear year timepublished providerpublishtime "
+        "publishedtext publishedtimetext postingdate postedtime listedat datelisted detectedextensions "
+        "firstpublicationdate firstpublishyear pubyear"
     ),
     Field.SNIPPET: (
         "snippet description excerpt excerpts snippets highlights summary abstract content body text caption desc "
@@ -83,7 +87,7 @@ _PREFIXED = {  # `job_title` is the title of a job
     Field.TITLE: "title name headline",
     Field.URL: "url link href uri",
     Field.SOURCE: "source publisher",
-    Field.DATE: "date postedat postedatdatetimeutc publishedat",
+    Field.DATE: "date postedat postedatdatetimeutc publishedat postedtime postingdate posteddate",
     Field.SNIPPET: "description snippet summary excerpt abstract",
 }
 FIELDS: Mapping[str, tuple[str, int]] = {
@@ -105,7 +109,19 @@ IMAGE_URLS = (
     "thumbnailurl",
     "thumbnail",
 )
-NAME_KEYS = ("name", "title", "hostname", "displayName", "summary", "main", "label", "host", "netloc")
+NAME_KEYS = (
+    "name",
+    "title",
+    "hostname",
+    "displayName",
+    "display_name",
+    "summary",
+    "main",
+    "label",
+    "host",
+    "netloc",
+    "username",
+)
 
 KINDS: Mapping[str, str] = {
     name: kind
@@ -116,15 +132,15 @@ KINDS: Mapping[str, str] = {
         ),
         "news": "newsresults news topstories articles newsarticles headlines",
         "web_answer": "citations references groundingchunks annotations",
-        "images": "images imageresults imagesresults inlineimages visualmatches imagepack",
+        "images": "images imageresults imagesresults inlineimages visualmatches imagepack photos",
         "videos": "videos videoresults videosresults inlinevideos shortvideos shortvideoresults shorts shortsresults",
         "shopping": (
             "shoppingresults shopping inlineshopping shoppingads products productresults relatedproducts "
-            "immersiveproducts"
+            "immersiveproducts productsites pricing sponsoredproducts featuredproducts popularproducts onlinesellers"
         ),
-        "jobs": "jobsresults jobs jobresults",
-        "local": "localresults localpack places placesresults locations maps mapresults",
-        "scholar": "scholar papers scholarresults academicresults",
+        "jobs": "jobsresults jobs jobresults joblistings jobpostings vacancies",
+        "local": "localresults localpack places placesresults locations maps mapresults businesses",
+        "scholar": "scholar papers scholarresults academicresults recommendedpapers patents",
         "discussions": "discussions discussionsandforums forums forumresults",
         "questions": "relatedquestions peoplealsoask questions faq",
         "events": "eventsresults events",
@@ -143,7 +159,7 @@ PAGE_MARKS = word_set(
 
 EMPTY_MARKS = word_set(
     "results items hits articles data docs value papers news products jobs videos images places entries matches "
-    "jobsresults localresults videoresults imagesresults shoppingresults eventsresults"
+    "jobsresults localresults videoresults imagesresults shoppingresults eventsresults photos feed recommendedpapers"
 )
 """Keys whose list, when it is empty, says that a search found nothing."""
 
@@ -154,7 +170,7 @@ SKIPPED = word_set(
     "spellingsuggestions searchparameters searchmetadata searchinformation peoplealsosearchfor relatedqueries "
     "highlight stories session remotefileinfo icon refinesearchfilters categories facets topics tools "
     "toolkitconnectionstatuses searchmetadatalinks rankingresponse searchentrypoint usage messages jobhighlights "
-    "peoplealsosearch relatedsearchterms suggestedsearches"
+    "peoplealsosearch relatedsearchterms suggestedsearches navigation related contractualrules attributions"
 )
 WRAPPERS = word_set(
     "result results response data datapreview output content text body value payload message structuredcontent"
@@ -210,6 +226,7 @@ NO_ADDRESS = (
     "embed",
     "check",
     "review",
+    "posts",
     "feed",
     "rss",
     "parent",

@@ -14,6 +14,7 @@ __all__ = [
     "inner_policy_of",
     "is_multi_execute",
     "kind_of_name",
+    "kind_of_server",
     "policy_of",
     "policy_of_call",
     "short_name",
@@ -36,6 +37,7 @@ _PROVIDERS = word_set(
     "valueserp scaleserp serpstack search1api valyu newsdata mediastack newscatcher gdelt"
 )
 _SEARCH = word_set("search searches serp query find lookup results")
+_SEARCHES = word_set("search searches")
 _NATIVE_SEARCH = frozenset({"WebSearch"})
 _ELSEWHERE = word_set(
     "gmail mail mails email emails outlook imap inbox message messages thread threads slack discord telegram teams "
@@ -53,20 +55,22 @@ _KINDS = {
     word: kind
     for kind, words in {
         "news": "news headline headlines newsapi gnews newsdata",
-        "images": "image images photo photos picture pictures",
-        "videos": "video videos youtube vimeo shorts",
-        "scholar": "scholar scholarly academic arxiv pubmed paper papers openalex crossref semanticscholar",
+        "videos": "video videos youtube vimeo shorts dailymotion",
+        "images": "image images photo photos picture pictures unsplash pexels pixabay",
+        "scholar": "scholar scholarly academic arxiv pubmed paper papers openalex crossref semanticscholar "
+        "patent patents doaj europepmc biorxiv medrxiv",
         "shopping": "shopping amazon walmart ebay etsy product products",
-        "jobs": "job jobs careers",
+        "jobs": "job jobs careers jsearch indeed glassdoor vacancies",
         "finance": "finance stock stocks",
         "local": "maps places place local yelp tripadvisor restaurants businesses",
-        "hotels": "hotel hotels",
+        "hotels": "hotel hotels airbnb",
         "events": "events event",
         "discussions": "forum forums discussion discussions reddit",
         "questions": "questions",
     }.items()
     for word in words.split()
 }
+_OF_SERVERS = word_set("news videos images scholar jobs local hotels")
 _MOST_INNER = 64
 _EVENT_SEARCH = re.compile(r"COMPOSIO_SEARCH_(?!TOOLS\b)[A-Z_]+", re.IGNORECASE)
 
@@ -98,7 +102,7 @@ def policy_of(name: str) -> Policy:
         return Policy.NEVER
     if name in _NATIVE_SEARCH:
         return Policy.SEARCH
-    if own & _READS_PAGES:
+    if own & _READS_PAGES and not own & _SEARCHES:
         return Policy.NEVER
     if _EVENT_SEARCH.fullmatch(short_name(name)):
         return Policy.SEARCH
@@ -132,6 +136,14 @@ def policy_of_call(call: ToolCall) -> Policy:
 def _policy_of_inner(tool: object) -> Policy:
     slug = tool.get("tool_slug") if isinstance(tool, dict) else None
     return inner_policy_of(slug) if isinstance(slug, str) and slug else Policy.UNKNOWN
+
+
+@lru_cache(maxsize=1024)
+def kind_of_server(name: str) -> str:
+    """The kind of results that all tools of a server have by its name; `web` when it says nothing or several."""
+    words = words_of(name[: -len(short_name(name))]) if name.startswith("mcp__") else frozenset()
+    kinds = {_KINDS[word] for word in words & _KINDS.keys()} & _OF_SERVERS
+    return kinds.pop() if len(kinds) == 1 else "web"
 
 
 @lru_cache(maxsize=1024)

@@ -75,6 +75,7 @@ _CELL_LINK = re.compile(r"^\[(?P<title>.*)\]\(<?(?P<url>https?://\S+?)>?\)$")
 _ELEMENTS = ("item", "entry", "result", "document", "search_result")
 _PART = re.compile(r"<([a-z][\w:-]{0,40})\b([^<>]{0,2000})>(?:([^<]*)</\1>)?", re.IGNORECASE)
 _HREF = re.compile(r"\bhref=\"([^\"]+)\"")
+_AUTHOR = re.compile(r"<author>\s*<name>([^<]*)</name>.{0,2000}?</author>", re.DOTALL)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _LONGEST_LINE = 4000
 _LONGEST_HEADING = 60
@@ -114,11 +115,16 @@ def _elements(text: str) -> list[dict[str, Any]]:
 
 def _element(inner: str) -> dict[str, Any]:
     item: dict[str, Any] = {}
+    # The name of an author would else be taken for that of the result.
+    if authors := ", ".join(name.strip() for name in _AUTHOR.findall(inner)):
+        inner = _AUTHOR.sub("", inner)
     for name, attributes, said in _PART.findall(
         _CDATA.sub(lambda found: found[1].replace("<", "&lt;"), inner)
     ):
         address = _HREF.search(attributes)
         item.setdefault(_LABELS.get(name.lower(), name), (address[1] if address else said).strip())
+    if authors:
+        item.setdefault("author", authors)
     if not is_web_url(item.get("url")):
         item["url"] = next((item[key] for key in ("source", "result_id") if is_web_url(item.get(key))), None)
     return item

@@ -9,7 +9,7 @@ from typing import Any
 from core.observation import ToolCall
 from observers.decode import MAX_DEPTH, Decoded, decode_text
 from observers.salvage import CUT_OFF
-from observers.search.items import columns_of, group_in, kind_of_word, lift, opened
+from observers.search.items import columns_of, group_in, kind_of_word, lift, opened, told
 from observers.search.keys import (
     FOREIGN,
     KINDS,
@@ -22,6 +22,7 @@ from observers.search.keys import (
 from observers.search.names import (
     Policy,
     kind_of_name,
+    kind_of_server,
     policy_of,
     short_name,
 )
@@ -44,6 +45,20 @@ _MAX_DOCUMENTS = 10_000
 _MOST_LEARNT_FROM = 10_000
 _ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
 _OWN_VERTICAL = ("web", "webresults", "webpages")
+_WORDLESS = ("images", "videos")
+_PICTURED = frozenset({"hostpageurl", "contenturl", "thumbnailurl"})
+_SCHOLARLY = frozenset(
+    {
+        "publicationinfo",
+        "abstractinvertedindex",
+        "authorships",
+        "containertitle",
+        "citationcount",
+        "externalids",
+        "publicationnumber",
+        "paperid",
+    }
+)
 
 
 @dataclass
@@ -60,7 +75,12 @@ class Page:
 def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
     """Find every list of results; a search that found nothing or failed gives one page without items."""
     inner = inner_calls(call)
-    outer = Scope(short_name(call.name), policy_of(call.name), query=asked(call.input))
+    outer = Scope(
+        short_name(call.name),
+        policy_of(call.name),
+        query=asked(call.input),
+        server_kind=kind_of_server(call.name),
+    )
     scopes = [outer]
     pages: list[Page] = []
     for value in _documents(decoded.values, outer):
@@ -179,7 +199,8 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                 kind = _kind_of_list(value, key, path, scope)
                 if kind is not None:
                     items, others = opened(value, kind, images=kind == "images")
-                    yield Page(scope, kind, items, repeats=isinstance(value[0], str))
+                    for own, rows in _by_feature(items, kind):
+                        yield Page(scope, own, rows, repeats=isinstance(value[0], str))
                     waiting += [(group, name, (*path, name), scope) for name, group in reversed(others)]
                 elif value:
                     several = sum(1 for item in value[:8] if asks(item)) > 1
@@ -196,9 +217,20 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                 pass
 
 
+def _by_feature(items: list[Any], kind: str) -> list[tuple[str, list[Any]]]:
+    """The rows of a list by the part of the page that each of them tells that it was in."""
+    if not (items and isinstance(items[0], dict) and "rank_absolute" in items[0]):
+        return [(kind, items)]
+    lists: dict[str, list[Any]] = {}
+    for item in items:
+        own = kind_of_word(item.get("type")) if isinstance(item, dict) else None
+        lists.setdefault(own or kind, []).append(item)
+    return list(lists.items())
+
+
 def _own(scope: Scope, scopes: list[Scope]) -> Scope:
     """A scope for one of several searches that one tool ran."""
-    own = Scope(scope.tool, scope.policy, preview=scope.preview)
+    own = Scope(scope.tool, scope.policy, preview=scope.preview, server_kind=scope.server_kind)
     scopes.append(own)
     return own
 
@@ -250,7 +282,10 @@ def _kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scop
     if not value:
         return None
     kind = next((found for name in reversed(path) if (found := KINDS.get(name) or _of_results(name))), None)
-    images, search = kind == "images", scope.policy is Policy.SEARCH
+    search = scope.policy is Policy.SEARCH
+    if kind in (None, "web") and search and _named_kind(scope) in _WORDLESS and key not in _OWN_VERTICAL:
+        kind = _named_kind(scope)
+    images = kind == "images"
     sample = value if len(value) <= 64 else [*value[:32], *value[-32:]]
     if all(isinstance(item, str) for item in sample):
         return _kind_of_addresses(sample, key, kind, scope) if search else None
@@ -284,8 +319,8 @@ def _kind_of_addresses(sample: list[str], key: str, kind: str | None, scope: Sco
 
 
 def _named_kind(scope: Scope) -> str | None:
-    """The kind that the engine's or else the tool's name promises."""
-    kinds = (kind_of_name(scope.engine[:64]), kind_of_name(scope.tool))
+    """The kind that the engine's, else the tool's, else the server's name promises."""
+    kinds = (kind_of_name(scope.engine[:64]), kind_of_name(scope.tool), scope.server_kind)
     return next((kind for kind in kinds if kind != "web"), None)
 
 
@@ -294,12 +329,22 @@ def _refined(kind: str | None, key: str, value: list[Any], scope: Scope) -> str:
         return "web_answer"
     if kind not in (None, "web") or key in _OWN_VERTICAL:
         return kind or "web"
-    if any(isinstance(item, dict) and "publication_info" in item for item in value[:4]):
-        return "scholar"
     if named := _named_kind(scope):
         return named
+    names = [set(map(fold, item)) for item in value[:4] if isinstance(item, dict)]
+    if any(not _SCHOLARLY.isdisjoint(found) for found in names):
+        return "scholar"
+    if names and all(found >= _PICTURED and "duration" not in found for found in names):
+        return "images"
+    return kind_of_name(value[0]["type"][:64]) if _alike(value) else "web"
+
+
+def _alike(value: list[Any]) -> bool:
+    """Whether the first items of a list tell the same of what they are."""
     first = value[0].get("type") if isinstance(value[0], dict) else None
-    return kind_of_name(first) if isinstance(first, str) and len(first) < 64 else "web"
+    return isinstance(first, str) and all(
+        isinstance(item, dict) and item.get("type") == first for item in value[:8]
+    )
 
 
 def _is_row(item: Any, *, images: bool, named: bool) -> bool:
@@ -307,7 +352,7 @@ def _is_row(item: Any, *, images: bool, named: bool) -> bool:
         return False
     if isinstance(item.get("highlight"), dict) or isinstance(item.get("stories"), list):
         return True
-    row = item if url_of(item, images=images) is not None else lift(item, images=images)
+    row = (told(item) or item) if url_of(item, images=images) is not None else lift(item, images=images)
     return row is not None and (named or bool(columns_of(row) & {Field.TITLE, Field.SNIPPET}))
 
 

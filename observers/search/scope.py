@@ -29,6 +29,7 @@ class Scope:
     other_lists: bool = False
     preview: bool = False
     texts: list[str] = field(default_factory=list)
+    server_kind: str = "web"
 
 
 def inner_calls(call: ToolCall) -> list[Scope]:
