@@ -20,10 +20,18 @@ from rich.style import Style
 from core.text import clean
 from tui.highlight import CodeTheme, highlight
 from tui.markdown_stream import split_stable
+from tui.source_map import Unit
 from tui.tables import Align, Cell, TableTheme, table_lines
-from tui.text_layout import PLAIN, Line, Piece, line_width, merge, width_of, wrap
+from tui.text_layout import PLAIN, Line, Piece, line_width, merge, plain, width_of, wrap
 
-__all__ = ["MARKDOWN_COMPONENTS", "MarkdownTheme", "render_markdown", "split_stable", "warm_up"]
+__all__ = [
+    "MARKDOWN_COMPONENTS",
+    "MarkdownTheme",
+    "markdown_units",
+    "render_markdown",
+    "split_stable",
+    "warm_up",
+]
 
 BULLETS = "•◦▪"
 MOST_LEVELS = 60
@@ -88,6 +96,14 @@ def render_markdown(source: str, width: int, theme: MarkdownTheme, *, definition
     return lines
 
 
+def markdown_units(source: str, width: int, *, definitions: str = "") -> list[Unit]:
+    """Tell which lines of `source` each line stands for that `render_markdown` makes of the same."""
+    renderer = _Renderer(MarkdownTheme(), units=[])
+    tokens = _parser().parse(clean(f"{source}\n\n{definitions}" if definitions else source))
+    renderer.blocks(tokens, max(1, width))
+    return renderer.units or []
+
+
 def warm_up() -> None:
     """Load what the first rendering needs (parser, lexers), for a thread behind the first frame."""
     render_markdown(
@@ -114,8 +130,9 @@ def _prefixed(lines: list[Line], first: Line, rest: Line) -> list[Line]:
 
 
 class _Renderer:
-    def __init__(self, theme: MarkdownTheme) -> None:
+    def __init__(self, theme: MarkdownTheme, units: list[Unit] | None = None) -> None:
         self._theme = theme
+        self.units = units
 
     def blocks(
         self, tokens: Sequence[Token], width: int, base: Style | None = None, depth: int = 0
@@ -128,14 +145,32 @@ class _Renderer:
             token = tokens[index]
             end = _closing(tokens, index) if token.nesting == 1 else index
             inner = tokens[index + 1 : end]
+            mark = len(self.units or ())
             block = self._block(token, inner, width, base, depth)
             if block:
                 if lines and not tight_before:
                     lines.append([])
+                self._note(mark, token, inner, base, len(lines), len(block))
                 lines.extend(block)
                 tight_before = token.hidden
             index = end + 1
         return lines
+
+    def _note(
+        self, mark: int, token: Token, inner: Sequence[Token], base: Style, first: int, height: int
+    ) -> None:
+        """Note where the source of a block stands that begins at line `first`; its parts did so already."""
+        if self.units is None:
+            return
+        if mark == len(self.units) and token.map is not None:
+            pieces = self._inline(inner, base)
+            text = "\n".join(plain(line) for line in wrap(pieces, sum(len(text) for text, _ in pieces) * 4))
+            self.units.append(Unit(0, height, (token.map[0], token.map[1]), text))
+        self._move_units(mark, first)
+
+    def _move_units(self, mark: int, lines: int) -> None:
+        if self.units is not None:
+            self.units[mark:] = [unit.moved(lines) for unit in self.units[mark:]]
 
     def _block(self, token: Token, inner: Sequence[Token], width: int, base: Style, depth: int) -> list[Line]:
         theme = self._theme
@@ -153,7 +188,7 @@ class _Renderer:
                 return _prefixed(lines, bar, bar)
             case "fence" | "code_block":
                 words = token.info.split()
-                return self._code(token.content, words[0] if words else "", width)
+                return self._code(token, words[0] if words else "", width)
             case "hr":
                 return [[Segment("─" * width, base + theme.rule)]]
             case "table_open":
@@ -187,22 +222,49 @@ class _Renderer:
             blank = [Segment(" " * width_of(mark))] if mark else []
             head = [Segment(mark, base + self._theme.bullet)] if mark else []
             body = _without_task(item) if task is not None else item
+            mark_units = len(self.units or ())
             content = self.blocks(body, width - width_of(mark), base, depth + 1)
             if loose and lines:
                 lines.append([])
+            self._move_units(mark_units, len(lines))
             lines.extend(_prefixed(content, head, blank))
         return lines
 
-    def _code(self, code: str, language: str, width: int) -> list[Line]:
+    def _code(self, token: Token, language: str, width: int) -> list[Line]:
         theme = self._theme.block
         inside = max(1, width - 2) if width > 3 else width
         margin = " " * ((width - inside) // 2)
         lines: list[Line] = []
-        text = clean(code).rstrip("\n").expandtabs(4)
+        text = clean(token.content).rstrip("\n").expandtabs(4)
+        self._note_code(token, text, inside)
         for line in _hard_lines(highlight(text, clean(language), theme), inside):
             fill = " " * (inside - line_width(line))
             lines.append(merge([Segment(margin, theme.text), *line, Segment(fill + margin, theme.text)]))
         return lines
+
+    def _note_code(self, token: Token, text: str, width: int) -> None:
+        if self.units is None or token.map is None:
+            return
+        fence = (token.map[0], token.map[1]) if token.type == "fence" else None
+        source = token.map[0] + (fence is not None)
+        first = 0
+        for number, line in enumerate(text.split("\n"), source):
+            height = len(_hard_lines([(line, PLAIN)], width))
+            self.units.append(Unit(first, first + height, (number, number + 1), line, fence))
+            first += height
+
+    def _note_rows(self, inner: Sequence[Token], lines: Sequence[Line]) -> None:
+        places = [token.map for token in inner if token.type == "tr_open" and token.map is not None]
+        if self.units is None or not places:
+            return
+        texts = [plain(line).strip() for line in lines]
+        if len(lines) == len(places) + 1:
+            # Every row takes one line; the header has its rule below it, as it has in the source.
+            self.units.append(Unit(0, 2, (places[0][0], places[0][0] + 2), texts[0] + texts[1]))
+            for number, place in enumerate(places[1:], 2):
+                self.units.append(Unit(number, number + 1, (place[0], place[1]), texts[number]))
+        else:
+            self.units.append(Unit(0, len(lines), (places[0][0], places[-1][1]), "\n".join(texts)))
 
     def _table(self, inner: Sequence[Token], width: int, base: Style) -> list[Line]:
         theme = self._theme
@@ -219,9 +281,11 @@ class _Renderer:
                     aligns.append(_align(str(token.attrs.get("style", ""))))
         if not rows:
             return []
-        return table_lines(
+        lines = table_lines(
             rows[0], rows[1:], aligns, width, TableTheme(base + theme.rule, base + theme.muted)
         )
+        self._note_rows(inner, lines)
+        return lines
 
     def _inline(self, tokens: Sequence[Token], base: Style) -> list[Piece]:
         pieces: list[Piece] = []

@@ -19,10 +19,14 @@ _DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S+.*$", re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of Markdown that renders on its own; `joined` says that no blank line belongs before it."""
+    """A piece of Markdown that renders on its own; `joined` says that no blank line belongs before it.
+
+    The first `opener` characters open again a fence that began in the piece before.
+    """
 
     source: str
     joined: bool = False
+    opener: int = 0
 
 
 @dataclass(slots=True)
@@ -123,10 +127,10 @@ def _bounded(source: str) -> list[Chunk]:
         head, rest = split_long(window, CHUNK_LIMIT)
         if not rest:
             break
-        chunks.append(Chunk(head, joined=bool(chunks)))
+        chunks.append(Chunk(head, joined=bool(chunks), opener=len(opener)))
         position += len(head) - len(opener)
         opener = rest[: len(rest) + len(head) - len(window)]
-    chunks.append(Chunk(opener + source[position:], joined=bool(chunks)))
+    chunks.append(Chunk(opener + source[position:], joined=bool(chunks), opener=len(opener)))
     return chunks
 
 

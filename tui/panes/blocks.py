@@ -70,9 +70,13 @@ class Verbatim(_Base):
 
 @dataclass(slots=True, kw_only=True)
 class Prose(_Base):
-    """A piece of an agent's Markdown; `first` begins a message, `live` is still being written."""
+    """A piece of an agent's Markdown; `first` begins a message, `live` is still being written.
+
+    The first `opener` characters of its source open again a fence of the piece before.
+    """
 
     source: str
+    opener: int = 0
     definitions: str = ""
     first: bool = False
     live: bool = False

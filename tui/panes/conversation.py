@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any, ClassVar
 
-from rich.segment import Segment
 from textual.content import Content
 
 from core.events import (
@@ -29,32 +27,20 @@ from core.events import (
 from core.text import clean, clean_line
 from tui.format import clock, duration, tool_label
 from tui.format import count as scaled
-from tui.lines import LineView
-from tui.markdown import MARKDOWN_COMPONENTS, warm_up
+from tui.markdown import warm_up
+from tui.panes.block_view import SUGGESTIONS, BlockView
 from tui.panes.blocks import (
-    CONVERSATION_COMPONENTS,
     Block,
-    ConversationTheme,
     Fold,
     Heading,
     Notice,
     Prose,
     Verbatim,
-    estimate_block,
-    gap_after,
-    render_block,
 )
 from tui.panes.notices import Message, message_of, server_message
 from tui.panes.streams import MessageStream, pieces_of
-from tui.text_layout import Line, wrap
 
 __all__ = ["ConversationPane"]
-
-SUGGESTIONS = (
-    "Research the latest AI chip news and write a comprehensive report",
-    "What is the capital of France?",
-    "Plot the monthly revenue in the workbench",
-)
 
 
 @dataclass(slots=True)
@@ -68,14 +54,10 @@ class _Turn:
     said: bool = False
 
 
-class ConversationPane(LineView[Block]):
+class ConversationPane(BlockView):
     """Shows the dialogue from the session's events; thinking and sub-agents' text are folded to a line."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {*CONVERSATION_COMPONENTS, *MARKDOWN_COMPONENTS}
-    GUTTER = 2
-    HELP = (
-        "The dialogue. Up and down move by message, Enter unfolds thinking and sub-agents, End follows again."
-    )
+    HELP = "The dialogue. Up and down move by message, y copies one, / searches, Enter unfolds, End follows again."
 
     def __init__(
         self,
@@ -87,10 +69,8 @@ class ConversationPane(LineView[Block]):
         suggestions: Sequence[str] = SUGGESTIONS,
     ) -> None:
         """Make an empty conversation; times are shown in `zone`, or else in that of this machine."""
-        super().__init__(name=name, id=id, classes=classes)
+        super().__init__(name=name, id=id, classes=classes, suggestions=suggestions)
         self._zone = zone
-        self._suggestions = suggestions
-        self._theme = ConversationTheme()
         self._turns: dict[str, _Turn] = {}
         self._streams: dict[str, MessageStream] = {}
         self._folds: dict[str, Fold] = {}
@@ -308,6 +288,16 @@ class ConversationPane(LineView[Block]):
             end += 1
         return list(self._entries[start + 1 : end])
 
+    def opened(self, entry: Block) -> None:
+        """Fold or unfold thinking and the text of sub-agents."""
+        fold = self._folds.get(str(entry.group)) if isinstance(entry.group, str) else None
+        if fold is not None:
+            fold.open = not fold.open
+            self.change(fold)
+            self._show_behind(fold)
+            self.show_entry(fold.key)
+            self.settle()
+
     # The app's own messages
 
     def _tell_servers(self, event: McpStatus) -> None:
@@ -330,89 +320,3 @@ class ConversationPane(LineView[Block]):
         notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text
         notice.details = message.details
         self.change(notice)
-
-    # The view
-
-    def add(self, block: Block) -> None:
-        """Put a block at the end."""
-        block.gap = gap_after(self._entries[-1] if self._entries else None, block)
-        self.append(block)
-
-    def insert_after(self, before: Block, block: Block) -> None:
-        """Put a block after another."""
-        index = self.index_of(before.key)
-        assert index is not None
-        if index == len(self._entries) - 1:
-            self.append(block)
-        else:
-            self.splice(index + 1, 0, [block])
-
-    def replace(self, first: Block, count: int, blocks: Sequence[Block]) -> None:
-        """Put `blocks` in the place of `count` blocks from `first` on."""
-        index = self.index_of(first.key)
-        assert index is not None
-        self.splice(index, count, blocks)
-
-    def change(self, block: Block) -> None:
-        """Take note that a block looks different."""
-        block.revision += 1
-        self.touch(block.key)
-
-    def restyled(self) -> None:
-        """Read the styles of the conversation again."""
-        self._theme = ConversationTheme.read(self.palette.__getitem__)
-
-    def render_entry(self, entry: Block, width: int) -> Sequence[Line]:
-        """Render a block."""
-        return render_block(entry, width, self._theme)
-
-    def estimate(self, entry: Block, width: int) -> int:
-        """Guess the height of a block."""
-        return estimate_block(entry, width)
-
-    def group(self, entry: Block) -> Hashable:
-        """Take a message, its heading and its pieces as one."""
-        return entry.group
-
-    def lead(self, entry: Block) -> int:
-        """Leave out the blank line above a message; those inside it belong to it."""
-        return 0 if isinstance(entry, Prose) and not entry.first else entry.gap
-
-    def counts_as_new(self, entry: Block) -> bool:
-        """Count messages, not their pieces."""
-        match entry:
-            case Heading():
-                return False
-            case Prose():
-                return entry.first
-            case _:
-                return True
-
-    def opened(self, entry: Block) -> None:
-        """Fold or unfold thinking and the text of sub-agents."""
-        fold = self._folds.get(str(entry.group)) if isinstance(entry.group, str) else None
-        if fold is not None:
-            fold.open = not fold.open
-            self.change(fold)
-            self._show_behind(fold)
-            self.show_entry(fold.key)
-            self.settle()
-
-    def clicked(self, entry: Block, column: int, line: int) -> None:
-        """Fold or unfold by a click on the line that stands for the text."""
-        if isinstance(entry, Fold) and line == entry.gap:
-            self.opened(entry)
-
-    def render_empty(self, width: int) -> Sequence[Line]:
-        """Say what to do here, with three things to try."""
-        palette: Mapping[str, Any] = self.palette
-        muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
-        lines: list[Line] = [
-            [],
-            *wrap([("Ask for something, and the work is shown here as it happens.", text)], width),
-        ]
-        lines += [[], [Segment("Three things to try:", muted)], []]
-        for suggestion in self._suggestions[:3]:
-            wrapped = wrap([(suggestion, text)], max(1, width - 4))
-            lines += [[Segment("    " if n else "  › ", key), *line] for n, line in enumerate(wrapped)]
-        return lines

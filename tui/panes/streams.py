@@ -37,6 +37,7 @@ def pieces_of(text: str, group: Hashable, numbers: Iterator[int], *, indent: int
         gap = 0 if chunk.joined or not pieces else 1
         key = ("prose", next(numbers))
         pieces.append(Prose(key=key, group=group, source=chunk.source, gap=gap, indent=indent))
+        pieces[-1].opener = chunk.opener
     pieces[0].first = True
     return pieces
 
@@ -83,10 +84,12 @@ class MessageStream:
                 head, rest = split_long(piece.source, TAIL_LIMIT)
                 if not rest:
                     return
+            opener = len(head) + len(rest) - len(piece.source)
             piece.source, piece.live = head, False
             self._page.change(piece)
             key = ("prose", next(self._numbers))
             grown = Prose(key=key, group=self._group, source=rest, live=True, gap=0 if joined else 1)
+            grown.opener = opener
             self._pieces.append(grown)
             self._page.insert_after(piece, grown)
 

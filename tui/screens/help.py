@@ -49,6 +49,15 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
     (
+        "In the conversation",
+        (
+            ("↑ ↓", "previous, next message"),
+            ("y", "copy the message as it was written"),
+            ("/, n, N", "search, next, previous; Esc ends"),
+            ("Enter", "fold and unfold thinking, sub-agents"),
+        ),
+    ),
+    (
         "In the trace",
         (("← →", "fold and unfold"), ("e, E", "next, previous failure"), ("Enter", "the whole call")),
     ),

@@ -1,0 +1,203 @@
+"""What is copied of a conversation is what was written, not the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from core.events import Event, MessageFinished, PermissionAsked, QueryReceived, TextDelta, ThinkingDelta
+from tests.tui.pane_host import PaneHost, at, rows
+from tui.markdown import MarkdownTheme, markdown_units, render_markdown
+from tui.panes.conversation import ConversationPane
+from tui.source_map import chosen_text
+from tui.text_layout import plain
+
+LONG = "The **first** paragraph is long enough that a narrow screen must break it into several lines."
+SOURCE = f"""\
+# Title
+
+{LONG}
+
+- one *item*
+- two
+  - deeper, and long enough to be broken somewhere on the way
+
+> quoted `words`
+
+```python
+def f():
+    return "a string that is longer than the screen is wide"
+
+x = 1
+```
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+The end."""
+
+
+def drawn(source: str, width: int) -> list[str]:
+    return [plain(line) for line in render_markdown(source, width, MarkdownTheme())]
+
+
+def part(source: str, width: int, first: str, last: str) -> str:
+    """Choose from the row where `first` begins to the end of `last` in the last row that holds it."""
+    shown = drawn(source, width)
+    top = next(y for y, row in enumerate(shown) if first in row)
+    bottom = max(y for y, row in enumerate(shown) if last in row)
+    begin, end = (top, shown[top].index(first)), (bottom, shown[bottom].index(last) + len(last))
+    return chosen_text(source, markdown_units(source, width), shown, begin, end)
+
+
+@pytest.mark.parametrize("width", [24, 40, 200])
+def test_all_of_it_is_the_source(width: int) -> None:
+    units = markdown_units(SOURCE, width)
+    assert chosen_text(SOURCE, units, drawn(SOURCE, width), None, None) == SOURCE
+    covered = [unit.first for unit in units]
+    assert covered == sorted(covered)
+    assert units[-1].end == len(drawn(SOURCE, width))
+
+
+@pytest.mark.parametrize("width", [24, 40, 200])
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        ("The first", "lines.", LONG),
+        ("first", "lines.", LONG.replace("**", "").removeprefix("The ")),
+        ("Title", "Title", "# Title"),
+        ("one", "two", "- one *item*\n- two"),
+        ("item", "two", "item\n- two"),
+        ("quoted", "words", "> quoted `words`"),
+        ("def f", "x = 1", SOURCE[SOURCE.index("def f") : SOURCE.index("\n```\n\n|")]),
+        ("x = 1", "1  2", "x = 1\n\n| a | b |\n|---|--:|\n| 1 | 2 |"),
+        ("quoted", "The end.", SOURCE[SOURCE.index("> quoted") :]),
+        ("1  2", "1  2", "| 1 | 2 |"),
+    ],
+)
+def test_whole_lines_are_copied_as_written_and_parts_as_they_read(
+    width: int, first: str, last: str, expected: str
+) -> None:
+    assert part(SOURCE, width, first, last) == expected
+
+
+def said(text: str, message: str = "m") -> MessageFinished:
+    return MessageFinished(query_id="q", message_id=message, text=text, at=at(1))
+
+
+def conversation() -> list[Event]:
+    return [
+        QueryReceived(query_id="q", text="What is\nthis?", at=at(0)),
+        ThinkingDelta(query_id="q", message_id="m", text="Let me see."),
+        said(SOURCE),
+        PermissionAsked(request_id="p", tool_name="Bash", reason="It runs a shell."),
+    ]
+
+
+class Copying(PaneHost):
+    """Keeps what was said of the copying."""
+
+    def __init__(self, pane: ConversationPane) -> None:
+        super().__init__(pane)
+        self.said: list[str] = []
+
+    def notify(self, message: str, **options: Any) -> None:
+        assert options.get("markup") is False
+        self.said.append(message)
+
+
+async def test_y_copies_what_was_written_in_each_message() -> None:
+    view = ConversationPane(zone=UTC)
+    app = Copying(view)
+    async with app.run_test(size=(40, 60)) as pilot:
+        view.apply(conversation())
+        copied = []
+        await pilot.press("end", "y")
+        copied.append(app.clipboard)
+        for _ in range(4):
+            await pilot.press("up", "y")
+            copied.append(app.clipboard)
+        assert copied == ["May Bash run? It runs a shell.", SOURCE, "Let me see.", SOURCE, "What is\nthis?"]
+        named = [line.split()[0] for line in app.said]
+        assert named == ["Message", "Answer", "Thinking", "Whole", "Question"]
+        await pilot.press("down", "down", "enter", "y")
+        assert app.clipboard == "Let me see."
+        await pilot.press("k", "k", "y")
+        assert app.clipboard == "What is\nthis?"
+        view.apply([said("More.", "m2")])
+        await pilot.press("j", "y")
+        assert app.clipboard == f"{SOURCE}\n\nMore."
+
+
+async def test_the_message_that_y_copies_is_marked() -> None:
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=(40, 60)) as pilot:
+        view.apply(conversation())
+        await pilot.press("end", "up", "up", "up", "up")
+        marked = [row for row in rows(view) if row.startswith("▌")]
+        assert [row[2:].split()[0] for row in marked] == ["You", "What", "this?"]
+
+
+@pytest.mark.parametrize("size", [7, 400])
+async def test_a_streamed_message_of_many_pieces_is_copied_whole(size: int) -> None:
+    code = "\n".join(f"line_{number} = {number}" for number in range(900))
+    source = (
+        f"Before.\n\n```python\n{code}\n```\n\n" + "word " * 3000 + "\n\n" + f"{LONG}\n\n" * 20 + "After."
+    )
+    streamed, whole = ConversationPane(zone=UTC), ConversationPane(zone=UTC)
+    app = Copying(streamed)
+    async with app.run_test(size=(60, 30)) as pilot:
+        for start in range(0, len(source), size * 10):
+            streamed.apply([TextDelta(query_id="q", message_id="m", text=source[start : start + size * 10])])
+        await pilot.press("end", "y")
+        assert app.clipboard == source
+        streamed.apply([said(source)])
+        await pilot.press("y")
+        assert app.clipboard == source
+    app = Copying(whole)
+    async with app.run_test(size=(60, 30)) as pilot:
+        whole.apply([said(source)])
+        await pilot.press("end", "y")
+        assert app.clipboard == source
+
+
+async def choose(pilot: Pilot[None], view: ConversationPane, first: str, last: str) -> str:
+    shown = [view.render_line(y).text for y in range(view.size.height)]
+    top = next(y for y, row in enumerate(shown) if first in row)
+    bottom = max(y for y, row in enumerate(shown) if last in row)
+    border = view.content_region.offset - view.region.offset
+    begin = (shown[top].index(first) + border.x, top + border.y)
+    end = (shown[bottom].index(last) + len(last) + border.x, bottom + border.y)
+    await pilot.mouse_down(view, offset=begin)
+    await pilot.hover(view, offset=end)
+    await pilot.mouse_up(view, offset=end)
+    return pilot.app.screen.get_selected_text() or ""
+
+
+def pairs() -> Sequence[tuple[str, str, str]]:
+    return [
+        ("The first", "lines.", LONG),
+        ("Title", "two", SOURCE[: SOURCE.index("\n  - deeper")]),
+        ("this", "Title", "this?\n\nAgent\nThought\n\n# Title"),
+        ("May", "shell.", "May Bash run? It runs a shell."),
+        ("end", "run?", "end.\n\nMay Bash run?"),
+    ]
+
+
+@pytest.mark.parametrize(("first", "last", "expected"), pairs())
+@pytest.mark.parametrize("width", [40, 100])
+async def test_the_mouse_copies_source_not_cells(width: int, first: str, last: str, expected: str) -> None:
+    view = ConversationPane(zone=UTC)
+    app = Copying(view)
+    async with app.run_test(size=(width, 60)) as pilot:
+        view.apply(conversation())
+        await pilot.pause()
+        assert await choose(pilot, view, first, last) == expected
+        await pilot.press("y")
+        assert app.clipboard == expected
+        assert app.said[-1].startswith("Selection ")

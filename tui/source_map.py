@@ -1,0 +1,128 @@
+"""From what is drawn back to what was written: which lines of a source a part of the screen stands for.
+
+Text is copied as it was written wherever whole lines of it are chosen; a part of one line is copied as it
+reads, in one piece however the screen broke it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Place", "Unit", "chosen_text", "units_of_lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The smallest thing with lines of its own in both: a paragraph, a line of code, a row of a table.
+
+    `first` and `end` are drawn lines, `source` lines of the source, both as half-open ranges; `text` is what
+    it reads as, unbroken; `fence` the source lines of the fenced code it belongs to.
+    """
+
+    first: int
+    end: int
+    source: tuple[int, int]
+    text: str
+    fence: tuple[int, int] | None = None
+
+    def moved(self, lines: int, source: int = 0) -> Unit:
+        """Return it so many drawn lines, and so many lines of the source, further down."""
+        place = (self.source[0] + source, self.source[1] + source)
+        fence = self.fence and (self.fence[0] + source, self.fence[1] + source)
+        return Unit(self.first + lines, self.end + lines, place, self.text, fence)
+
+
+Place = tuple[int, int]
+"""A drawn line and a character in it."""
+
+
+def units_of_lines(texts: Sequence[str], heights: Sequence[int]) -> list[Unit]:
+    """Return the units of plain text: each line of it was drawn as so many lines."""
+    units: list[Unit] = []
+    first = 0
+    for number, (text, height) in enumerate(zip(texts, heights, strict=True)):
+        units.append(Unit(first, first + height, (number, number + 1), text.replace("\t", "    ")))
+        first += height
+    return units
+
+
+def chosen_text(
+    source: str, units: Sequence[Unit], rows: Sequence[str], start: Place | None, end: Place | None
+) -> str:
+    """Return what to copy of a block when everything from `start` to before `end` is chosen.
+
+    Args:
+        source: what was written.
+        units: its parts in order.
+        rows: the drawn lines as text.
+        start: None for the beginning.
+        end: None for the end.
+    """
+    lines = source.split("\n")
+    parts: list[tuple[Unit, Unit, str]] = []
+    run: list[Unit] = []
+    begin, stop = start or (-1, 0), end or (len(rows), 0)
+    for unit in units:
+        if not unit.text.strip():
+            if begin <= (unit.first, 0) < stop:
+                run.append(unit)
+            continue
+        low, high = _chosen(unit, rows, begin, stop)
+        if low >= high:
+            continue
+        if low <= _blank(unit.text) and high >= len(unit.text.rstrip()):
+            run.append(unit)
+            continue
+        if run:
+            parts.append((run[0], run[-1], _written(run, units, lines)))
+            run = []
+        parts.append((unit, unit, unit.text[low:high].strip()))
+    if run:
+        parts.append((run[0], run[-1], _written(run, units, lines)))
+    joined = ""
+    for number, (first, _, text) in enumerate(parts):
+        if number:
+            joined += "\n\n" if first.first > parts[number - 1][1].end else "\n"
+        joined += text
+    return joined
+
+
+def _blank(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+def _chosen(unit: Unit, rows: Sequence[str], start: Place, end: Place) -> tuple[int, int]:
+    """Return the part of the unit's text that is chosen, as a half-open range; empty when none is."""
+    position = 0
+    low, high = len(unit.text), 0
+    for number in range(unit.first, min(unit.end, len(rows))):
+        while position < len(unit.text) and unit.text[position].isspace() and number > unit.first:
+            position += 1
+        row = rows[number].rstrip()
+        margin = next(
+            (at for at in range(len(row) + 1) if unit.text.startswith(row[at:], position)), len(row)
+        )
+        length = len(row) - margin
+        left = 0 if (number, 0) > start else start[1] if number == start[0] else len(row) + 1
+        right = len(row) if number < end[0] else end[1] if number == end[0] else 0
+        first = position + max(0, left - margin)
+        last = position + min(length, right - margin)
+        if left <= len(row) and first < last:
+            low, high = min(low, first), max(high, last)
+        position += length
+    return low, high
+
+
+def _written(run: Sequence[Unit], units: Sequence[Unit], lines: Sequence[str]) -> str:
+    """Return the source of neighbouring units; fences are left out where not all of their code is chosen."""
+    taken = set(range(run[0].source[0], run[-1].source[1]))
+    for fence in {unit.fence for unit in run if unit.fence is not None}:
+        inside = [unit for unit in units if unit.fence == fence]
+        chosen = [unit for unit in run if unit.fence == fence]
+        if len(chosen) == len(inside) and len(run) > len(chosen):
+            taken.update(range(*fence))
+        else:
+            taken.discard(fence[0])
+            taken -= set(range(inside[-1].source[1], fence[1]))
+    return "\n".join(lines[number] for number in sorted(taken) if number < len(lines))
