@@ -7,15 +7,17 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.panes.workspace import WorkspacePane
 from tui.themes import THEMES
+
+if TYPE_CHECKING:
+    from tui.panes.workspace import WorkspacePane
 
 STYLES = Path(__file__).parents[2] / "styles"
 
@@ -23,7 +25,12 @@ STYLES = Path(__file__).parents[2] / "styles"
 class Host(App[None]):
     """Shows `widgets`, then `screen`; keeps the messages and the requests that reach an application."""
 
-    CSS_PATH = [STYLES / "workspace.tcss", STYLES / "viewer.tcss", STYLES / "tool_call.tcss"]  # noqa: RUF012
+    CSS_PATH = [
+        STYLES / "workspace.tcss",
+        STYLES / "viewer.tcss",
+        STYLES / "tool_call.tcss",
+        STYLES / "dialogs.tcss",
+    ]  # noqa: RUF012
 
     def __init__(self, *widgets: Widget, screen: Screen[Any] | None = None, theme: str = "ua-dark") -> None:
         super().__init__()
@@ -35,6 +42,8 @@ class Host(App[None]):
         self.urls: list[str] = []
         self.copied: list[str] = []
         self.said: list[str] = []
+        self.calls: list[str] = []
+        self.previewing = True
         for each in THEMES:
             self.register_theme(each)
         self.theme = theme
@@ -54,6 +63,17 @@ class Host(App[None]):
 
     def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
         self.highlighted.append(event.path)
+        if self.previewing:
+            from tui.panes.workspace import WorkspacePane
+
+            for pane in self.query(WorkspacePane):
+                pane.previewed(event.path)
+
+    def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
+        self.calls.append(event.tool_use_id)
+
+    def on_file_deeds_past_call_asked(self, event: WorkspacePane.PastCallAsked) -> None:
+        self.calls.append(event.call.started.tool_use_id)
 
     def open_url(self, url: str, *, new_tab: bool = True) -> None:
         self.urls.append(url)

@@ -240,6 +240,7 @@ async def test_a_link_is_asked_about_before_it_is_opened(tmp_path: Path) -> None
         assert "bank.example" in screen_text(app)
         await pilot.press("o")
         await until(lambda: app.urls == ["https://bank.example/login"])
+        await until(lambda: isinstance(app.screen, ViewerScreen))
 
         row = next(y for y, line in enumerate(rows) if "evil" in line)
         await pilot.click(offset=(rows[row].index("evil") + 1, row))
@@ -262,3 +263,34 @@ async def test_the_colours_follow_the_theme(tmp_path: Path) -> None:
         await pilot.pause()
         await until(lambda: screen.view.render_line(1) != before)
         await ready(app)
+
+
+async def test_a_json_tree_is_folded_searched_and_copied_by_keys(tmp_path: Path) -> None:
+    value = {"a": [{"x": 1, "y": [1, 2]}, {"z": {"deep": "needle"}}], "b": "text"}
+    screen = ViewerScreen(write(tmp_path, "a.json", json.dumps(value)))
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        assert "▸ 1  {1}  z: {…}" in screen_text(app)
+        await pilot.press("slash", *"needle", "enter")
+        await until(lambda: screen.view.matches == (1, 1))
+        assert 'deep: "needle"' in screen_text(app)
+        assert "a[1].z.deep" in screen_text(app)
+        await pilot.press("c", "p")
+        await until(lambda: app.copied == ["needle", "a[1].z.deep"])
+        await pilot.press("escape", "F")
+        await until(lambda: "deep" not in screen_text(app))
+        await pilot.press("right")
+        await until(lambda: "▾ a: [2]" in screen_text(app))
+        await pilot.press("left")
+        await until(lambda: "▸ a: [2]" in screen_text(app))
+        await pilot.press("E")
+        await until(lambda: 'deep: "needle"' in screen_text(app))
+        await pilot.press("end")
+        await until(lambda: screen.view.steered is not None and screen.view.steered.row_place() == (1,))
+        await pilot.press("home", "enter")
+        await until(lambda: "▸ a: [2]" in screen_text(app))
+        row = next(y for y, line in enumerate(screen_text(app).splitlines()) if "▸ a: [2]" in line)
+        await pilot.click(offset=(2, row))
+        await until(lambda: "▾ a: [2]" in screen_text(app))
+        await pilot.press("m")
+        await until(lambda: '{"a": [{"x"' in screen_text(app))

@@ -24,12 +24,18 @@ from tui.markdown import MarkdownTheme
 from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
 from tui.viewers.handing_over import NotHandedOver, browser_target
 from tui.viewers.images import image_facts
+from tui.viewers.json_branches import Branch
 from tui.viewers.json_style import format_json, style_json_line
+from tui.viewers.json_text import closed_beginning
+from tui.viewers.json_tree import JsonTree
+from tui.viewers.json_values import open_level
 from tui.viewers.markdown import split_front_matter
 from tui.viewers.reading import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import PAGE, PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page, viewers
 from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
 from tui.viewers.search_results import hits_in
+from tui.viewers.steering import Copy, Order, Work
+from tui.viewers.stopping import NEVER, Stop, Stopped
 from tui.viewers.table_body import TableBody
 from tui.viewers.text_body import TextBody, fold_points
 
@@ -210,18 +216,12 @@ class TestText:
 
 
 class TestJson:
-    """JSON is indented without changing what it says."""
+    """JSON is a tree that folds and changes nothing of what it says."""
 
     def test_numbers_duplicates_and_order_stay_as_written(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.json", '{"b":12345678901234567890123,"a":1.10,"a":[]}')
         document = load(path)
-        assert lines(document.best) == [
-            "{",
-            '  "b": 12345678901234567890123,',
-            '  "a": 1.10,',
-            '  "a": []',
-            "}",
-        ]
+        assert lines(document.best) == ["  b: 12345678901234567890123", "  a: 1.10", "▾ a: []"]
         assert document.kind == "JSON"
 
     @pytest.mark.parametrize(
@@ -233,26 +233,116 @@ class TestJson:
         assert "Not valid JSON" in document.notice
         assert shown(document, 60).replace("\n", "").count("{") == text.count("{")
 
-    def test_large_json_is_shown_as_it_is_written(self, tmp_path: Path) -> None:
-        document = load(write(tmp_path, "a.json", json.dumps(["x" * 20] * 300_000)), WHOLE_LIMIT)
-        assert document.rendered is None
-        assert document.notice == "Too large to indent; shown as it is written."
+    def test_large_json_is_a_tree_and_raw_as_far_as_a_page(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "a.json", json.dumps({"rows": ["x" * 20] * 300_000, "last": {"k": 1}}))
+        document = load(path, WHOLE_LIMIT)
+        assert document.facts == ("2 keys",)
+        assert document.all_rendered
+        assert document.end <= PAGE < document.size
+        tree = document.rendered
+        assert isinstance(tree, JsonTree)
+        assert tree.find_entries("K", NEVER) == [(1, 0)]
+        assert isinstance(tree.steer(Order("open")), Work), "millions of bytes are opened in a thread"
+
+    def test_a_preview_shows_the_tree_of_the_beginning(self, tmp_path: Path) -> None:
+        rows = [{"n": number, "text": 'a "quoted", [b] {c}'} for number in range(20_000)]
+        document = load(write(tmp_path, "a.json", json.dumps({"first": True, "rows": rows})), PREVIEW_LIMIT)
+        assert document.notice == "Only the beginning of this file is in the tree."
+        text = lines(document.best, 100)
+        assert text[0] == "  first: true"
+        assert text[1].startswith("▸ rows: [")
+
+    @given(
+        st.recursive(
+            st.none() | st.integers() | st.text(max_size=8),
+            lambda x: st.lists(x, min_size=1) | st.dictionaries(st.text(max_size=4), x, min_size=1),
+        ),
+        st.integers(0, 400),
+    )
+    def test_a_beginning_is_always_made_whole(self, value: object, cut: int) -> None:
+        data = json.dumps([value, value]).encode()
+        try:
+            closed = closed_beginning(data[:cut])
+        except ValueError:
+            return
+        json.loads(closed)
+
+    def test_folding_unfolding_and_what_is_counted(self, tmp_path: Path) -> None:
+        value = {"a": [{"x": 1, "y": [1, 2]}, {"z": {"deep": "v"}}], "b": "text"}
+        tree = load(write(tmp_path, "a.json", json.dumps(value))).rendered
+        assert isinstance(tree, JsonTree)
+        assert lines(tree) == [
+            "▾ a: [2]",
+            "  ▸ 0  {2}  x: 1, y: […]",
+            "  ▸ 1  {1}  z: {…}",
+            '  b: "text"',
+        ]
+        tree.cursor = 1
+        assert tree.steer(Order("unfold"))
+        assert lines(tree)[1:4] == ["  ▾ 0  {2}", "      x: 1", "    ▸ y: [2]  1, 2"]
+        tree.cursor = 3
+        assert tree.steer(Order("fold"))
+        assert tree.cursor == 1, "from a folded member to the one around it"
+        assert tree.steer(Order("toggle"))
+        assert len(lines(tree)) == 4
+        work = tree.steer(Order("unfold_all"))
+        assert isinstance(work, Work)
+        work.prepare(NEVER)()
+        assert lines(tree)[-2:] == ['        deep: "v"', '  b: "text"']
+        assert tree.row_place() == (0, 0), "the cursor stays where it was"
+        assert tree.steer(Order("fold_all"))
+        assert lines(tree)[0].startswith("▸ a: [2]")
+        assert tree.cursor == 0
+
+    def test_search_finds_what_is_folded_and_how_ever_it_is_escaped(self, tmp_path: Path) -> None:
+        text = '{"a":[{"k":"Gr\\u00fc\\u00dfe"},{"k":"grü\\/ße"}],"Grün":{"c":"x"}}'
+        tree = load(write(tmp_path, "a.json", text.replace("\\\\", "\\"))).rendered
+        assert isinstance(tree, JsonTree)
+        assert tree.find_entries("GRÜ", NEVER) == [(0, 0, 0), (0, 1, 0), (1,)]
+        assert tree.find_entries("ü/ß", NEVER) == [(0, 1, 0)]
+        tree.steer(Order("fold_all"))
+        tree.reveal((0, 1, 0))
+        assert lines(tree)[tree.cursor] == '      k: "grü/ße"'
+
+    def test_a_search_ends_when_nobody_waits_for_it(self, tmp_path: Path) -> None:
+        tree = load(write(tmp_path, "a.json", json.dumps({"a": list(range(100))}))).rendered
+        assert isinstance(tree, JsonTree)
+        stop = Stop()
+        stop.set()
+        with pytest.raises(Stopped):
+            tree.find_entries("9", stop)
+
+    def test_long_strings_are_cut_with_their_length_and_copied_whole(self, tmp_path: Path) -> None:
+        long = "a line\nof text [/b] " * 500
+        tree = load(write(tmp_path, "a.json", json.dumps({"a b": {"t": [long]}}))).rendered
+        assert isinstance(tree, JsonTree)
+        for width in (20, 40, 80):
+            assert all(cell_len(line) <= width for line in lines(tree, width))
+        tree.reveal((0, 0, 0))
+        row = lines(tree)[tree.cursor]
+        assert row.endswith(f"{len(long):,} characters")
+        assert tree.steer(Order("copy")) == Copy("value", long)
+        assert tree.steer(Order("copy_place")) == Copy("path in the document", '["a b"].t[0]')
+        detail = tree.detail()
+        assert detail is not None
+        assert lines(detail)[:3] == ['["a b"].t[0]', "a line", "of text [/b] a line"]
+
+    @given(st.data())
+    def test_every_row_is_found_again(self, data: st.DataObject) -> None:
+        value = {"a": [{"x": 1}, {"y": [1, 2, {"z": 3}]}], "b": "s", "c": {"k": {"l": []}}, "d": [[1], [2]]}
+        level = open_level(json.dumps(value).encode())
+        assert level is not None
+        root = Branch(level)
+        for _ in range(20):
+            seen = [root.at(row) for row in range(root.rows)]
+            assert [branch.row_of(place) for branch, place in seen] == list(range(root.rows))
+            branch, place = data.draw(st.sampled_from(seen))
+            assert branch.fold(place) or branch.unfold(place) is not None or branch.value(place)
 
     def test_records_of_json_lines_are_numbered_and_bad_ones_counted(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "a.jsonl", '{"a":1}\n{bad\n\n{"b":2}'))
         assert document.facts == ("3 records", "1 not JSON")
-        assert lines(document.best) == [
-            "▸ 1",
-            "{",
-            '  "a": 1',
-            "}",
-            "▸ 2",
-            "{bad",
-            "▸ 3",
-            "{",
-            '  "b": 2',
-            "}",
-        ]
+        assert lines(document.best) == ["▾ 1  {1}", "    a: 1", "▸ 2  {bad", "▾ 3  {1}", "    b: 2"]
 
     def test_styles_are_roles_and_cover_keys_and_values(self) -> None:
         line = '  "key": ["text \\" more", -1.5e3, true],'

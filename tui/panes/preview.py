@@ -20,7 +20,8 @@ from tui.viewers.document import Document
 from tui.viewers.reading import FileUnviewable
 from tui.viewers.registry import PREVIEW_LIMIT, load
 from tui.viewers.text_body import TextBody
-from tui.viewers.view import DocumentView
+from tui.viewers.steered_view import SteeredView
+from tui.viewers.stopping import in_thread
 
 __all__ = ["PreviewPane"]
 
@@ -29,7 +30,7 @@ _COUNTED = 2_000
 _NAME = 120
 
 
-class PreviewPane(DocumentView):
+class PreviewPane(SteeredView):
     """Shows the beginning of a file, rendered; `show_path` replaces it and cancels what was being read."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -82,7 +83,7 @@ class PreviewPane(DocumentView):
                 self._entitle(name, "folder")
                 self.show(TextBody(told, style=_dim))
                 return
-            document = await asyncio.to_thread(load, path, PREVIEW_LIMIT)
+            document = await in_thread(partial(load, path, PREVIEW_LIMIT))
         except FileUnviewable as error:
             self.document = None
             self._entitle(name, "")

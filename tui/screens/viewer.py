@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -25,6 +26,9 @@ from tui.viewers.document import Body, Document
 from tui.viewers.handing_over import NotHandedOver, browser_target
 from tui.viewers.reading import FileUnviewable
 from tui.viewers.registry import WHOLE_LIMIT, load, load_page
+from tui.viewers.steered_view import SteeredView
+from tui.viewers.steering import Copy, Order
+from tui.viewers.stopping import in_thread
 from tui.viewers.text_body import TextBody
 from tui.viewers.view import DocumentView
 
@@ -33,6 +37,7 @@ __all__ = ["ViewerScreen"]
 _MOST_LOADED = 16 * 1024 * 1024
 _MOST_COPIED = 1024 * 1024
 _NAME = 200
+_DETAIL_FROM = 16
 
 
 class ViewerScreen(ModalScreen[None]):
@@ -55,8 +60,9 @@ class ViewerScreen(ModalScreen[None]):
         Binding("slash", "search", "Search", show=False),
         Binding("n", "match(1)", "Next match", show=False),
         Binding("N", "match(-1)", "Match before", show=False),
+        Binding("question_mark,f1", "help", "Keys", show=False),
     ]
-    AUTO_FOCUS = "DocumentView"
+    AUTO_FOCUS = "#viewer-view"
 
     def __init__(self, path: Path, root: Path | None = None, *, copies: Path | None = None) -> None:
         super().__init__()
@@ -71,7 +77,8 @@ class ViewerScreen(ModalScreen[None]):
         """Put down title, notice, content, search line and keys."""
         yield TitleLine(id="viewer-title")
         yield Static(id="viewer-notice")
-        yield DocumentView(id="viewer-view")
+        yield SteeredView(id="viewer-view")
+        yield DocumentView(id="viewer-detail")
         yield Input(id="viewer-search", placeholder="search, Enter finds, Esc leaves", compact=True)
         yield KeyLine(id="viewer-keys")
 
@@ -79,15 +86,17 @@ class ViewerScreen(ModalScreen[None]):
         """Read the file."""
         self.query_one("#viewer-search", Input).display = False
         self.query_one("#viewer-notice").display = False
+        detail = self.query_one("#viewer-detail", DocumentView)
+        detail.display = detail.can_focus = False
         title = self.query_one(TitleLine)
         title.tell(clean_line(self.path.name, _NAME), place=self._shown_folder())
         self._offer_keys()
         self._read()
 
     @property
-    def view(self) -> DocumentView:
+    def view(self) -> SteeredView:
         """The content."""
-        return self.query_one(DocumentView)
+        return self.query_one(SteeredView)
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -96,7 +105,7 @@ class ViewerScreen(ModalScreen[None]):
 
     async def _load(self, place: float = 0.0) -> None:
         try:
-            document = await asyncio.to_thread(load, self.path, WHOLE_LIMIT)
+            document = await in_thread(partial(load, self.path, WHOLE_LIMIT))
         except FileUnviewable as error:
             self._explain(str(error))
             return
@@ -157,12 +166,41 @@ class ViewerScreen(ModalScreen[None]):
         """Jump to the real end or beginning of a file that is shown in part."""
         event.stop()
         document = self.document
-        if document is None or document.whole:
+        if document is None or document.whole or self._body() is not document.raw:
             return
         if event.last and document.end < document.size:
             start_job(self, partial(self._load_tail, document), "viewer")
         elif not event.last and document.start > 0:
             self._read()
+
+    def on_steered_view_moved(self, event: SteeredView.Moved) -> None:
+        """Show what has no room in the row under the cursor."""
+        event.stop()
+        steered = self.view.steered
+        found = steered.detail() if steered is not None else None
+        panel = self.query_one("#viewer-detail", DocumentView)
+        panel.display = found is not None and self.size.height >= _DETAIL_FROM
+        if found is not None:
+            panel.show(found)
+        self._show_facts()
+        self._offer_keys()
+
+    @on(DocumentView.Laid, "#viewer-detail")
+    def fit_detail(self, event: DocumentView.Laid) -> None:
+        """Give the detail the room it needs, up to a third of the screen."""
+        event.stop()
+        most = max(2, self.size.height // 3)
+        event.view.styles.height = min(event.view.row_count, most) + 1
+
+    def on_steered_view_asked(self, event: SteeredView.Asked) -> None:
+        """Copy a part of the file."""
+        event.stop()
+        match event.outcome:
+            case Copy(what, text):
+                self.app.copy_to_clipboard(text)
+                self.notify(f"Sent the {what} to the terminal's clipboard (OSC 52)", markup=False)
+            case _:
+                pass
 
     # -- what is told -----------------------------------------------------------------------------
 
@@ -190,7 +228,7 @@ class ViewerScreen(ModalScreen[None]):
         )
 
     def _told_range(self, document: Document) -> str:
-        if document.whole:
+        if document.whole or (document.all_rendered and self._body() is not document.raw):
             return ""
         total = size(document.size)
         if document.start > 0:
@@ -211,6 +249,7 @@ class ViewerScreen(ModalScreen[None]):
         line.display = bool(notice)
 
     def _offer_keys(self) -> None:
+        steered = self.view.steered
         keys = [("Esc", "close", "screen.close")]
         document = self.document
         if document is not None:
@@ -219,9 +258,12 @@ class ViewerScreen(ModalScreen[None]):
             keys.append(("/", "search", "screen.search"))
             if self.view.matches[1]:
                 keys.append(("n", "next", "screen.match(1)"))
+            if steered is not None:
+                keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
             keys.append(("o", "browser", "screen.open_outside"))
             keys.append(("Y", "copy text", "screen.copy_text"))
-        keys.append(("y", "copy path", "screen.copy_path"))
+        keys.append(("y", "copy file path", "screen.copy_path"))
+        keys.append(("?", "keys", "screen.help"))
         self.query_one(KeyLine).offer(*keys)
 
     # -- keys -------------------------------------------------------------------------------------
@@ -240,6 +282,16 @@ class ViewerScreen(ModalScreen[None]):
     def action_close(self) -> None:
         """Go back."""
         self.dismiss(None)
+
+    def action_order(self, name: str) -> None:
+        """Give an order to what is shown, as a click on its key does."""
+        self.view.order(Order(name))
+
+    def action_help(self) -> None:
+        """Show every key."""
+        from tui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen())
 
     def action_toggle_raw(self) -> None:
         """Change between the rendered form and the text as it is written."""

@@ -14,6 +14,9 @@ from tui.format import middle_cut, tail_cut
 __all__ = ["KeyLine", "TitleLine"]
 
 
+_GAP = 3
+
+
 class TitleLine(Widget):
     """One line: a name and where it belongs at the left, facts at the right."""
 
@@ -75,13 +78,30 @@ class KeyLine(Static):
     def offer(self, *keys: tuple[str, str, str]) -> None:
         """Show these keys: each the key, what it does in a word or two, and the action behind it."""
         self._keys = keys
-        parts = [
-            Content.assemble((key, "bold $accent"), (f" {what}", "$text-muted")).stylize(
-                Style.from_meta({"action": action})
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Show as many keys as have room now."""
+        self._draw()
+
+    def _draw(self) -> None:
+        room = self.content_size.width or 1000
+        parts: list[Content] = []
+        # The last key is always there: it is the one that tells of all the others.
+        kept = self._keys[-1:]
+        used = sum(cell_len(f"{key} {what}") for key, what, _ in kept)
+        for number, (key, what, _) in enumerate(self._keys[:-1]):
+            used += cell_len(f"{key} {what}") + _GAP
+            if used > room:
+                break
+            kept = (*self._keys[: number + 1], self._keys[-1])
+        for key, what, action in kept:
+            parts.append(
+                Content.assemble((key, "bold $accent"), (f" {what}", "$text-muted")).stylize(
+                    Style.from_meta({"action": action})
+                )
             )
-            for key, what, action in keys
-        ]
-        self.update(Content("   ").join(parts))
+        self.update(Content(" " * _GAP).join(parts))
 
     async def on_click(self, event: events.Click) -> None:
         """Do what the key under the pointer does."""

@@ -91,7 +91,8 @@ class Document:
 
     `kind` and `facts` are short words for the title line. `rendered` is None when there is nothing nicer
     than `raw`. `start` and `end` are the byte range shown out of `size`. `notice` is one line the reader
-    should know of. `packed` is the size on the disk of a file that is compressed.
+    should know of. `all_rendered` says that `rendered` shows all of the file although `raw` is only its
+    beginning. `packed` is the size on the disk of a file that is compressed.
     """
 
     path: Path
@@ -104,6 +105,7 @@ class Document:
     start: int = 0
     end: int = 0
     packed: int | None = None
+    all_rendered: bool = False
 
     @property
     def told_size(self) -> str:

@@ -1,20 +1,18 @@
-"""JSON Lines: every record indented under its number."""
+"""JSON Lines as a tree that folds: every record is a row under its number."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import msgspec
 
-from textual.content import Span
-
-from core.text import clean
-from tui.viewers.json_style import format_json, style_json_line
-from tui.viewers.registry import Sample, View, Viewer
+from tui.viewers.json_style import style_json_line
+from tui.viewers.json_tree import JsonTree
+from tui.viewers.json_values import Value
+from tui.viewers.registry import LARGE_LIMIT, Sample, View, Viewer
 from tui.viewers.text_body import TextBody
 
 __all__ = ["VIEWER"]
 
-_RECORD_MARK = "▸ "
-_RENDERED_RECORDS = 20_000
+_CHECKED_BYTES = 4 * 1024 * 1024
 
 
 def _wants(sample: Sample) -> bool:
@@ -22,31 +20,29 @@ def _wants(sample: Sample) -> bool:
 
 
 def _view(sample: Sample) -> View:
-    raw = TextBody(sample.text, style=style_json_line, numbers=True)
-    records = sample.data.split(b"\n")
+    raw = TextBody(sample.beginning, style=style_json_line, numbers=True)
+    lines = sample.data.split(b"\n")
     torn = not sample.complete
     if torn:
-        records.pop()
-    parts: list[str] = []
-    bad = 0
-    shown = [record for record in records if record.strip()]
-    for number, record in enumerate(shown[:_RENDERED_RECORDS], 1):
-        parts.append(f"{_RECORD_MARK}{number}")
-        try:
-            parts.append(format_json(record))
-        except (ValueError, RecursionError):
-            bad += 1
-            parts.append(record.decode("utf-8", "replace"))
-    facts = [f"{'at least ' if torn else ''}{len(shown):,} record{'' if len(shown) == 1 else 's'}"]
+        lines.pop()
+    records: list[Value] = [line for each in lines if (line := each.strip())]
+    if not records:
+        return View("JSON Lines", raw)
+    facts = [f"{'at least ' if torn else ''}{len(records):,} record{'' if len(records) == 1 else 's'}"]
+    checked = records if len(sample.data) <= _CHECKED_BYTES else ()
+    bad = sum(1 for record in checked if not _valid(record))
     if bad:
         facts.append(f"{bad:,} not JSON")
-    return View("JSON Lines", raw, TextBody(clean("\n".join(parts)), style=_style), tuple(facts))
+    tree = JsonTree((None, records), first_number=1)
+    return View("JSON Lines", raw, tree, tuple(facts), all_rendered=sample.complete)
 
 
-def _style(number: int, line: str) -> Sequence[Span]:
-    if line.startswith(_RECORD_MARK):
-        return [Span(0, len(line), "heading")]
-    return style_json_line(number, line)
+def _valid(record: Value) -> bool:
+    try:
+        msgspec.json.decode(memoryview(record), type=msgspec.Raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
-VIEWER = Viewer("JSON Lines", _wants, _view)
+VIEWER = Viewer("JSON Lines", _wants, _view, limit=LARGE_LIMIT)

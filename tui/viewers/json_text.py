@@ -1,15 +1,20 @@
-"""JSON, indented and coloured."""
+"""JSON as a tree that folds."""
 
 from __future__ import annotations
 
-import msgspec
+import re
 
 from core.text import clean
 from tui.viewers.json_style import format_json, style_json_line
-from tui.viewers.registry import Sample, View, Viewer
+from tui.viewers.json_tree import JsonTree
+from tui.viewers.json_values import open_level
+from tui.viewers.registry import LARGE_LIMIT, Sample, View, Viewer
 from tui.viewers.text_body import TextBody
 
-__all__ = ["VIEWER", "json_body"]
+__all__ = ["VIEWER", "closed_beginning", "json_body"]
+
+_MARK = b"\xef\xbb\xbf"
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]')
 
 
 def json_body(data: bytes | str) -> TextBody:
@@ -22,6 +27,33 @@ def json_body(data: bytes | str) -> TextBody:
     return TextBody(clean(format_json(data)), style=style_json_line)
 
 
+def closed_beginning(data: bytes) -> bytes:
+    """The beginning of a JSON document made whole: cut behind its last complete member, every bracket closed.
+
+    Raises:
+        ValueError: there is no complete member in it.
+    """
+    open_brackets: list[bytes] = []
+    end, around = 0, b""
+    for token in _TOKEN.finditer(data):
+        match token.group():
+            case b"{":
+                open_brackets.append(b"}")
+            case b"[":
+                open_brackets.append(b"]")
+            case b"}" | b"]":
+                if open_brackets:
+                    open_brackets.pop()
+                end, around = token.end(), b"".join(reversed(open_brackets))
+            case b'"':
+                break
+            case b",":
+                end, around = token.start(), b"".join(reversed(open_brackets))
+    if not end:
+        raise ValueError("no complete member")
+    return data[:end] + around
+
+
 def _wants(sample: Sample) -> bool:
     if sample.suffix in {".json", ".geojson", ".webmanifest"}:
         return True
@@ -29,21 +61,21 @@ def _wants(sample: Sample) -> bool:
 
 
 def _view(sample: Sample) -> View:
-    raw = TextBody(sample.text, style=style_json_line)
-    if not sample.data.strip():
+    raw = TextBody(sample.beginning, style=style_json_line)
+    data = sample.data.removeprefix(_MARK).strip()
+    if not data:
         return View("JSON", raw, notice="This file is empty.")
+    notice = None
     if not sample.complete:
-        return View("JSON", raw, notice="Too large to indent; shown as it is written.")
-    return View("JSON", raw, json_body(sample.data), _facts(sample.data))
+        data = closed_beginning(data)
+        notice = "Only the beginning of this file is in the tree."
+    level = open_level(data)
+    if level is None:
+        return View("JSON", raw, json_body(data))
+    word = "item" if level[0] is None else "key"
+    count = len(level[1])
+    facts = (f"{'at least ' if notice else ''}{count:,} {word}{'' if count == 1 else 's'}",)
+    return View("JSON", raw, JsonTree(level), facts, notice, all_rendered=sample.complete)
 
 
-def _facts(data: bytes) -> tuple[str, ...]:
-    try:
-        top = msgspec.json.decode(data, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
-    except (ValueError, RecursionError):
-        return ()
-    word = "key" if isinstance(top, dict) else "item"
-    return (f"{len(top):,} {word}{'' if len(top) == 1 else 's'}",)
-
-
-VIEWER = Viewer("JSON", _wants, _view)
+VIEWER = Viewer("JSON", _wants, _view, limit=LARGE_LIMIT)

@@ -10,12 +10,14 @@ from pathlib import Path
 from core.errors import WorkspaceError
 from core.packing import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
 from core.text import clean
+from tui.viewers.stopping import NEVER, Stop
 
 __all__ = ["FileUnviewable", "Piece", "decode", "looks_binary", "open_regular", "read_piece"]
 
 _BOMS = (("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff"))
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
 _SNIFFED = 8192
+_STEP = 4 * 1024 * 1024
 
 
 class FileUnviewable(WorkspaceError):
@@ -78,7 +80,7 @@ def open_regular(path: Path) -> int:
     return descriptor
 
 
-def read_piece(path: Path, limit: int, offset: int = 0) -> Piece:
+def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -> Piece:
     """Read at most `limit` bytes from `offset`; of a file ending in `.zst` or `.gz`, of what is packed in it.
 
     A session's artifact may have changed between its plain and its packed form since its name was told: when
@@ -86,16 +88,18 @@ def read_piece(path: Path, limit: int, offset: int = 0) -> Piece:
 
     Raises:
         FileUnviewable: the path is gone, not readable, not a regular file, damaged, or reading failed.
+        Stopped: the flag was set.
     """
     path = _form_there(path)
     if inner_name(path.name) != path.name:
-        return _read_unpacked(path, limit, offset)
+        return _read_unpacked(path, limit, offset, stop)
     descriptor = open_regular(path)
     try:
         size = os.fstat(descriptor).st_size
         parts: list[bytes] = []
         got = 0
         while got < limit:
+            stop.check()
             part = os.pread(descriptor, min(limit - got, 1 << 20), offset + got)
             if not part:
                 break
@@ -109,7 +113,7 @@ def read_piece(path: Path, limit: int, offset: int = 0) -> Piece:
     return Piece(path, b"".join(parts), offset, max(size, offset + got))
 
 
-def _read_unpacked(path: Path, limit: int, offset: int) -> Piece:
+def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
     suffix = next(suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix))
     try:
         with os.fdopen(open_regular(path), "rb") as file:
@@ -117,11 +121,12 @@ def _read_unpacked(path: Path, limit: int, offset: int) -> Piece:
             if not packed:
                 return Piece(path, b"", offset, 0)
             unpacked = Unpacked(file, suffix)
-            unpacked.skip(offset)
-            data = unpacked.read(limit)
+            _skip(unpacked, offset, stop)
+            data = _read(unpacked, limit, stop)
             end = offset + len(data)
             if unpacked.more:
-                size = end + unpacked.skip(LARGEST) if unpacked.size is None else max(unpacked.size, end + 1)
+                told = unpacked.size
+                size = end + _skip(unpacked, LARGEST, stop) if told is None else max(told, end + 1)
             else:
                 size = end
     except OSError as error:
@@ -132,6 +137,30 @@ def _read_unpacked(path: Path, limit: int, offset: int) -> Piece:
         told = str(error).partition(";")[0]
         raise FileUnviewable(f"{told[:1].upper()}{told[1:]}.") from error
     return Piece(path, data, offset, size, packed)
+
+
+def _skip(unpacked: Unpacked, count: int, stop: Stop) -> int:
+    done = 0
+    while done < count:
+        stop.check()
+        step = unpacked.skip(min(_STEP, count - done))
+        if not step:
+            break
+        done += step
+    return done
+
+
+def _read(unpacked: Unpacked, limit: int, stop: Stop) -> bytes:
+    parts: list[bytes] = []
+    left = limit
+    while left:
+        stop.check()
+        part = unpacked.read(min(_STEP, left))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def _form_there(path: Path) -> Path:

@@ -12,9 +12,11 @@ from pathlib import Path, PurePath
 
 from tui.viewers.document import Body, Document
 from tui.viewers.reading import Piece, decode, looks_binary, read_piece
+from tui.viewers.stopping import NEVER, Stop
 from tui.viewers.text_body import TextBody
 
 __all__ = [
+    "LARGE_LIMIT",
     "PAGE",
     "PREVIEW_LIMIT",
     "WHOLE_LIMIT",
@@ -27,6 +29,7 @@ __all__ = [
     "viewers",
 ]
 
+LARGE_LIMIT = 64 * 1024 * 1024
 PREVIEW_LIMIT = 256 * 1024
 PAGE = 256 * 1024
 WHOLE_LIMIT = 4 * 1024 * 1024
@@ -53,6 +56,18 @@ class Sample:
         """The bytes as cleaned text."""
         return decode(self.data)
 
+    @cached_property
+    def beginning_end(self) -> int:
+        """How many bytes `beginning` stands for."""
+        if len(self.data) <= WHOLE_LIMIT:
+            return len(self.data)
+        return len(_whole_lines(replace(self.piece, data=self.data[:PAGE])).data)
+
+    @cached_property
+    def beginning(self) -> str:
+        """The text, or the first page of it when it is too long to be laid out at once."""
+        return self.text if self.beginning_end == len(self.data) else decode(self.data[: self.beginning_end])
+
 
 class Declined(Exception):
     """A viewer found on a closer look that a file is none of its own; another one shows it."""
@@ -67,6 +82,7 @@ class View:
     rendered: Body | None = None
     facts: tuple[str, ...] = ()
     notice: str | None = None
+    all_rendered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +91,15 @@ class Viewer:
 
     `wants` looks at name and content, cheaply. `view` may raise `Declined`, and ValueError or RecursionError
     for a file that is damaged; the next viewer that wants it is asked then, and the reader is told of the
-    damage. `whole` viewers need all of a file and are not asked for a part of one.
+    damage. `whole` viewers need all of a file and are not asked for a part of one. `limit` is how many bytes at most
+    are read for it where a file is shown in full.
     """
 
     name: str
     wants: Callable[[Sample], bool]
     view: Callable[[Sample], View]
     whole: bool = False
+    limit: int = WHOLE_LIMIT
 
 
 def viewers() -> tuple[Viewer, ...]:
@@ -115,21 +133,27 @@ def viewers() -> tuple[Viewer, ...]:
     )
 
 
-def load(path: Path, limit: int = PREVIEW_LIMIT) -> Document:
+def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document:
     """Read at most `limit` bytes of a file and choose its viewer. Runs in a thread.
 
-    A file larger than the limit is read only up to its first page, as no viewer that needs the whole of it
-    can be used; `load_page` reads on.
+    With `WHOLE_LIMIT` a viewer that can do with more (`Viewer.limit`) is given that much. A file larger than the
+    limit is read only up to its first page, as no viewer that needs the whole of it can be used; `load_page`
+    reads on.
 
     Raises:
         FileUnviewable: the path is gone, not readable, or not a regular file.
+        Stopped: the flag was set.
     """
-    piece = read_piece(path, min(limit, PAGE))
-    if PAGE < piece.size <= limit and not piece.complete:
-        piece = read_piece(path, limit)
+    piece = read_piece(path, min(limit, PAGE), stop=stop)
     sample = Sample(_whole_lines(piece))
+    if not piece.complete:
+        if limit >= WHOLE_LIMIT:
+            limit = max([limit, *(viewer.limit for viewer in viewers() if viewer.wants(sample))])
+        if PAGE < piece.size <= limit:
+            sample = Sample(_whole_lines(read_piece(path, limit, stop=stop)))
     spoiled: str | None = None
     for viewer in viewers():
+        stop.check()
         if (viewer.whole and not sample.complete) or not viewer.wants(sample):
             continue
         try:
@@ -140,7 +164,7 @@ def load(path: Path, limit: int = PREVIEW_LIMIT) -> Document:
             spoiled = spoiled or f"Not valid {viewer.name}; shown as it is."
             continue
         break
-    return _document(sample.piece, view, spoiled)
+    return _document(sample, view, spoiled)
 
 
 def load_page(path: Path, offset: int, *, at_line: bool = False) -> Document:
@@ -157,10 +181,11 @@ def load_page(path: Path, offset: int, *, at_line: bool = False) -> Document:
     if isinstance(view.raw, TextBody) and piece.offset:
         # How many lines come before is not known.
         view.raw.numbers = False
-    return _document(sample.piece, View(view.kind, view.raw), None)
+    return _document(sample, View(view.kind, view.raw), None)
 
 
-def _document(piece: Piece, view: View, spoiled: str | None) -> Document:
+def _document(sample: Sample, view: View, spoiled: str | None) -> Document:
+    piece = sample.piece
     return Document(
         path=piece.path,
         kind=view.kind,
@@ -171,7 +196,8 @@ def _document(piece: Piece, view: View, spoiled: str | None) -> Document:
         packed=piece.packed,
         notice=view.notice or spoiled,
         start=piece.offset,
-        end=piece.end,
+        end=piece.offset + sample.beginning_end,
+        all_rendered=view.all_rendered,
     )
 
 

@@ -120,6 +120,7 @@ class DocumentView(ScrollView, can_focus=True):
         """Show a body from its top, or from a place between 0 and 1."""
         self._body = body
         self._place = place or None
+        self._laid = None
         self._rows = ListRows()
         self._strips.clear()
         self._matches, self._by_row, self._current = [], {}, -1
@@ -158,7 +159,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Render one line of the visible part."""
-        index = y + int(self.scroll_offset.y)
+        index = self._row_at(y)
         base = self.rich_style
         width = self.size.width
         if index >= len(self._rows):
@@ -168,6 +169,10 @@ class DocumentView(ScrollView, can_focus=True):
             strip = self._strip(index)
             self._strips[index] = strip
         return strip.crop_extend(0, width, base)
+
+    def _row_at(self, y: int) -> int:
+        """The row on line `y` of the visible part."""
+        return y + int(self.scroll_offset.y)
 
     def notify_style_update(self) -> None:
         """Colour everything anew when the theme changed."""
@@ -220,8 +225,8 @@ class DocumentView(ScrollView, can_focus=True):
             if glance is not None:
                 self._take(glance)
         rows = await asyncio.to_thread(body.lay_out, width, theme)
-        self._take(rows)
         self._laid = body
+        self._take(rows)
         if self._place is not None:
             self.scroll_to(0, round(self._place * len(rows)), animate=False)
             self._place = None
@@ -269,17 +274,23 @@ class DocumentView(ScrollView, can_focus=True):
             strip = Strip(segments)
         else:
             strip = row.apply_style(self.rich_style)
-        found = self._by_row.get(index)
-        return self._marked(strip, found) if found else strip
+        marks = self._marks(index, strip)
+        return self._marked(strip, marks) if marks else strip
 
-    def _marked(self, strip: Strip, found: list[int]) -> Strip:
+    def _marks(self, index: int, strip: Strip) -> list[tuple[int, int, bool]]:
+        """What is found on a row: character ranges, and whether each is the current match."""
+        return [
+            (self._matches[number].start, self._matches[number].end, number == self._current)
+            for number in self._by_row.get(index, ())
+        ]
+
+    def _marked(self, strip: Strip, marks: list[tuple[int, int, bool]]) -> Strip:
         text = strip.text
-        for number in found:
-            match = self._matches[number]
-            start, end = cell_len(text[: match.start]), cell_len(text[: match.end])
+        for first, last, current in marks:
+            start, end = cell_len(text[:first]), cell_len(text[:last])
             if end <= start:
                 continue
-            name = "document--current" if number == self._current else "document--match"
+            name = "document--current" if current else "document--match"
             style = self.get_component_rich_style(name)
             before, marked, after = strip.divide([start, end, max(end, strip.cell_length)])
             bright = Strip([Segment(part.text, (part.style or Style.null()) + style) for part in marked])
