@@ -218,7 +218,6 @@ def _left_out(failed: int, gone: int) -> list[str]:
 def _save(
     page: Page, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> tuple[Saved | None, str]:
-    parts = urlsplit(page.url)
     artifact: ArticleFile = {
         "type": "article",
         "url": page.url,
@@ -237,8 +236,17 @@ def _save(
         context,
         lambda: artifact,
         folder=FOLDER,
-        stem=f"{parts.hostname or 'page'}{parts.path}",
+        stem=context.workspace.redactor.redact(_place(page.url)),
         unique=unique_id(context, result.call.tool_use_id, page.url, page.content),
         kind="article",
         moment=moment,
     )
+
+
+def _place(url: str) -> str:
+    """The host and path of an address, for the name of a file."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "page"
+    return f"{parts.hostname or 'page'}{parts.path}"

@@ -282,3 +282,21 @@ def test_a_failed_saving_is_no_corpus(context: ObserverContext, result: Make) ->
     call = result(SAVE, "nothing to save", error="nothing to save")
     assert isinstance(call.observation, McpObservation)
     assert observe(call, context).artifacts == ()
+
+
+def test_an_odd_address_costs_no_other_article(context: ObserverContext, result: Make) -> None:
+    urls = ["http://[a.example/", "https://a.example/", "http://[::1", "https://b.example:x/"]
+    pages = [crawl(context, url, f"Text {number}.")["articles"][0] for number, url in enumerate(urls)]
+    outcome = observe(result(CRAWL, {"articles": pages, "failed": []}, "t1"), context)
+    assert outcome.items == 4
+    kept = [json.loads(context.workspace.read(saved.path))["url"] for saved in outcome.artifacts]
+    assert kept == urls
+
+
+def test_no_secret_is_in_the_name_of_a_file(result: Make, tmp_path: Any) -> None:
+    workspace = Workspace.create(tmp_path, NOON, Redactor(["hunter2hunter2-and-more"]))
+    context = ObserverContext(workspace, now=lambda: NOON)
+    page = {"reader_result": {"url": "https://a.example/hunter2hunter2-and-more/x", "content": "Text."}}
+    (saved,) = observe(result(READER, page, "t1"), context).artifacts
+    assert "hunter2" not in saved.path
+    assert "a_example" in saved.path
