@@ -37,6 +37,7 @@ _ADVICE = {
     errno.EDQUOT: "free some space in your disk quota and try again",
     errno.EACCES: "check the permissions of the folder",
     errno.EPERM: "check the permissions of the folder",
+    errno.ENOTEMPTY: "remove what is in it first",
     errno.EROFS: "the file system is read-only: choose another folder",
     errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
     errno.ENFILE: "too many files are open on this machine: close some programs",
@@ -226,6 +227,18 @@ class Root:
                 with self._folder(parts[:-1]) as folder:
                     self._check_target(folder, parts[-1], relative)
                     os.unlink(parts[-1], dir_fd=folder)
+                    _sync_folder(folder)
+            except FileNotFoundError:
+                return False
+        return True
+
+    def remove_folder(self, relative: str) -> bool:
+        """Remove a folder with nothing in it; tells whether there was one. Anything else in its place is refused."""
+        parts = split_path(relative)
+        with self._reporting("remove", relative):
+            try:
+                with self._folder(parts[:-1]) as folder:
+                    os.rmdir(parts[-1], dir_fd=folder)
                     _sync_folder(folder)
             except FileNotFoundError:
                 return False

@@ -159,6 +159,7 @@ class Frame(Horizontal):
             shown -= {name for _, name, _ in PANES if name != chosen}
         if "workspace" not in shown or (mode != "wide" and self.app.size.height < ROOM_FOR_PREVIEW):
             shown.discard("preview")
+        had_preview = self.shows("preview")
         for column, names in (
             ("talk", ("conversation",)),
             ("machinery", ("trace", "observers")),
@@ -174,6 +175,8 @@ class Frame(Horizontal):
         for _, name in BREAKPOINTS:
             self.set_class(name == current, name)
         self.set_class(self.maximised, "-zoom")
+        if self.shows("preview") and not had_preview and not isinstance(self.query_one("#workspace"), Slot):
+            self._workspace.announce()
 
     def show(self, name: str) -> None:
         """Bring the pane `name` (or the prompt) to sight and focus it."""
@@ -243,10 +246,8 @@ class Frame(Horizontal):
 
     def on_observers_pane_opened(self, event: ObserversPane.Opened) -> None:
         """Go to the artifact in the workspace."""
-        from tui.panes.workspace import WorkspacePane
-
         if self.folder is not None:
-            self.query_one("#workspace", WorkspacePane).reveal(self.folder / event.path)
+            self._workspace.reveal(self.folder / event.path)
             self.show("workspace")
 
     def on_workspace_pane_opened(self, event: WorkspacePane.Opened) -> None:
@@ -259,6 +260,32 @@ class Frame(Horizontal):
 
         if self.shows("preview"):
             self.query_one("#preview", PreviewPane).show_path(event.path)
+            self._workspace.previewed(event.path)
+
+    def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
+        """Go to the call that a file came from."""
+        from tui.panes.trace import TracePane
+
+        if self.query_one("#trace", TracePane).reveal(event.tool_use_id):
+            self.show("trace")
+        else:
+            self.notify("The call that made this file is not in the trace.", markup=False)
+
+    def on_file_deeds_past_call_asked(self, event: WorkspacePane.PastCallAsked) -> None:
+        """Show the call that a file of another session came from."""
+        from tui.screens.tool_call import ToolCallScreen
+
+        call, folder = event.call, event.folder
+        self.app.push_screen(
+            ToolCallScreen(call.started, call.finished, call.artifacts),
+            lambda artifact: None if artifact is None else self._view(folder / artifact),
+        )
+
+    @property
+    def _workspace(self) -> WorkspacePane:
+        from tui.panes.workspace import WorkspacePane
+
+        return self.query_one("#workspace", WorkspacePane)
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
         """Ask before a link of the preview leaves for the browser."""

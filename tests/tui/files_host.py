@@ -25,12 +25,12 @@ STYLES = Path(__file__).parents[2] / "styles"
 class Host(App[None]):
     """Shows `widgets`, then `screen`; keeps the messages and the requests that reach an application."""
 
-    CSS_PATH = [
+    CSS_PATH = [  # noqa: RUF012
         STYLES / "workspace.tcss",
         STYLES / "viewer.tcss",
         STYLES / "tool_call.tcss",
         STYLES / "dialogs.tcss",
-    ]  # noqa: RUF012
+    ]
 
     def __init__(self, *widgets: Widget, screen: Screen[Any] | None = None, theme: str = "ua-dark") -> None:
         super().__init__()

@@ -9,12 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from textual.widgets.tree import TreeNode
 
 from core.events import ArtifactSaved, QueryFinished, QueryReceived, SessionStarted
 from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.tree_host import cursor, is_folder, laid_session, model_of, on_screen, rows
 from tui.panes.folder_scan import list_folder
-from tui.panes.live_tree import FOLDER_CAP, Item
+from tui.panes.folder_tree import FOLDER_CAP
 from tui.panes.preview import PreviewPane
 from tui.panes.workspace import WorkspacePane
 
@@ -23,32 +23,7 @@ PROJECT = Path(__file__).parents[2]
 
 @pytest.fixture
 def session(tmp_path: Path) -> Path:
-    path = tmp_path / "AGENT_RUN_WORKSPACES" / "session_20261121_050000"
-    for folder in ("search_results", "extracted_articles", "work_products/media"):
-        (path / folder).mkdir(parents=True)
-    (path / "run.log").write_text("begun\n")
-    return path
-
-
-def rows(pane: WorkspacePane) -> list[str]:
-    """The names on the tree, indented by depth, in the order they stand."""
-    found: list[str] = []
-
-    def walk(node: TreeNode[Item], depth: int) -> None:
-        for child in node.children:
-            assert child.data is not None
-            name = Path(child.data.path).name if child.data.entry is not None else f"{child.data.more} more"
-            found.append("  " * depth + name)
-            if child.is_expanded:
-                walk(child, depth + 1)
-
-    walk(pane.root, 0)
-    return found
-
-
-def cursor(pane: WorkspacePane) -> str | None:
-    node = pane.cursor_node
-    return None if node is None or node.data is None else Path(node.data.path).name
+    return laid_session(tmp_path)
 
 
 async def test_files_appear_as_they_are_made_and_are_new_until_seen(session: Path) -> None:
@@ -71,7 +46,7 @@ async def test_files_appear_as_they_are_made_and_are_new_until_seen(session: Pat
         ]
         await pilot.pause()
         assert "● report.html" in screen_text(app)
-        assert str(pane.border_subtitle) == "1 new"
+        assert "Workspace · 1 new" in screen_text(app)
 
         pane.reveal(report)
         await until(lambda: not pane.new_files)
@@ -118,7 +93,7 @@ async def test_cursor_folds_and_scroll_stay_while_files_come_and_go(session: Pat
         pane.reveal(session / "search_results" / "b30.json")
         await until(lambda: cursor(pane) == "b30.json")
         await pilot.pause()
-        before = pane.cursor_line - pane.scroll_offset.y
+        before = on_screen(pane)
 
         for number in range(25):
             (session / "search_results" / f"a{number:02}.json").write_text("{}")
@@ -128,7 +103,7 @@ async def test_cursor_folds_and_scroll_stay_while_files_come_and_go(session: Pat
         await until(lambda: session / "extracted_articles" / "y.md" in pane.new_files)
         await pilot.pause()
         assert cursor(pane) == "b30.json"
-        assert pane.cursor_line - pane.scroll_offset.y == before
+        assert on_screen(pane) == before
         assert "  y.md" not in rows(pane), "a folder nobody opened stays closed"
 
 
@@ -169,7 +144,7 @@ async def test_a_file_that_becomes_a_folder_is_shown_as_one(tmp_path: Path) -> N
         thing.unlink()
         thing.mkdir()
         (thing / "inner").write_text("x")
-        await until(lambda: pane.root.children and pane.root.children[0].allow_expand)
+        await until(lambda: rows(pane) and is_folder(model_of(pane).rows[0]))
         pane.reveal(thing / "inner")
         await until(lambda: cursor(pane) == "inner")
         await pilot.pause()
@@ -179,7 +154,7 @@ async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
     pane = WorkspacePane(tmp_path)
     async with hosted(pane) as (_, _pilot):
         pane.apply([QueryReceived(query_id="q", text="go")])
-        await until(lambda: pane._folders[str(tmp_path)].listing is not None)
+        await until(lambda: model_of(pane).folders[str(tmp_path)].listing is not None)
         for outer in range(5):
             for inner in range(5):
                 folder = tmp_path / f"o{outer}" / f"i{inner}"
@@ -189,7 +164,7 @@ async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
         await until(lambda: cursor(pane) == "leaf.txt")
         for number in range(5):
             pane.reveal(tmp_path / f"o{number}" / "i0" / "leaf.txt")
-            await until(lambda: pane._wanted is None)
+            await until(lambda: model_of(pane).wanted is None)
         pane.apply([QueryFinished(query_id="q", status="success")])
 
 
@@ -237,22 +212,33 @@ async def test_a_file_that_is_still_to_come_is_revealed_when_it_comes(session: P
         await until(lambda: cursor(pane) == "late.md")
 
 
-async def test_saved_reports_stand_below_once_there_is_one(session: Path) -> None:
+async def test_the_saved_reports_are_a_place_of_their_own_that_tells_what_is_new(session: Path) -> None:
     saved = session.parents[1] / "SAVED_REPORTS"
     pane = WorkspacePane()
-    async with hosted(pane) as (_, _pilot):
+    async with hosted(pane) as (app, pilot):
         pane.apply([SessionStarted(session_id="s", workspace=str(session), cwd="/", version="1")])
         await until(lambda: "run.log" in rows(pane))
-        assert "SAVED_REPORTS" not in rows(pane)
+        pane.focus()
+        await pilot.press("t")
+        await until(lambda: "outlive their session" in screen_text(app))
+        await pilot.press("T")
         saved.mkdir()
-        (saved / "report.html").write_text("<p>")
-        pane.apply([_saved("work_products/report.html", copied_to="SAVED_REPORTS/report.html")])
-        await until(lambda: "SAVED_REPORTS" in rows(pane))
-        assert rows(pane)[-1] == "SAVED_REPORTS"
-        pane.reveal(saved / "report.html")
-        await until(lambda: cursor(pane) == "report.html")
-        (saved / "report.html").unlink()
-        await until(lambda: "SAVED_REPORTS" not in rows(pane))
+        report = saved / "report.html"
+        report.write_text("<p>")
+        pane.apply([_saved("work_products/report.html", copied_to=str(report))])
+        await pilot.pause()
+        assert "Reports ●" in screen_text(app)
+        assert pane.new_files == {report}
+        await pilot.press("t")
+        await until(lambda: rows(pane) == ["report.html"])
+        await pilot.press("enter")
+        assert app.opened == [report]
+        assert not pane.new_files
+        (saved / "b.html").write_text("<p>")
+        await until(lambda: rows(pane) == ["b.html", "report.html"])
+        (session / "notes.md").write_text("x")
+        pane.reveal(session / "notes.md")
+        await until(lambda: cursor(pane) == "notes.md")
 
 
 def _saved(path: str, copied_to: str | None = None) -> ArtifactSaved:
@@ -265,13 +251,13 @@ async def test_a_folder_of_thousands_is_capped_and_lists_more_on_demand(tmp_path
     pane = WorkspacePane(tmp_path)
     async with hosted(pane) as (app, pilot):
         await until(lambda: len(rows(pane)) == FOLDER_CAP + 1)
-        assert rows(pane)[-1] == "3 more"
+        assert rows(pane)[-1] == "… 3 more"
         pane.focus()
         await pilot.press("end")
         assert "… 3 more" in screen_text(app)
         await pilot.press("enter")
         await until(lambda: len(rows(pane)) == FOLDER_CAP + 3)
-        assert "3 more" not in rows(pane)
+        assert "… 3 more" not in rows(pane)
         assert not pane.new_files
 
 
@@ -314,7 +300,7 @@ async def test_links_are_shown_as_links_and_never_entered(tmp_path: Path) -> Non
     pane = WorkspacePane(tmp_path)
     async with hosted(pane) as (app, pilot):
         await until(lambda: len(rows(pane)) == 2)
-        assert not any(node.allow_expand for node in pane.root.children)
+        assert not any(map(is_folder, model_of(pane).rows))
         await pilot.pause()
         assert screen_text(app).count("link") == 2
 
@@ -364,7 +350,7 @@ def test_leaving_never_hangs(tmp_path: Path, busy: bool) -> None:
                 self.run_worker(self.leave)
             async def leave(self):
                 pane = self.query_one(WorkspacePane)
-                while len(pane.root.children) < 50:
+                while len(pane.tree_view.model.rows) < 50:
                     await asyncio.sleep(0.01)
                 if {busy}:
                     for number in range(50):

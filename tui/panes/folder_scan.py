@@ -6,10 +6,12 @@ import heapq
 import os
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any
 
-__all__ = ["Entry", "Listing", "Request", "list_folder", "list_folders"]
+__all__ = ["Entry", "Listing", "Order", "Request", "list_folder", "list_folders"]
 
 _TEMPORARY = ".ua-tmp"
 _SETTLED_NS = 2_000_000_000
@@ -25,10 +27,48 @@ class Entry:
     size: int = 0
     changed_ns: int = 0
 
+
+class Order(Enum):
+    """What the entries of a folder are ordered by; folders come before files in each."""
+
+    NAME = "name"
+    TIME = "time"
+    SIZE = "size"
+
     @property
-    def key(self) -> tuple[bool, str, str]:
-        """What entries are ordered by: folders first, then names without regard to case."""
-        return (not self.is_folder, self.name.casefold(), self.name)
+    def next(self) -> Order:
+        """The order that follows when one key goes round them."""
+        orders = list(Order)
+        return orders[(orders.index(self) + 1) % len(orders)]
+
+    def sort(self, entries: Sequence[Entry], *, newest_first: bool = False) -> tuple[Entry, ...]:
+        """Put entries in order: names without regard to case, the newest first, the largest first.
+
+        `newest_first` turns names round, for names that are dates.
+        """
+        return tuple(sorted(entries, key=self._key(), reverse=newest_first and self is Order.NAME))
+
+    def first(self, entries: Sequence[Entry], limit: int, *, newest_first: bool = False) -> tuple[Entry, ...]:
+        """The first `limit` entries in order."""
+        if len(entries) <= limit:
+            return self.sort(entries, newest_first=newest_first)
+        if newest_first and self is Order.NAME:
+            return tuple(heapq.nlargest(limit, entries, key=self._key()))
+        return tuple(heapq.nsmallest(limit, entries, key=self._key()))
+
+    def _key(self) -> Callable[[Entry], Any]:
+        match self:
+            case Order.NAME:
+                return lambda entry: (not entry.is_folder, entry.name.casefold(), entry.name)
+            case Order.TIME:
+                return lambda entry: (not entry.is_folder, -entry.changed_ns, entry.name)
+            case Order.SIZE:
+                return lambda entry: (
+                    not entry.is_folder,
+                    0 if entry.is_folder else -entry.size,
+                    entry.name.casefold(),
+                    entry.name,
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,44 +84,69 @@ class Listing:
     missing: bool = False
     error: str | None = None
     stamp: int = 0
+    order: Order = Order.NAME
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A folder to list, how many entries to list at most, and the stamp with which there is no need to."""
+    """A folder to list and how.
+
+    At most `limit` entries are listed, the first in `order`; only those that `only` lets through. A folder
+    whose stamp is `unless` need not be listed.
+    """
 
     path: str
     limit: int
     unless: int = 0
+    order: Order = Order.NAME
+    newest_first: bool = False
+    only: Callable[[str, bool], bool] | None = None
 
 
 def list_folder(path: str, limit: int, *, hidden: bool = False) -> Listing:
     """List a folder: at most `limit` entries; temporary files, and hidden ones unless asked for, are left out."""
-    stamp = _stamp(path)
-    try:
-        with os.scandir(path) as found:
-            named = [(not entry.is_dir(follow_symlinks=False), entry.name) for entry in _seen(found, hidden)]
-    except FileNotFoundError:
-        return Listing(path, missing=True)
-    except OSError as error:
-        return Listing(path, error=error.strerror or type(error).__name__)
-    kept = heapq.nsmallest(limit, named, key=lambda each: (each[0], each[1].casefold(), each[1]))
-    entries = tuple(_entry(path, name, is_file=is_file) for is_file, name in kept)
-    return Listing(path, entries, max(0, len(named) - limit), stamp=stamp)
+    return _list(Request(path, limit), hidden)
 
 
 def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[Listing]:
     """List several folders, in order, without those that are as their stamp says."""
     return [
-        list_folder(request.path, request.limit, hidden=hidden)
+        _list(request, hidden)
         for request in requests
         if not request.unless or _stamp(request.path) != request.unless
     ]
 
 
+def _list(request: Request, hidden: bool) -> Listing:
+    path, order, newest = request.path, request.order, request.newest_first
+    stamp = _stamp(path)
+    try:
+        if stat.S_ISLNK(os.lstat(path).st_mode):
+            return Listing(path, error="it is a link now")
+        with os.scandir(path) as found:
+            named = [
+                Entry(entry.name, entry.is_dir(follow_symlinks=False))
+                for entry in _seen(found, hidden)
+                if request.only is None or request.only(entry.name, entry.is_dir(follow_symlinks=False))
+            ]
+    except FileNotFoundError:
+        return Listing(path, missing=True)
+    except OSError as error:
+        return Listing(path, error=error.strerror or type(error).__name__)
+    more = max(0, len(named) - request.limit)
+    if more and order is Order.NAME:
+        named = list(order.first(named, request.limit, newest_first=newest))
+    entries = order.first(
+        [_entry(path, entry.name, is_folder=entry.is_folder) for entry in named],
+        request.limit,
+        newest_first=newest,
+    )
+    return Listing(path, entries, more, stamp=stamp, order=order)
+
+
 def _stamp(path: str) -> int:
     try:
-        changed = os.stat(path).st_mtime_ns
+        changed = os.stat(path, follow_symlinks=False).st_mtime_ns
     except OSError:
         return 0
     return changed if time.time_ns() - changed > _SETTLED_NS else 0
@@ -93,11 +158,11 @@ def _seen(found: Iterator[os.DirEntry[str]], hidden: bool) -> Iterator[os.DirEnt
             yield entry
 
 
-def _entry(folder: str, name: str, *, is_file: bool) -> Entry:
+def _entry(folder: str, name: str, *, is_folder: bool) -> Entry:
     try:
         status = os.lstat(os.path.join(folder, name))
     except OSError:
-        return Entry(name, not is_file)
+        return Entry(name, is_folder)
     return Entry(
         name,
         stat.S_ISDIR(status.st_mode),

@@ -35,11 +35,13 @@ def _import_watchfiles() -> Any:
 class FolderWatch:
     """Watches one folder, which may come into being, or come back, while it is being watched.
 
-    `on_polling` is called when the system's limits allow no notifications and the folder is polled instead.
+    `on_polling` is called when the system's limits allow no notifications and the folder is polled instead. Of
+    what lies further down only a watch that is `deep` gives hints.
     """
 
-    def __init__(self, path: str, on_polling: Callable[[], None]) -> None:
+    def __init__(self, path: str, on_polling: Callable[[], None], *, deep: bool = True) -> None:
         self.path = path
+        self._deep = deep
         self._on_polling = on_polling
         self._stop = asyncio.Event()
         self._look = asyncio.Event()
@@ -93,6 +95,7 @@ class FolderWatch:
             rust_timeout=_RUST_TIMEOUT_MS,
             force_polling=polling or None,
             poll_delay_ms=_POLL_MS,
+            recursive=self._deep,
             ignore_permission_denied=True,
         )
         async for changes in stopped:

@@ -1,330 +1,379 @@
-"""A tree over folders that change: what a scan finds is applied as a difference, and nothing the reader sees moves."""
+"""A tree over folders that change, drawn line by line; what the reader sees stays where it is meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
-import os
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rich.text import Text, TextType
+from rich.segment import Segment
+from textual import events
 from textual.binding import Binding, BindingType
-from textual.widgets import Tree
-from textual.widgets.tree import TreeNode
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
 from tui.jobs import start_job
-from tui.panes.folder_scan import Entry, Listing, Request, list_folders
+from tui.panes.folder_scan import Entry, list_folders
+from tui.panes.folder_tree import FOLDER_CAP, Folder, FolderTree, Row
 
-__all__ = ["FOLDER_CAP", "Folder", "Item", "LiveTree", "entry_of"]
+__all__ = ["LiveTree"]
 
-FOLDER_CAP = 2_000
-_EAGER_FOLDERS = 32
 _SCANS_AT_ONCE = 64
-_CHANGES_AT_ONCE = 50
+_ROW = "row"
 
 
-@dataclass(slots=True)
-class Item:
-    """What a row stands for; `entry` is None for the row that counts what is not listed."""
+class LiveTree(ScrollView, can_focus=True):
+    """Shows one `FolderTree`, which another may take the place of, and has its folders scanned in a thread.
 
-    path: str
-    entry: Entry | None
-    more: int = 0
-
-
-@dataclass(slots=True)
-class Folder:
-    """A folder that is listed: its node and its children by name."""
-
-    path: str
-    node: TreeNode[Item]
-    limit: int = FOLDER_CAP
-    listing: Listing | None = None
-    children: dict[str, TreeNode[Item]] = field(default_factory=dict)
-    more: TreeNode[Item] | None = None
-    touched: bool = False
-    grown: bool = False
-
-
-class LiveTree(Tree[Item]):
-    """A tree of folders, each listed when it is first opened; those near the root are listed at once.
-
-    `_look_at` asks for folders to be scanned again, in a thread. A subclass is told what comes through
-    `_found` and `_taken`, and may give a folder a place of its own through `_adopt`.
+    A subclass draws the rows and is told what a scan brought through `_found`, `_taken` and `_scanned`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "cursor(1)", "Down", show=False),
+        Binding("up,k", "cursor(-1)", "Up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("home,g", "edge(-1)", "First", show=False),
+        Binding("end,G", "edge(1)", "Last", show=False),
         Binding("right,l", "open_folder", "Open folder", show=False),
         Binding("left,h", "close_folder", "Close folder", show=False),
-        Binding("j", "cursor_down", "Down", show=False),
-        Binding("k", "cursor_up", "Up", show=False),
-        Binding("g", "scroll_home", "Top", show=False),
-        Binding("G", "scroll_end", "End", show=False),
+        Binding("enter", "choose", "Open", show=False),
     ]
 
+    class Pointed(Message):
+        """The cursor came to a row, or was pointed at it again."""
+
+        def __init__(self, row: Row) -> None:
+            self.row = row
+            super().__init__()
+
+    class Chosen(Message):
+        """A person asked for the file on a row."""
+
+        def __init__(self, row: Row) -> None:
+            self.row = row
+            super().__init__()
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(Text(""), id=id, classes=classes)
-        self.show_root = False
-        self.show_guides = False
-        self.guide_depth = 2
-        self.auto_expand = False
-        self._folders: dict[str, Folder] = {}
-        self._bases: tuple[str, ...] = ()
-        self._hidden = False
-        self._dirty: set[str] = set()
-        self._doubted: set[str] = set()
+        super().__init__(id=id, classes=classes)
+        self.model: FolderTree | None = None
         self._scanning = False
         self._live = False
-        self._wanted: str | None = None
+        self._pointed: str | None = None
+        self._hovered = -1
 
-    # -- what a subclass may do -------------------------------------------------------------------
+    # -- what a subclass does ---------------------------------------------------------------------
 
-    def _adopt(self, listing: Listing) -> Folder | None:
-        """The folder that a listing is of, None when it has no place in the tree."""
-        return self._folders.get(listing.path)
+    @abstractmethod
+    def draw(self, row: Row, width: int, *, lit: bool) -> Sequence[Segment]:
+        """Draw a row in exactly `width` cells; `lit` when the cursor is on it and the tree has the focus."""
 
-    def _found(self, folder: Folder, entry: Entry, *, first: bool) -> None:
-        """An entry was added; `first` when the folder was not listed before."""
+    def draw_below(self, line: int, width: int) -> Sequence[Segment]:
+        """Draw a line below the last row, counted from 0."""
+        return ()
 
-    def _taken(self, folder: Folder) -> None:
+    def _found(self, model: FolderTree, folder: Folder, came: Sequence[Entry], *, first: bool) -> None:
+        """Entries came; `first` when the folder was not listed before."""
+
+    def _taken(self, model: FolderTree, folder: Folder) -> None:
         """A folder is as its listing says."""
 
-    def _scanned(self) -> None:
-        """A round of scans was applied."""
+    def _scanned(self, model: FolderTree) -> None:
+        """A round of scans was taken up and is shown."""
+
+    # -- what is shown ----------------------------------------------------------------------------
+
+    def show(self, model: FolderTree | None) -> None:
+        """Show another tree where its reader left it."""
+        if self.model is not None:
+            self.model.top = int(self.scroll_offset.y)
+        self.model = model
+        self._pointed = None
+        self._resize_to_rows()
+        if model is not None:
+            # A tree that was out of sight was not told of changes.
+            model.dirty.update(path for path, folder in model.folders.items() if folder.listing is not None)
+            model.build()
+            self._resize_to_rows()
+            self.scroll_to(y=model.top, animate=False, immediate=True, force=True)
+            self._scan_soon()
+            if self.has_focus:
+                self._first_cursor()
+            self._announce()
+        self.refresh()
+
+    def changed(self) -> None:
+        """Show the rows as they are now; the cursor's row, or else the topmost, stays where it is on the screen."""
+        model = self.model
+        if model is None:
+            return
+        top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
+        line, before = model.place(model.cursor), model.rows
+        in_sight = top <= line < top + height
+        model.build()
+        self._resize_to_rows()
+        if in_sight and (now := model.place(model.cursor)) >= 0:
+            self._scroll(now - (line - top))
+        elif top:
+            staying = (model.place(row.key) for row in before[top:])
+            self._scroll(next((place for place in staying if place >= 0), top))
+        if self.has_focus:
+            self._first_cursor()
+        self._announce()
+        self.refresh()
+        self._scan_soon()
+
+    def reveal(self, path: str) -> None:
+        """Move the cursor to a path, opening the folders above it; one that is still to come is waited for."""
+        if self.model is not None:
+            self.model.wanted = path
+            self._go_to_wanted()
+
+    def _go_to_wanted(self) -> None:
+        model = self.model
+        if model is None or model.wanted is None:
+            return
+        key = model.follow_wanted()
+        self.changed()
+        if key is not None:
+            self.point_at(model.place(key))
+
+    def _resize_to_rows(self) -> None:
+        rows = len(self.model.rows) if self.model is not None else 0
+        self.virtual_size = Size(max(1, self.scrollable_content_region.width), rows)
+
+    def on_resize(self) -> None:
+        """Keep the cursor in sight."""
+        self._resize_to_rows()
+        if self.model is not None and (place := self.model.place(self.model.cursor)) >= 0:
+            self._show_line(place)
 
     # -- scanning ---------------------------------------------------------------------------------
 
-    def _look_at(self, paths: Iterable[str]) -> None:
-        known = {path for path in paths if path in self._folders or path in self._bases}
-        self._dirty |= known
-        self._doubted -= known
-        if self._dirty and not self._scanning and self._live:
+    def look_at(self, paths: Iterable[str], *, doubt: bool = False) -> None:
+        """Have folders scanned again; with `doubt` only if they do not look as they did."""
+        model = self.model
+        if model is None:
+            return
+        known = {path for path in paths if path in model.folders}
+        if doubt:
+            model.doubted |= known - model.dirty
+        else:
+            model.doubted -= known
+        model.dirty |= known
+        self._scan_soon()
+
+    def _scan_soon(self) -> None:
+        if self.model is not None and self.model.dirty and not self._scanning and self._live:
             self._scanning = True
             start_job(self, self._scan, "scan", replacing=False)
 
-    def _look_again(self) -> None:
-        """Scan every listed folder that does not look as it did; what is asked for anyway is scanned in any case."""
-        doubted = self._folders.keys() - self._dirty
-        self._look_at([*self._folders, *self._bases])
-        self._doubted = doubted
-
     async def _scan(self) -> None:
         try:
-            while self._dirty:
-                batch = sorted(self._dirty)[:_SCANS_AT_ONCE]
-                self._dirty.difference_update(batch)
-                requests = [self._request(path) for path in batch]
-                self._doubted.difference_update(batch)
-                for listing in await asyncio.to_thread(list_folders, requests, hidden=self._hidden):
-                    await self._take(listing)
-                self._scanned()
-                self._go_to_wanted()
+            while (model := self.model) is not None and model.dirty:
+                batch = sorted(model.dirty)[:_SCANS_AT_ONCE]
+                model.dirty.difference_update(batch)
+                requests = [model.request(path) for path in batch if path in model.folders]
+                model.doubted.difference_update(batch)
+                listings = await asyncio.to_thread(list_folders, requests, hidden=model.hidden)
+                differs = False
+                for listing in listings:
+                    taken = model.take(listing)
+                    folder = model.folders.get(listing.path)
+                    if taken is not None and folder is not None:
+                        self._found(model, folder, taken[0], first=taken[1])
+                        self._taken(model, folder)
+                        differs = True
+                if model is self.model:
+                    if differs:
+                        self.changed()
+                    self._go_to_wanted()
+                self._scanned(model)
         finally:
             self._scanning = False
 
-    def _request(self, path: str) -> Request:
-        folder = self._folders.get(path)
-        if folder is None:
-            return Request(path, FOLDER_CAP)
-        known = folder.listing.stamp if folder.listing is not None and path in self._doubted else 0
-        return Request(path, folder.limit, unless=known)
-
-    async def _take(self, listing: Listing) -> None:
-        """Apply a listing to its folder: what went, what came, what changed its size."""
-        folder = self._adopt(listing)
-        if folder is None or listing == folder.listing:
-            return
-        first = folder.listing is None or folder.listing.missing or folder.grown
-        folder.grown = False
-        before, folder.listing = folder.listing, listing
-        wanted = {entry.name: entry for entry in listing.entries}
-        held = self._held()
-        gone = [
-            name
-            for name, node in folder.children.items()
-            if name not in wanted or entry_of(node).is_folder != wanted[name].is_folder
-        ]
-        self._leave(folder, gone)
-        changes = 0
-        for name in gone:
-            self._remove(folder, name)
-            changes += 1
-            if changes % _CHANGES_AT_ONCE == 0:
-                held = await self._breathe(held)
-                if self._folders.get(listing.path) is not folder:
-                    return
-        for index, entry in enumerate(listing.entries):
-            child = folder.children.get(entry.name)
-            if child is None:
-                self._add(folder, index, entry)
-                self._found(folder, entry, first=first)
-                changes += 1
-                if changes % _CHANGES_AT_ONCE == 0:
-                    held = await self._breathe(held)
-                    if self._folders.get(listing.path) is not folder:
-                        return
-            elif (item := child.data) is not None and item.entry != entry:
-                item.entry = entry
-                child.refresh()
-        self._show_more(folder, listing.more)
-        if before is None or bool(before.entries) != bool(listing.entries):
-            folder.node.refresh()
-        self._taken(folder)
-        self._hold(held)
-
-    async def _breathe(self, held: tuple[TreeNode[Item], int] | None) -> tuple[TreeNode[Item], int] | None:
-        """Let the screen be drawn and keys be heard between two handfuls of changes."""
-        self._hold(held)
-        await asyncio.sleep(0)
-        return self._held()
-
-    def _add(self, folder: Folder, index: int, entry: Entry) -> None:
-        path = os.path.join(folder.path, entry.name)
-        node = folder.node.add(Text(" "), Item(path, entry), before=index, allow_expand=entry.is_folder)
-        folder.children[entry.name] = node
-        shallow = folder.node is self.root or folder.node.parent is self.root
-        if entry.is_folder and shallow and len(self._folders) <= _EAGER_FOLDERS:
-            self._folder_at(node)
-            self._look_at({path})
-
-    def _remove(self, folder: Folder, name: str) -> None:
-        folder.children.pop(name).remove()
-        gone = os.path.join(folder.path, name)
-        for path in [path for path in self._folders if path == gone or path.startswith(gone + os.sep)]:
-            del self._folders[path]
-
-    def _leave(self, folder: Folder, gone: Sequence[str]) -> None:
-        """Move the cursor off a row that goes, to the nearest one that stays."""
-        above = self.cursor_node
-        while above is not None and above.parent is not folder.node:
-            above = above.parent
-        if above is None or above.data is None or not gone:
-            return
-        going = {folder.children[name].id for name in gone}
-        if above.id not in going:
-            return
-        siblings = list(folder.node.children)
-        place = siblings.index(above)
-        staying = [*siblings[place:], *reversed(siblings[:place])]
-        successor = next((node for node in staying if node.id not in going), folder.node)
-        if successor.is_root:
-            self._drop_cursor()
-        else:
-            self._point_at(successor)
-
-    def _show_more(self, folder: Folder, more: int) -> None:
-        if folder.more is not None and not more:
-            if self.cursor_node is folder.more:
-                self._point_at(folder.more.previous_sibling or folder.node)
-            folder.more.remove()
-            folder.more = None
-        elif folder.more is None and more:
-            after = len(folder.children)
-            item = Item(folder.path, None, more)
-            folder.more = folder.node.add(Text(" "), item, before=after, allow_expand=False)
-        elif folder.more is not None and folder.more.data is not None:
-            folder.more.data.more = more
-            folder.more.refresh()
-
-    def _folder_at(self, node: TreeNode[Item]) -> Folder:
-        assert node.data is not None
-        path = node.data.path
-        return self._folders.setdefault(path, Folder(path, node))
-
     # -- the cursor -------------------------------------------------------------------------------
 
-    def _go_to_wanted(self) -> None:
-        """Follow the wanted path as far as it is listed, and have the next folder on the way listed."""
-        path = self._wanted
-        if path is None:
-            return
-        above = [base for base in self._bases if path.startswith(base + os.sep)]
-        folder = self._folders.get(max(above, key=len)) if above else None
-        while folder is not None:
-            rest = path[len(folder.path) + 1 :]
-            name, _, deeper = rest.partition(os.sep)
-            node = folder.children.get(name)
-            if node is None:
-                if folder.listing is None:
-                    self._look_at({folder.path})
-                return
-            if folder.node.is_collapsed:
-                folder.touched = True
-                folder.node.expand()
-            if not deeper:
-                self._wanted = None
-                self._point_at(node)
-                return
-            folder = self._folder_at(node)
+    @property
+    def cursor_row(self) -> Row | None:
+        """The row the cursor is on."""
+        model = self.model
+        place = model.place(model.cursor) if model is not None else -1
+        return model.rows[place] if model is not None and place >= 0 else None
 
-    def _held(self) -> tuple[TreeNode[Item], int] | None:
-        """The row that must stay where it is: the cursor's when it is in sight, else the topmost."""
+    def point_at(self, place: int) -> None:
+        """Bring the cursor to a line and the line into sight."""
+        model = self.model
+        if model is None or not 0 <= place < len(model.rows):
+            return
+        before = model.place(model.cursor)
+        model.cursor = model.rows[place].key
+        self._refresh_line(before)
+        self._refresh_line(place)
+        self._show_line(place)
+        self._announce()
+
+    def announce(self) -> None:
+        """Tell once more where the cursor is."""
+        self._pointed = None
+        self._announce()
+
+    def _announce(self) -> None:
+        row = self.cursor_row
+        key = row.key if row is not None else None
+        if key != self._pointed:
+            self._pointed = key
+            if row is not None:
+                self.post_message(self.Pointed(row))
+
+    def _first_cursor(self) -> None:
+        if self.model is not None and self.model.cursor is None and self.model.rows:
+            self.point_at(min(int(self.scroll_offset.y), len(self.model.rows) - 1))
+
+    def _show_line(self, place: int) -> None:
+        height = self.scrollable_content_region.height
         top = int(self.scroll_offset.y)
-        line = self.cursor_line
-        if not top <= line < top + self.scrollable_content_region.height:
-            line = top
-        node = self.get_node_at_line(line) if line else None
-        return None if node is None else (node, line - top)
+        if height > 0 and not top <= place < top + height:
+            self._scroll(place if place < top else place - height + 1)
 
-    def _hold(self, held: tuple[TreeNode[Item], int] | None) -> None:
-        """Scroll so that a row is where it was."""
-        if held is None or held[0].id not in self._tree_nodes:
-            return
-        node, offset = held
-        # Asking for the last line makes the tree give every node its line.
-        if self.last_line >= 0 and node.line - offset != int(self.scroll_offset.y):
-            self.scroll_to(y=node.line - offset, animate=False, immediate=True)
+    def _scroll(self, y: int) -> None:
+        if y != int(self.scroll_offset.y):
+            self.scroll_to(y=y, animate=False, immediate=True, force=True)
 
-    def _is_on(self, node: TreeNode[Item]) -> bool:
-        above = self.cursor_node
-        while above is not None and above is not node:
-            above = above.parent
-        return above is not None
-
-    def _drop_cursor(self) -> None:
-        self.unselect()
-        self._cursor_node = None
-
-    def _point_at(self, node: TreeNode[Item]) -> None:
-        if self.last_line >= 0:
-            self.move_cursor(node)
+    def _refresh_line(self, place: int) -> None:
+        line = place - int(self.scroll_offset.y)
+        if 0 <= line < self.size.height:
+            self.refresh(Region(0, line, self.size.width, 1))
 
     def on_focus(self) -> None:
         """Show where the cursor is."""
-        if self.cursor_line < 0 and self.last_line >= 0:
-            self.cursor_line = 0
+        self._first_cursor()
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Draw the cursor as that of a pane nobody is in."""
+        self.refresh()
+
+    def _line(self) -> int:
+        return self.model.place(self.model.cursor) if self.model is not None else -1
+
+    def action_cursor(self, by: int) -> None:
+        """Move the cursor by lines."""
+        if self.model is not None and self.model.rows:
+            self.point_at(min(max(self._line() + by, 0), len(self.model.rows) - 1))
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by what is in sight."""
+        self.action_cursor(by * max(1, self.scrollable_content_region.height - 1))
+
+    def action_edge(self, side: int) -> None:
+        """Move the cursor to the first or the last row."""
+        if self.model is not None:
+            self.point_at(0 if side < 0 else len(self.model.rows) - 1)
 
     def action_open_folder(self) -> None:
         """Open the folder under the cursor, or step into it."""
-        node = self.cursor_node
-        if node is not None and node.allow_expand:
-            if node.is_collapsed:
-                node.expand()
-            elif node.children:
-                self.move_cursor(node.children[0])
+        row = self.cursor_row
+        if row is None or row.entry is None or not row.entry.is_folder or self.model is None:
+            return
+        if not self.model.is_unfolded(row):
+            self.fold(row, open_=True)
+        else:
+            self.action_cursor(1)
 
     def action_close_folder(self) -> None:
         """Close the folder under the cursor, or step out of it."""
-        node = self.cursor_node
-        if node is None:
+        row, model = self.cursor_row, self.model
+        if row is None or model is None:
             return
-        if node.allow_expand and node.is_expanded:
-            node.collapse()
-        elif node.parent is not None and not node.parent.is_root:
-            self.move_cursor(node.parent)
+        if row.entry is not None and row.entry.is_folder and model.folder_of(row).open:
+            self.fold(row, open_=False)
+        else:
+            self.point_at(model.above(self._line()))
 
-    def process_label(self, label: TextType) -> Text:
-        """Rows are drawn by `render_label`; nothing is ever parsed as markup."""
-        return label if isinstance(label, Text) else Text(label)
+    def action_choose(self) -> None:
+        """Open a file, fold or unfold a folder, list more of one."""
+        if (row := self.cursor_row) is not None:
+            self.choose(row)
 
-    def get_label_width(self, node: TreeNode[Item]) -> int:
-        """Rows are made to fit, so none asks for width."""
-        return 1
+    def choose(self, row: Row) -> None:
+        """Do what Enter does on a row."""
+        model = self.model
+        if model is None:
+            return
+        if row.entry is None:
+            folder = model.folders.get(row.path)
+            if folder is not None:
+                folder.limit += FOLDER_CAP if row.more else 0
+                folder.grown = True
+                self.look_at({folder.path})
+        elif row.entry.is_folder:
+            self.fold(row, open_=not model.is_unfolded(row))
+        else:
+            self.post_message(self.Chosen(row))
 
+    def fold(self, row: Row, *, open_: bool) -> None:
+        """Unfold or fold a folder."""
+        if self.model is not None:
+            self.model.set_open(self.model.folder_of(row), open_=open_)
+            self.changed()
 
-def entry_of(node: TreeNode[Item]) -> Entry:
-    """The entry that a row stands for; only for rows that stand for one."""
-    assert node.data is not None
-    assert node.data.entry is not None
-    return node.data.entry
+    async def _on_click(self, event: events.Click) -> None:
+        """One click points at a file, a second opens it; folders fold at once."""
+        place = self._place_at(event)
+        if self.model is None or place < 0:
+            return
+        self.point_at(place)
+        row = self.model.rows[place]
+        if row.entry is None or row.entry.is_folder or event.chain >= 2:
+            self.choose(row)
+
+    def _on_mouse_move(self, event: events.MouseMove) -> None:
+        self._hover(self._place_at(event))
+
+    def _on_leave(self, event: events.Leave) -> None:
+        super()._on_leave(event)
+        self._hover(-1)
+
+    def _place_at(self, event: events.MouseEvent) -> int:
+        place = event.style.meta.get(_ROW)
+        rows = len(self.model.rows) if self.model is not None else 0
+        return place if isinstance(place, int) and place < rows else -1
+
+    def _hover(self, place: int) -> None:
+        if place != self._hovered:
+            before, self._hovered = self._hovered, place
+            self._refresh_line(before)
+            self._refresh_line(place)
+
+    # -- what is drawn ----------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row, or a line below the last one."""
+        width, model = self.scrollable_content_region.width, self.model
+        place = y + int(self.scroll_offset.y)
+        base = self.rich_style
+        rows = model.rows if model is not None else []
+        if width < 1:
+            return Strip.blank(self.size.width, base)
+        if place >= len(rows):
+            below = self.draw_below(place - len(rows), width)
+            return Strip(below).extend_cell_length(width, base).crop(0, width).apply_style(base)
+        row = rows[place]
+        on_cursor = model is not None and row.key == model.cursor
+        strip = Strip(self.draw(row, width, lit=on_cursor and self.has_focus)).adjust_cell_length(width)
+        if on_cursor:
+            name = "tree--cursor" if self.has_focus else "tree--cursor-blurred"
+            strip = Strip(
+                [
+                    Segment(text, (style or base) + self.get_component_rich_style(name, partial=True))
+                    for text, style, _ in strip
+                ],
+                width,
+            )
+        elif place == self._hovered:
+            strip = strip.apply_style(self.get_component_rich_style("tree--hover", partial=True))
+        return strip.apply_style(base).apply_meta({_ROW: place})

@@ -1,63 +1,87 @@
-"""One row of the workspace tree as text: mark, name cut to fit, size at the right edge."""
+"""One row of the workspace tree: mark, name cut to fit, size or age at the right edge."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from rich.style import Style
-from rich.text import Text
 
 from core.text import clean_line
 from tui.format import middle_cut, size
 from tui.panes.folder_scan import Entry
+from tui.text_layout import PLAIN, Line
 
-__all__ = ["NEW", "row_text"]
+__all__ = ["NEW", "RowLook", "render_entry", "render_note", "when"]
 
 NEW = "●"
 _OPEN, _CLOSED = "▾ ", "▸ "
 _RANDOM = re.compile(r"(_\d{6})_[0-9a-z]{6,24}(\.[0-9a-z.]{1,12})$")
 _VENDOR = re.compile(r"^composio_(?=.{8})", re.IGNORECASE)
+_INDENT = 2
 _NARROW = 14
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _NAME_CHARACTERS = 400
 
 
-def row_text(
-    entry: Entry,
-    width: int,
-    base: Style,
-    *,
-    dim: Style,
-    accent: Style,
-    expanded: bool | None = None,
-    count: int | None = None,
-    fresh: bool = False,
-    strong: bool = False,
-) -> Text:
-    """Lay a row out in exactly `width` cells.
+@dataclass(frozen=True, slots=True)
+class RowLook:
+    """How a row is to look.
 
-    `expanded` is None for a file. `count` is what a closed folder holds, None when that is not known; an
-    empty folder is dim. `fresh` marks a file, or a closed folder with a file in it, that was not looked at.
+    `unfolded` is None for a file. `held` is how many files a closed folder holds, None when that is not
+    known; an empty folder is dim. `fresh` marks a file, or a closed folder with a file in it, that nobody
+    looked at; `found` one that matches what is looked for. `told` stands at the edge in place of the size.
     """
-    empty = expanded is not None and count == 0
-    text = Text(style=base, no_wrap=True, end="")
-    if expanded is None:
-        text.append(f"{NEW} " if fresh else "  ", accent if fresh else None)
+
+    depth: int = 0
+    unfolded: bool | None = None
+    held: int | None = None
+    fresh: bool = False
+    found: bool = False
+    told: str | None = None
+    dim: Style = PLAIN
+    accent: Style = PLAIN
+
+
+def render_entry(entry: Entry, width: int, look: RowLook) -> Line:
+    """Lay an entry out in exactly `width` cells."""
+    depth = min(look.depth, max(0, (width - 8) // _INDENT))
+    width -= depth * _INDENT
+    line: Line = [Segment(" " * depth * _INDENT)] if depth else []
+    if look.unfolded is None:
+        line.append(Segment(f"{NEW} " if look.fresh else "  ", look.accent if look.fresh else PLAIN))
     else:
-        text.append(_OPEN if expanded else _CLOSED, dim)
-    told = _told(entry, expanded, count) if width >= _NARROW else ""
-    mark = f" {NEW}" if fresh and expanded is False else ""
+        line.append(Segment(_OPEN if look.unfolded else _CLOSED, look.dim))
+    told = _told(entry, look) if width >= _NARROW else ""
+    mark = f" {NEW}" if look.fresh and look.unfolded is False else ""
     room = max(1, width - 2 - (len(told) + 1 if told else 0) - len(mark))
     name = _fitted(clean_line(entry.name, _NAME_CHARACTERS) or "(no name)", room)
-    if entry.is_link or empty:
-        text.append(name, dim)
-    else:
-        text.append(name, Style(bold=True) if strong else None)
+    empty = look.unfolded is not None and look.held == 0
+    style = look.dim if entry.is_link or empty else PLAIN
+    line.append(Segment(name, style + Style(bold=True, underline=True) if look.found else style))
     if mark:
-        text.append(mark, accent)
-    text.append(" " * max(0, width - cell_len(text.plain) - len(told)))
-    text.append(told, dim)
-    return text
+        line.append(Segment(mark, look.accent))
+    line.append(Segment(" " * max(0, width - 2 - cell_len(name) - len(mark) - len(told))))
+    if told:
+        line.append(Segment(told, look.dim))
+    return line
+
+
+def render_note(note: str, depth: int, width: int, dim: Style) -> Line:
+    """Lay out a row that stands for no file."""
+    text = middle_cut(clean_line(note, _NAME_CHARACTERS), max(1, width - 2 - depth * _INDENT))
+    return [Segment(" " * (2 + depth * _INDENT) + text, dim)]
+
+
+def when(at_ns: int, now_ns: int) -> str:
+    """Write a time in nanoseconds as `14:02`, on another day as `21 Nov`, in another year as `2025`."""
+    at, now = (datetime.fromtimestamp(each / 1e9, UTC).astimezone() for each in (at_ns, now_ns))
+    if at.date() == now.date():
+        return f"{at:%H:%M}"
+    return f"{at.day} {_MONTHS[at.month - 1]}" if at.year == now.year else f"{at.year}"
 
 
 def _fitted(name: str, room: int) -> str:
@@ -67,11 +91,13 @@ def _fitted(name: str, room: int) -> str:
     return middle_cut(name, room)
 
 
-def _told(entry: Entry, expanded: bool | None, count: int | None) -> str:
+def _told(entry: Entry, look: RowLook) -> str:
     if entry.is_link:
         return "link"
-    if expanded is None:
+    if look.told is not None:
+        return look.told
+    if look.unfolded is None:
         return size(entry.size)
-    if expanded or not count:
+    if look.unfolded or not look.held:
         return ""
-    return f"{count:,}"
+    return f"{look.held:,}"

@@ -1,0 +1,47 @@
+"""A session's folder for the tests of the workspace pane, and what its tree shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui.panes.folder_tree import FolderTree, Row
+from tui.panes.workspace import WorkspacePane
+
+
+def laid_session(folder: Path, name: str = "session_20261121_050000") -> Path:
+    """Lay a session's folder with nothing found or written in it yet."""
+    path = folder / "AGENT_RUN_WORKSPACES" / name
+    for inner in ("search_results", "extracted_articles", "work_products/media"):
+        (path / inner).mkdir(parents=True)
+    (path / "run.log").write_text("begun\n")
+    return path
+
+
+def rows(pane: WorkspacePane) -> list[str]:
+    """The names on the tree, indented by depth, in the order they stand."""
+    model = pane.tree_view.model
+    return [
+        "  " * row.depth + (Path(row.path).name if row.entry is not None else row.note)
+        for row in (model.rows if model is not None else [])
+    ]
+
+
+def cursor(pane: WorkspacePane) -> str | None:
+    row = pane.tree_view.cursor_row
+    return None if row is None else Path(row.path).name
+
+
+def on_screen(pane: WorkspacePane) -> int:
+    """The line of the screen that the cursor is on, within the tree."""
+    assert pane.tree_view.model is not None
+    return pane.tree_view.model.place(pane.tree_view.model.cursor) - int(pane.tree_view.scroll_offset.y)
+
+
+def model_of(pane: WorkspacePane) -> FolderTree:
+    """The tree that is shown."""
+    assert pane.tree_view.model is not None
+    return pane.tree_view.model
+
+
+def is_folder(row: Row) -> bool:
+    return row.entry is not None and row.entry.is_folder

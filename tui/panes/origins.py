@@ -1,0 +1,140 @@
+"""Which tool call a file came from, as far as events or a journal tell."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import JournalError
+from core.events import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.journal import iter_journal
+from core.packing import inner_name
+
+__all__ = ["LARGEST_JOURNAL", "Call", "Origin", "Origins", "read_origin"]
+
+LARGEST_JOURNAL = 256 << 20
+"""Bytes; a journal that is longer is not searched for the origin of one file."""
+
+_CRAWLS = "crawl_parallel"
+_PATHS = ("path", "file_path", "output_path")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A file's call, and the observer that saved it, empty when the tool wrote it by itself."""
+
+    tool_use_id: str
+    observer: str = ""
+
+
+@dataclass(slots=True)
+class Call:
+    """A call as a journal tells of it, with the files it left."""
+
+    started: ToolCallStarted
+    finished: ToolCallFinished | None
+    artifacts: tuple[ArtifactSaved, ...]
+
+
+class Origins:
+    """An index from files to calls that grows with the events of one session.
+
+    A file is known by its path relative to the session's folder, or, for a copy among the saved reports, by its
+    absolute path; both of either form, plain or packed. What an observer saved counts for more than what a
+    call was only asked to write.
+    """
+
+    def __init__(self) -> None:
+        self._saved: dict[str, Origin] = {}
+        self._stored: dict[str, Origin] = {}
+        self._asked: dict[str, Origin] = {}
+
+    def apply(self, events: Iterable[Event]) -> None:
+        """Take up events, in order."""
+        for event in events:
+            match event:
+                case ArtifactSaved(tool_use_id=str(call)):
+                    origin = Origin(call, event.observer)
+                    self._saved[_key(event.path)] = origin
+                    if event.copied_to is not None:
+                        self._saved[_key(event.copied_to)] = origin
+                case ToolCallFinished(observation=seen) if seen is not None and seen.stored_at is not None:
+                    self._stored[_key(seen.stored_at)] = Origin(event.tool_use_id)
+                case ToolCallStarted():
+                    for path in _written_by(event.name, event.input):
+                        self._asked[_key(path)] = Origin(event.tool_use_id)
+                case _:
+                    pass
+
+    def find(self, path: str, folder: str | None) -> Origin | None:
+        """The origin of the file at an absolute path; `folder` is that of the session."""
+        keys = [_key(path)]
+        if folder is not None and path.startswith(folder + os.sep):
+            keys.insert(0, _key(path[len(folder) + 1 :]))
+        for known in (self._saved, self._stored, self._asked):
+            for key in keys:
+                if key in known:
+                    return known[key]
+        return None
+
+
+def read_origin(session: Path, path: Path) -> Call | None:
+    """Find in the journal of a session the call that a file of it came from. Runs in a thread.
+
+    Raises:
+        JournalError: there is no journal that can be read, or it is too long.
+    """
+    journal = session / "journal.jsonl"
+    try:
+        found = os.lstat(journal)
+    except OSError as error:
+        raise JournalError(f"The journal of this session cannot be read: {error.strerror}.") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise JournalError("The journal of this session is not a regular file.")
+    if found.st_size > LARGEST_JOURNAL:
+        raise JournalError("The journal of this session is too long to be searched.")
+    origins = Origins()
+    started: dict[str, ToolCallStarted] = {}
+    ended: dict[str, ToolCallFinished] = {}
+    artifacts: dict[str, list[ArtifactSaved]] = {}
+    for event in iter_journal(journal):
+        match event:
+            case ToolCallStarted():
+                started[event.tool_use_id] = event
+            case ToolCallFinished():
+                ended[event.tool_use_id] = event
+            case ArtifactSaved(tool_use_id=str(call)):
+                artifacts.setdefault(call, []).append(event)
+            case _:
+                continue
+        origins.apply([event])
+    origin = origins.find(str(path), str(session))
+    if origin is None or origin.tool_use_id not in started:
+        return None
+    call = origin.tool_use_id
+    return Call(started[call], ended.get(call), tuple(artifacts.get(call, ())))
+
+
+def _key(path: str) -> str:
+    return inner_name(posixpath.normpath(path))
+
+
+def _written_by(name: str, given: Mapping[str, Any]) -> Iterable[str]:
+    if name.endswith(_CRAWLS) and isinstance(urls := given.get("urls"), list):
+        from core.toolkit.articles import article_path
+
+        for url in urls:
+            if isinstance(url, str):
+                try:
+                    yield article_path(url)
+                except ValueError:
+                    continue
+    elif "write" in name.lower() or "save" in name.lower():
+        for key in _PATHS:
+            if isinstance(path := given.get(key), str) and path:
+                yield path
