@@ -100,10 +100,17 @@ class Media:
         artifacts: list[Saved] = []
         notes: list[str] = []
         rejected = duplicates = 0
+        failure: WorkspaceError | None = None
         for path in claimed[:32]:
             try:
                 saved, name = _take(path, context)
             except ObserverError as error:
+                rejected += 1
+                notes.append(str(error))
+                continue
+            except WorkspaceError as error:
+                # What was copied before is there, and is told of.
+                failure = error
                 rejected += 1
                 notes.append(str(error))
                 continue
@@ -112,6 +119,8 @@ class Media:
                 notes.append(f"saved before as {name}")
             else:
                 artifacts.append(saved)
+        if failure is not None and not artifacts:
+            raise failure
         return Outcome(
             tuple(artifacts), len(artifacts), rejected, duplicates, "; ".join(dict.fromkeys(notes)) or None
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import ObserverError
+from core.errors import ObserverError, WorkspaceError
 from core.files import AlreadyThere, Root
 from core.observation import ToolCall, ToolResult
 from observers import media
@@ -123,6 +123,27 @@ def test_text_is_no_sound() -> None:
     assert media_type("secret".encode("utf-16")) is None
     assert media_type(b"\xff\xff\xff\xff") is None
     assert media_type(b"\xff\xf3\x44\xc0") == "audio"
+
+
+def test_a_copy_that_fails_does_not_hide_the_others(
+    context: ObserverContext, result: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        context.workspace.write(f"downloads/{name}.mp4", MP4 + name.encode())
+    write_chunks = Root.write_chunks
+
+    def fail(root: Root, relative: str, chunks: Iterator[bytes], **options: Any) -> Any:
+        if relative.endswith("b.mp4"):
+            raise WorkspaceError("no room")
+        return write_chunks(root, relative, chunks, **options)
+
+    monkeypatch.setattr(Root, "write_chunks", fail)
+    paths = [f"downloads/{name}.mp4" for name in "abc"]
+    outcome = Media().observe(result("mcp__v__trim_video", "done", output_paths=paths), context)
+    assert [saved.path for saved in outcome.artifacts] == [f"work_products/media/{name}.mp4" for name in "ac"]
+    assert (outcome.rejected, outcome.note) == (1, "no room")
+    with pytest.raises(WorkspaceError, match="no room"):
+        take(context, result, "downloads/b.mp4")
 
 
 def test_pieces_that_fail_leave_nothing_behind(tmp_path: Path) -> None:
