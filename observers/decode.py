@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -32,6 +32,12 @@ _CUT_NOTICE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OPENING = re.compile(r"[{\[]")
+# What stands on the line of such a label is said of a result; it is not the result.
+_QUOTING = re.compile(
+    r"^\W{0,8}(?:content|text|description|summary|snippet|highlights|abstract)\W{0,3}:\s?$(?<!\n)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[^\\'\"abfnrtvxuUN0-7\n]|[4-7][0-7]{2})")
 _LITERAL_NAMES = re.compile(r"\b(?:None|True|False)\b")
 
@@ -112,7 +118,8 @@ def _unwrap(value: Any, wrappings: int) -> Decoded:
             return inner if inner.values or inner.problem else Decoded(prose=value)
         case {"result": str() as text} if len(value) <= 2:
             inner = decode_text(text, wrappings + 1)
-            return inner if inner.values or inner.problem else Decoded(values=(value,), prose=text)
+            opened = inner.values or inner.problem
+            return inner if opened else Decoded(values=(value,), prose=inner.prose or text)
         case [{"type": "text" | "resource"}, *_] if _are_blocks(value):
             return decode_texts_at([said for block in value if (said := _text_of(block))], wrappings + 1)
         case {"content": [{"type": "text" | "resource"}, *_] as blocks} if _are_blocks(blocks):
@@ -145,7 +152,7 @@ def decode_texts_at(texts: Sequence[str], wrappings: int) -> Decoded:
     parts = [decode_text(text, wrappings) for text in texts]
     if any(part.truncated or part.problem for part in parts):
         whole = decode_text("".join(texts), wrappings)
-        if whole.values and not whole.truncated and not whole.problem:
+        if (whole.values or whole.prose) and not whole.truncated and not whole.problem:
             return whole
     return Decoded(
         values=tuple(value for part in parts for value in part.values),
@@ -158,6 +165,8 @@ def decode_texts_at(texts: Sequence[str], wrappings: int) -> Decoded:
 def _decode_loosely(body: str, wrappings: int) -> Decoded:
     if (literal := _literal(body)) is not None:
         return _unwrap(literal, wrappings)
+    if (quoted := _quoted(body)) is not None:
+        return replace(decode_text(quoted, wrappings + 1), truncated=True)
     values, prose, rest = _embedded(body)
     truncated = False
     problem: str | None = None
@@ -176,6 +185,19 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
         truncated=truncated or any(part.truncated for part in opened) or _tells_of_a_cut(prose),
         problem=problem,
     )
+
+
+def _quoted(body: str) -> str | None:
+    """What is left of a document that was written as a JSON string and cut off before its closing quote, or None."""
+    if body[0] != '"' or body[1:2] not in ("{", "[") or _STRING.match(body) is not None:
+        return None
+    for end in range(len(body), max(1, len(body) - len(r"\u0000")), -1):
+        try:
+            text = _LENIENT.decode(f'{body[:end]}"')
+        except ValueError:
+            continue
+        return text if isinstance(text, str) else None
+    return None
 
 
 def _tells_of_a_cut(prose: str) -> bool:
@@ -219,10 +241,16 @@ def _embedded(body: str) -> tuple[list[Any], str, int | None]:
     prose: list[str] = []
     cut: int | None = None
     start = position = failures = 0
+    address = body.find("://")
     while failures < _MAX_ATTEMPTS:
         found = _OPENING.search(body, position)
         if found is None:
             break
+        if 0 <= address < found.start() and _QUOTING.search(body, max(0, found.start() - 40), found.start()):
+            position = body.find("\n", found.start())
+            if position < 0:
+                break
+            continue
         try:
             value, end = _LENIENT.raw_decode(body, found.start())
         except json.JSONDecodeError as error:

@@ -8,6 +8,7 @@ from typing import Any
 from observers.salvage import CUT_OFF
 from observers.search.keys import (
     CLUSTERS,
+    FOREIGN,
     GROUPS,
     KINDS,
     NO_ADDRESS,
@@ -18,9 +19,20 @@ from observers.search.keys import (
     fold,
 )
 from observers.search.rows import field_of, url_of
+from observers.search.said import asks
 from observers.search.urls import is_web_url
 
-__all__ = ["columns_of", "group_in", "kind_of_word", "lift", "opened", "told"]
+__all__ = [
+    "columns_of",
+    "group_in",
+    "is_full_row",
+    "is_group",
+    "is_row",
+    "kind_of_word",
+    "lift",
+    "opened",
+    "told",
+]
 
 _DEEPEST = 3
 _ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")
@@ -139,6 +151,9 @@ def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, Any] | None:
     said = bool(columns_of(item) & {Field.TITLE, Field.SNIPPET})
+    source = item.get("source")
+    if said and isinstance(source, dict) and "title" in source and (page := url_of(source)):
+        return _with_address(item, page)
     for key, value in item.items():
         if not isinstance(value, dict) or CUT_OFF in value:
             continue
@@ -189,3 +204,34 @@ def group_in(item: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
             if inner is not None and (url_of(inner) or group_in(inner) or lift(inner)):
                 return name, value
     return None
+
+
+def is_row(item: Any, *, images: bool, named: bool) -> bool:
+    """Whether an item is a result: it has an address, and says something unless its list is `named` as results."""
+    if not isinstance(item, dict):
+        return False
+    if isinstance(item.get("highlight"), dict) or isinstance(item.get("stories"), list):
+        return True
+    url = url_of(item, images=images)
+    if url is not None and url == item.get("id") and "/api/" in url and "#" in url:
+        return False
+    row = (told(item) or item) if url is not None else lift(item, images=images)
+    return row is not None and (named or bool(columns_of(row) & {Field.TITLE, Field.SNIPPET}))
+
+
+def is_group(item: Any) -> bool:
+    """Whether an item only gathers results."""
+    return isinstance(item, dict) and not asks(item) and url_of(item) is None and group_in(item) is not None
+
+
+def is_full_row(item: Any) -> bool:
+    """A row that nothing but a result page has: an address, a title and something said of it."""
+    if not isinstance(item, dict):
+        return False
+    row = item if url_of(item) is not None else lift(item)
+    if row is None or any(fold(key) in FOREIGN for key in row):
+        return False
+    columns = columns_of(row)
+    return Field.TITLE in columns and bool(
+        columns & {Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE}
+    )

@@ -24,7 +24,7 @@ _LABELS = {
         "author": "author, authors",
         "source": "source",
         "publisher": "publisher",
-        "site": "site, domain",
+        "site": "site, site name, domain",
         "score": "score, relevance score",
         "result_id": "id",
         "raw_content": "raw content",
@@ -77,6 +77,9 @@ _PART = re.compile(r"<([a-z][\w:-]{0,40})\b([^<>]{0,2000})>(?:([^<]*)</\1>)?", r
 _HREF = re.compile(r"\bhref=\"([^\"]+)\"")
 _AUTHOR = re.compile(r"<author>\s*<name>([^<]*)</name>.{0,2000}?</author>", re.DOTALL)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_IN_QUOTES = {"'": re.compile(r"'(?:[^']|'')*+'"), '"': re.compile(r'"(?:[^"\\]|\\.)*+"')}
+_QUOTED_IN = {"'": re.compile(r"'(')"), '"': re.compile(r'\\(["\\/])')}
+_FOLDED = 60
 _LONGEST_LINE = 4000
 _LONGEST_HEADING = 60
 _NO_VALUE = ("", "N/A", "None", "null")
@@ -198,6 +201,8 @@ class _Reader:
             self._finish()
             return
         # Most lines are plain text: what an expression cannot do without is looked for first.
+        if self._goes_on(line):
+            return
         label = _LABEL.match(line) if ":" in line else None
         linked = "://" in line
         if (
@@ -227,6 +232,21 @@ class _Reader:
         else:
             self._said(line)
         self._gap = False
+
+    def _goes_on(self, line: str) -> bool:
+        """Take a line that goes on with a title or a text that YAML folded or put into quotes."""
+        column = self._label or ""
+        value = self._item.get(column, "") if column in ("title", "snippet") else ""
+        if not value:
+            return False
+        quoted = _is_open(value)
+        if not quoted and not (column == "title" and len(value) >= _FOLDED and line[:2].isspace()):
+            return False
+        if _LABEL.match(line):
+            return False
+        whole = f"{value.removesuffix(chr(92))} {line.strip()}"
+        self._item[column] = _scalar(whole) if quoted else whole
+        return True
 
     def _long(self, line: str) -> None:
         """A line too long to be anything but a labelled text or more of one."""
@@ -323,9 +343,14 @@ def _scalar(value: str) -> str:
     """A value as YAML writes it, without its quotes or the mark of a block."""
     if value in (">", ">-", "|", "|-"):
         return ""
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
+    if len(value) > 1 and value[0] in _IN_QUOTES and _IN_QUOTES[value[0]].fullmatch(value):
+        return _QUOTED_IN[value[0]].sub(lambda found: found[1], value[1:-1])
     return value
+
+
+def _is_open(value: str) -> bool:
+    """Whether a text begins with a quote that is nowhere closed in it."""
+    return value[0] in _IN_QUOTES and _IN_QUOTES[value[0]].match(value) is None
 
 
 def _cleaned(item: dict[str, Any]) -> dict[str, Any]:

@@ -9,14 +9,12 @@ from typing import Any
 from core.observation import ToolCall
 from observers.decode import MAX_DEPTH, Decoded, decode_text
 from observers.salvage import CUT_OFF
-from observers.search.items import columns_of, group_in, kind_of_word, lift, opened, told
+from observers.search.items import is_full_row, is_group, is_row, kind_of_word, opened
 from observers.search.keys import (
-    FOREIGN,
     KINDS,
     SKIPPED,
     SURE,
     WRAPPERS,
-    Field,
     fold,
 )
 from observers.search.names import (
@@ -29,6 +27,7 @@ from observers.search.names import (
 from observers.search.prose import sections_in_prose
 from observers.search.rows import url_of
 from observers.search.said import (
+    answer_before,
     answer_in,
     asked,
     asks,
@@ -46,6 +45,7 @@ _MOST_LEARNT_FROM = 10_000
 _ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
 _OWN_VERTICAL = ("web", "webresults", "webpages")
 _WORDLESS = ("images", "videos")
+_FILMED = ({"duration", "viewcount"}, {"duration", "thumbnailurl"}, {"mutatedbygoggles", "thumbnailurl"})
 _PICTURED = frozenset({"hostpageurl", "contenturl", "thumbnailurl"})
 _SCHOLARLY = frozenset(
     {
@@ -103,12 +103,17 @@ def _alone(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page
     if scope is scopes[0]:
         if len(scopes) > 1:
             return []
-        if not decoded.values and decoded.problem is None:
+        if all(_only_wraps(value) for value in decoded.values) and decoded.problem is None:
             scope.error = scope.error or error_in(decoded.prose)
             scope.marked = scope.error is None and says_nothing_found(decoded.prose)
     if scope.error is not None or (scope.marked and not scope.other_lists):
         return [Page(scope, "error" if _failed(scope) else _named_kind(scope) or "web", empty=True)]
     return []
+
+
+def _only_wraps(value: Any) -> bool:
+    """Whether a document holds nothing but the words of a result, which are read as such."""
+    return isinstance(value, dict) and len(value) <= 2 and isinstance(value.get("result"), str)
 
 
 def _failed(scope: Scope) -> bool:
@@ -121,32 +126,49 @@ def _in_prose(prose: str, scope: Scope) -> list[Page]:
     sections = sections_in_prose(prose) if "://" in prose else []
     if scope.policy is not Policy.SEARCH:
         rows = [item for section in sections for item in section.items]
-        if len(rows) < 2 or not all(_is_full_row(item) for item in rows):
+        if len(rows) < 2 or not all(is_full_row(item) for item in rows):
             return []
     bare = all(section.bare for section in sections)
-    if bare and sections:
-        scope.answer = scope.answer or answer_in(prose[: sections[0].start])
+    if sections and scope.answer is None:
+        head = prose[: sections[0].start]
+        scope.answer = answer_in(head) if bare else answer_before(head)
     kind = "web_answer" if bare and scope.answer else _named_kind(scope) or "web"
     return [Page(scope, section.kind or kind, section.items) for section in sections]
 
 
 def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
     """The documents of a result; rows that came as a document each are put into one list a vertical."""
-    match values:
-        case [[str(), [*titles], [*said], [*urls]]] if urls and len(titles) == len(said) == len(urls):
-            columns = zip(titles, said, urls, strict=True)
-            return [[{"title": title, "snippet": text, "url": url} for title, text, url in columns]]
-        case _:
-            pass
-    rows = [value for value in values if _is_row(value, images=False, named=False)]
+    rows = [
+        value
+        for value in values
+        if is_row(value, images=False, named=False) and not (len(values) == 1 and _is_page(value))
+    ]
     if scope.policy is not Policy.SEARCH or not rows or len(rows) * 2 < len(values):
         return list(values)
-    if len(values) == 1 and not _is_full_row(rows[0]):
+    if len(values) == 1 and not is_full_row(rows[0]):
         return list(values)
     lists: dict[str, list[Any]] = {}
     for value in values:
         lists.setdefault(_kind_of_row(value), []).append(value)
     return [{kind: items} if kind else items for kind, items in lists.items()]
+
+
+def _is_page(value: Any) -> bool:
+    """Whether an object says something of itself and yet is the page that the results are on."""
+    return isinstance(value, dict) and any(
+        isinstance(item, list) and fold(key) in KINDS and any(isinstance(row, dict) for row in item[:8])
+        for key, item in value.items()
+    )
+
+
+def _of_columns(value: list[Any]) -> list[Any]:
+    """The rows of a list that has the question, the titles, the texts and the addresses one after the other."""
+    match value:
+        case [str(), [*titles], [*said], [*urls]] if urls and len(titles) == len(said) == len(urls):
+            columns = zip(titles, said, urls, strict=True)
+            return [{"title": title, "snippet": text, "url": url} for title, text, url in columns]
+        case _:
+            return value
 
 
 def _kind_of_row(value: Any) -> str:
@@ -156,7 +178,7 @@ def _kind_of_row(value: Any) -> str:
     names = {fold(key) for key in value}
     if "question" in names:
         return "questions"
-    if {"duration", "viewcount"} <= names:
+    if any(names >= marks for marks in _FILMED):
         return "videos"
     return "news" if {"breaking", "islive"} & names else kind_of_word(value.get("type")) or ""
 
@@ -172,10 +194,13 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
             continue
         match value:
             case str():
-                if value.lstrip()[:1] in ("{", "["):
-                    if key in WRAPPERS or (scope.policy is Policy.SEARCH and value[-1:] in ("}", "]")):
+                if value.lstrip()[:2].strip('"')[:1] in ("{", "["):
+                    if key in WRAPPERS or (scope.policy is Policy.SEARCH and value[-1:] in ("}", "]", '"')):
                         part = decode_text(value)
-                        waiting += [(item, "", (*path, key), scope) for item in reversed(part.values)]
+                        documents = _documents(part.values, scope)
+                        waiting += [(item, "", (*path, key), scope) for item in reversed(documents)]
+                        if key in WRAPPERS and scope.policy is Policy.SEARCH and path and part.prose:
+                            scope.texts.append(part.prose)
                 elif key in WRAPPERS and scope.policy is Policy.SEARCH and path:
                     scope.texts.append(value)
             case dict():
@@ -194,12 +219,13 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                     if isinstance(item, dict | list | str) and (folded := fold(name)) not in SKIPPED
                 ]
             case list():
-                if scope.policy is Policy.SEARCH and (documents := _documents_in(value)):
-                    value = documents
+                if scope.policy is Policy.SEARCH:
+                    value = _of_columns(_documents_in(value) or value)
                 kind = _kind_of_list(value, key, path, scope)
                 if kind is not None:
                     items, others = opened(value, kind, images=kind == "images")
-                    for own, rows in _by_feature(items, kind):
+                    items = [item for item in items if not _is_cut_in_its_address(item)]
+                    for own, rows in _by_feature(items, kind) if items else ():
                         yield Page(scope, own, rows, repeats=isinstance(value[0], str))
                     waiting += [(group, name, (*path, name), scope) for name, group in reversed(others)]
                 elif value:
@@ -215,6 +241,12 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                     scope.marked = True
             case _:
                 pass
+
+
+def _is_cut_in_its_address(item: Any) -> bool:
+    """Whether what is left of an item ends within its address, which then is that of another page or of none."""
+    cut = item.get(CUT_OFF) if isinstance(item, dict) else None
+    return isinstance(cut, str) and (url := url_of(item)) is not None and item.get(cut) == url
 
 
 def _by_feature(items: list[Any], kind: str) -> list[tuple[str, list[Any]]]:
@@ -250,7 +282,7 @@ def _keyed_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
     if not isinstance(first[1], dict) or not all(isinstance(item, dict) for item in value.values()):
         return None
     rows = [{"url": name} | item if is_web_url(name) else item for name, item in value.items()]
-    return rows if all(_is_row(row, images=False, named=False) for row in rows[:8]) else None
+    return rows if all(is_row(row, images=False, named=False) for row in rows[:8]) else None
 
 
 def _without_repeats(pages: list[Page]) -> list[Page]:
@@ -290,17 +322,18 @@ def _kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scop
     if all(isinstance(item, str) for item in sample):
         return _kind_of_addresses(sample, key, kind, scope) if search else None
     if not search and key not in SURE:
-        full = sum(1 for item in sample if _is_full_row(item))
+        full = sum(1 for item in sample if is_full_row(item))
         return None if images or full == 0 or full * 2 < len(sample) else _refined(kind, key, value, scope)
-    rows = sum(1 for item in sample if _is_row(item, images=images, named=kind is not None))
+    named = kind is not None or key == "sources"
+    rows = sum(1 for item in sample if is_row(item, images=images, named=named))
     if key in SURE and (rows or search):
         odd = rows == 0 and any(isinstance(item, list) or asks(item) for item in sample)
         return None if odd else _refined(kind, key, value, scope)
     if (rows == 0 and kind is None) or all(asks(item) for item in sample):
         return None
     if rows < 3:
-        rows += sum(1 for item in sample if _is_group(item))
-    if rows == 0 or (rows < 3 and rows * 2 < len(sample)):
+        rows += sum(1 for item in sample if is_group(item))
+    if rows == 0 or (rows < 3 and rows * 2 < len(sample) and key not in KINDS):
         return None
     return _refined(kind, key, value, scope)
 
@@ -344,30 +377,4 @@ def _alike(value: list[Any]) -> bool:
     first = value[0].get("type") if isinstance(value[0], dict) else None
     return isinstance(first, str) and all(
         isinstance(item, dict) and item.get("type") == first for item in value[:8]
-    )
-
-
-def _is_row(item: Any, *, images: bool, named: bool) -> bool:
-    if not isinstance(item, dict):
-        return False
-    if isinstance(item.get("highlight"), dict) or isinstance(item.get("stories"), list):
-        return True
-    row = (told(item) or item) if url_of(item, images=images) is not None else lift(item, images=images)
-    return row is not None and (named or bool(columns_of(row) & {Field.TITLE, Field.SNIPPET}))
-
-
-def _is_group(item: Any) -> bool:
-    return isinstance(item, dict) and not asks(item) and url_of(item) is None and group_in(item) is not None
-
-
-def _is_full_row(item: Any) -> bool:
-    """A row that nothing but a result page has: an address, a title and something said of it."""
-    if not isinstance(item, dict):
-        return False
-    row = item if url_of(item) is not None else lift(item)
-    if row is None or any(fold(key) in FOREIGN for key in row):
-        return False
-    columns = columns_of(row)
-    return Field.TITLE in columns and bool(
-        columns & {Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE}
     )

@@ -9,6 +9,7 @@ from typing import Any
 from observers.search.keys import ERRORS, QUERIES, word_set
 
 __all__ = [
+    "answer_before",
     "answer_in",
     "answer_of",
     "asked",
@@ -63,6 +64,7 @@ _FAILED = re.compile(
     r"exception|unauthori[sz]ed|forbidden|timed out|timeout|quota|rate limit|invalid|missing)\b",
     re.IGNORECASE,
 )
+_ANSWER = re.compile(r"^\W*(?:(?:direct|ai|quick|short) )?answer\W*:\W*", re.IGNORECASE | re.MULTILINE)
 _LONGEST_NOTICE = 2000
 
 
@@ -124,6 +126,12 @@ def answer_in(prose: str) -> str | None:
     """What a search says besides its links, without the lines that announce them."""
     lines = [line for line in prose.splitlines() if not _announces(line.strip())]
     return "\n".join(lines).strip() or None
+
+
+def answer_before(prose: str) -> str | None:
+    """The answer that the words before a search's results call one, without what announces the results."""
+    found = _ANSWER.search(prose)
+    return answer_in(prose[found.end() :]) if found else None
 
 
 def _announces(line: str) -> bool:
