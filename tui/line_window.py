@@ -120,6 +120,10 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         """Name the group under the cursor."""
         return None
 
+    def marked(self, entry: EntryT, rendered: Rendered, line: int, strip: Strip) -> Strip:
+        """Mark what is to be noticed in a line that is about to be shown; the same object if nothing is."""
+        return strip
+
     def placed(self) -> None:
         """Take note that what is on screen may have changed."""
 
@@ -313,9 +317,8 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
             is_lit = lit is not None and self.group(entry) == lit
             lead = self.lead(entry) if is_lit else 0
             for number in range(line, len(rendered.strips)):
-                yield Row(
-                    self._paint(rendered, number, area.width, lit=is_lit and number >= lead), index, number
-                )
+                strip = self._paint(rendered, number, area.width, lit=is_lit and number >= lead)
+                yield Row(self.marked(entry, rendered, number, strip), index, number)
                 shown += 1
                 if shown == area.height:
                     return

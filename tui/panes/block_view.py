@@ -117,6 +117,10 @@ class BlockView(LineView[Block]):
             case _:
                 return True
 
+    def set_open(self, fold: Fold, opened: bool) -> None:
+        """Show or hide the text behind a fold."""
+        raise NotImplementedError
+
     def clicked(self, entry: Block, column: int, line: int) -> None:
         """Fold or unfold by a click on the line that stands for the text."""
         if isinstance(entry, Fold) and line == entry.gap:

@@ -7,8 +7,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from textual.content import Content
-
 from core.events import (
     Event,
     McpStatus,
@@ -28,7 +26,7 @@ from core.text import clean, clean_line
 from tui.format import clock, duration, tool_label
 from tui.format import count as scaled
 from tui.markdown import warm_up
-from tui.panes.block_view import SUGGESTIONS, BlockView
+from tui.panes.block_view import SUGGESTIONS
 from tui.panes.blocks import (
     Block,
     Fold,
@@ -37,6 +35,7 @@ from tui.panes.blocks import (
     Prose,
     Verbatim,
 )
+from tui.panes.finding_view import FindingView
 from tui.panes.notices import Message, message_of, server_message
 from tui.panes.streams import MessageStream, pieces_of
 
@@ -54,7 +53,7 @@ class _Turn:
     said: bool = False
 
 
-class ConversationPane(BlockView):
+class ConversationPane(FindingView):
     """Shows the dialogue from the session's events; thinking and sub-agents' text are folded to a line."""
 
     HELP = "The dialogue. Up and down move by message, y copies one, / searches, Enter unfolds, End follows again."
@@ -69,7 +68,7 @@ class ConversationPane(BlockView):
         suggestions: Sequence[str] = SUGGESTIONS,
     ) -> None:
         """Make an empty conversation; times are shown in `zone`, or else in that of this machine."""
-        super().__init__(name=name, id=id, classes=classes, suggestions=suggestions)
+        super().__init__(title="Conversation", suggestions=suggestions, name=name, id=id, classes=classes)
         self._zone = zone
         self._turns: dict[str, _Turn] = {}
         self._streams: dict[str, MessageStream] = {}
@@ -79,7 +78,6 @@ class ConversationPane(BlockView):
         self._servers: dict[str, str] = {}
         self._unfolded: set[Hashable] = set()
         self._numbers = itertools.count()
-        self.border_title = Content("Conversation")
 
     def on_mount(self) -> None:
         """Load parser and lexers in a thread, so that the first answer does not wait for them."""
@@ -97,6 +95,7 @@ class ConversationPane(BlockView):
                 self._show_behind(fold)
         self._unfolded.clear()
         self.settle()
+        self.look_again()
 
     def _take(self, event: Event) -> None:
         match event:
@@ -292,11 +291,16 @@ class ConversationPane(BlockView):
         """Fold or unfold thinking and the text of sub-agents."""
         fold = self._folds.get(str(entry.group)) if isinstance(entry.group, str) else None
         if fold is not None:
-            fold.open = not fold.open
-            self.change(fold)
-            self._show_behind(fold)
+            self.set_open(fold, not fold.open)
             self.show_entry(fold.key)
             self.settle()
+            self.look_again()
+
+    def set_open(self, fold: Fold, opened: bool) -> None:
+        """Show or hide the text behind a fold."""
+        fold.open = opened
+        self.change(fold)
+        self._show_behind(fold)
 
     # The app's own messages
 

@@ -1,0 +1,252 @@
+"""Searching a conversation by its keys, and what shows of it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from core.events import (
+    Event,
+    MessageFinished,
+    QueryFinished,
+    QueryReceived,
+    SubagentStarted,
+    TextDelta,
+    ThinkingDelta,
+)
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import until
+from tests.tui.pane_host import PaneHost, at, rows
+from tui.panes.blocks import Prose, Verbatim
+from tui.panes.conversation import ConversationPane
+from tui.panes.finding import Findings
+
+
+def said(text: str, message: str, parent: str | None = None) -> MessageFinished:
+    return MessageFinished(query_id="q", message_id=message, text=text, parent_tool_use_id=parent, at=at(1))
+
+
+def conversation(filler: int = 12) -> list[Event]:
+    lines: list[Event] = [
+        QueryReceived(query_id="q", text="Where is the needle?", at=at(0)),
+        ThinkingDelta(query_id="q", message_id="a", text="A needle in my thoughts."),
+        said("Here: a **need**le, [a Needle](https://needle.example/needle).", "a"),
+    ]
+    lines += [said(f"Filler number {number}.", f"f{number}") for number in range(filler)]
+    return [*lines, said("```\nneedle = 1\n```", "z"), said("The end.", "end")]
+
+
+def title(view: ConversationPane) -> str:
+    shown = view._border_title
+    assert shown is not None
+    return shown.plain
+
+
+def marked(view: ConversationPane, name: str) -> list[str]:
+    style = view.palette[f"lines--{name}"]
+    found = []
+    for y in range(view.size.height):
+        for text, own, _ in view.render_line(y):
+            if own is not None and own.bgcolor == style.bgcolor and own.bold == style.bold and text.strip():
+                found.append(text)
+    return found
+
+
+def current_row(view: ConversationPane) -> str:
+    style = view.palette["lines--found-current"]
+    for y, row in enumerate(rows(view)):
+        if any(own is not None and own.bgcolor == style.bgcolor for _, own, _ in view.render_line(y)):
+            return row[view.GUTTER :].strip()
+    return ""
+
+
+async def test_search_finds_as_one_types_and_steps_around_the_ends() -> None:
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=(60, 14)) as pilot:
+        view.apply(conversation())
+        await pilot.press("slash", *"needl")
+        assert "/needl▏" in title(view)
+        await pilot.press("e", "enter")
+        await until(lambda: "…" not in title(view))
+        assert current_row(view) == "needle = 1"
+        seen = [current_row(view)]
+        for _ in range(5):
+            await pilot.press("n")
+            seen.append(current_row(view))
+        assert seen == [
+            "needle = 1",
+            "Where is the needle?",
+            "A needle in my thoughts.",
+            "Here: a needle, a Needle.",
+            "Here: a needle, a Needle.",
+            "needle = 1",
+        ]
+        assert "/needle 5/5" in title(view)
+        await pilot.press("N", "N")
+        assert "/needle 3/5" in title(view)
+        assert marked(view, "found-current") == ["need", "le"]
+
+
+async def test_a_match_in_folded_text_unfolds_it_and_folds_it_again_when_left() -> None:
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=(70, 30)) as pilot:
+        view.apply(
+            [
+                *conversation(2),
+                SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Write it"),
+                said("I look for pins.\n\nAnd a needle.", "s", "t"),
+                said("Back.", "b"),
+            ]
+        )
+        assert "pins" not in "\n".join(rows(view))
+        await pilot.press("slash", *"needle", "enter")
+        await until(lambda: "…" not in title(view))
+        while current_row(view) != "And a needle.":
+            await pilot.press("n")
+        assert "pins" in "\n".join(rows(view))
+        await pilot.press("n")
+        while current_row(view) != "A needle in my thoughts.":
+            await pilot.press("n")
+        await pilot.press("escape")
+        shown = "\n".join(rows(view))
+        assert "A needle in my thoughts." in shown
+        assert "pins" not in shown
+        assert title(view) == "Conversation"
+        assert marked(view, "found-current") == []
+
+
+async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+        view.apply(conversation())
+        before = rows(view)
+        await pilot.press("slash", *"thoughts")
+        await until(lambda: "thoughts" in "\n".join(rows(view)))
+        assert not view.following
+        await pilot.press("escape")
+        assert view.following
+        assert rows(view) == before
+        await pilot.press("up", "up", "up", "up")
+        before = rows(view)
+        await pilot.press("slash", "enter")
+        assert rows(view) == before
+        assert not view.searching
+
+
+async def test_what_is_typed_is_edited_pasted_and_never_a_command() -> None:
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=(60, 14)) as pilot:
+        view.apply(conversation())
+        await pilot.press("slash", *"nyjkg", "backspace", "backspace")
+        assert "/nyj▏" in title(view)
+        await pilot.press("ctrl+u")
+        assert "/▏" in title(view)
+        view.post_message(events.Paste("the  END\n\x1b[2J"))
+        await pilot.pause()
+        assert "/the  END" in title(view)
+        assert "\x1b" not in title(view)
+        await pilot.press("ctrl+u", *"[/x]", "enter")
+        await until(lambda: "…" not in title(view))
+        assert "/[/x] not found" in title(view)
+        await pilot.press("n", "N", "escape")
+        assert title(view) == "Conversation"
+
+
+async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=(60, 14)) as pilot:
+        view.apply(conversation())
+        await pilot.press("slash", *"thoughts", "enter")
+        await until(lambda: "1/1" in title(view) and "…" not in title(view))
+        before = rows(view)
+        for number in range(30):
+            view.apply([TextDelta(query_id="q", message_id="new", text=f"More thoughts {number}. \n\n")])
+        await until(lambda: "1/31" in title(view))
+        assert rows(view) == before
+        await pilot.press("n")
+        assert current_row(view) == "More thoughts 0."
+        view.apply([QueryFinished(query_id="q", status="success")])
+        await pilot.press("escape", "end")
+        assert view.following
+
+
+async def test_matches_across_broken_lines_are_marked_in_both() -> None:
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=(30, 14)) as pilot:
+        view.apply([said("These words are **broken in** the middle of it.", "m")])
+        await pilot.press("slash", *"are broken in the middle", "enter")
+        await until(lambda: "1/1" in title(view))
+        assert " ".join(marked(view, "found-current")).split() == "are broken in the middle".split()
+        assert len({row for row in rows(view) for word in ("are", "middle") if word in row}) == 2
+
+
+async def test_ten_thousand_messages_are_searched_in_turns() -> None:
+    view = ConversationPane(zone=UTC)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async with PaneHost(view).run_test(size=(80, 24)) as pilot:
+        text = "Some **words** that are `said` again and again, in *every* message. " * 10
+        view.apply([said(f"{text}\n\nNumber {number} ends.", f"m{number}") for number in range(10_000)])
+        await pilot.press("slash", *"number 42 en")
+        task = asyncio.create_task(others())
+        await pilot.press("d")
+        await until(lambda: "…" not in title(view))
+        task.cancel()
+        assert turns > 10
+        assert current_row(view) == "Number 42 ends."
+        assert "1/1" in title(view)
+
+
+@pytest.mark.parametrize(
+    ("needle", "source", "count"),
+    [
+        ("bold words", "some **bold** _words_ and **bold\nwords**", 2),
+        ("a*b", "`a*b`", 1),
+        ("x.y", "xay x.y", 1),
+        ("ÄRGER", "Ärger, ärger", 2),
+        ("one two", "- one\n  two\n\n> one\n> two", 2),
+        ("  spaced   out ", "spaced out", 1),
+    ],
+)
+def test_words_are_found_through_their_markup(needle: str, source: str, count: int) -> None:
+    block = Prose(key=1, source=source)
+    findings = Findings(needle)
+    list(findings.look([block]))
+    assert findings.count(block) == count
+
+
+def test_long_texts_are_searched_in_pieces_and_lose_nothing_between_them() -> None:
+    text = "x" * 65_530 + "needle here" + "y" * 65_530 + "needle"
+    block = Verbatim(key=1, text=text)
+    findings = Findings("needle")
+    assert list(findings.look([block])).count(None) >= 3
+    assert findings.count(block) == 2
+
+
+async def test_in_the_application_the_search_takes_keys_that_mean_something_else_there(
+    tmp_path: Path,
+) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(lambda: session.state == "idle")
+        session.submit("Where is 3z?")
+        await pilot.press("f2", "slash", *"3z?")
+        view = app.query_one("#conversation", ConversationPane)
+        await until(lambda: "/3z?▏ 1/1" in title(view))
+        await pilot.press("escape")
+        assert not view.searching
+        assert session.interrupts == 0
+        assert view.has_focus
+        await pilot.press("escape")
+        await until(lambda: session.interrupts == 1)
