@@ -122,12 +122,18 @@ class SecretSearch:
     def __init__(self, words: Sequence[str] = ()) -> None:
         self._words = tuple(words)
 
-    def scan(self, text: str) -> Scan:
-        """Look through a text, or through encoded JSON."""
+    def scan(self, text: str | bytes) -> Scan:
+        """Look through a text, or through encoded JSON; bytes are UTF-8, and places are those in the text."""
         found = Scan()
-        data = text.encode("utf-8", "surrogatepass")
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        hits = _needles().all_in(data.lower())
+        words = self._search.all_in(data) if self._words else []
+        if not hits and not words and b"@" not in data:
+            return found
+        if isinstance(text, bytes):
+            text = data.decode("utf-8", "surrogatepass")
         done = [0] * (len(_NEEDLES) + len(_FIELD_NAMES))
-        for number, start, end in _in_characters(_needles().all_in(data.lower()), data, text):
+        for number, start, end in _in_characters(hits, data, text):
             if _FIELD.match(text, end):
                 found.fields = True
             if number >= len(_NEEDLES) or start < done[number]:
@@ -137,9 +143,7 @@ class SecretSearch:
                 done[number] = match.end()
             elif (run := _RUNS.get(number)) and (looked_at := run.match(text, start)):
                 done[number] = looked_at.end()
-        if self._words:
-            hits = _in_characters(self._search.all_in(data), data, text)
-            found.words = [(self._words[number], start) for number, start, _ in hits]
+        found.words = [(self._words[number], start) for number, start, _ in _in_characters(words, data, text)]
         found.spans += _passwords_in_addresses(text)
         return found
 

@@ -21,6 +21,7 @@ __all__ = [
     "clean",
     "clean_line",
     "escape_unsafe",
+    "holds_unsafe",
     "is_unsafe",
     "middle_truncate",
     "names_secret",
@@ -67,13 +68,20 @@ def escape_unsafe(json_text: str) -> str:
     """
     if json_text.isascii() and "\x7f" not in json_text:
         return json_text
-    # Most of a text is plain ASCII, which is quickly put aside, and of the rest hardly any is unsafe.
-    rest = json_text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_BYTES)
-    if _UNSAFE_IN_JSON.search(rest.decode("utf-8", "surrogatepass")) is None:
+    if not holds_unsafe(json_text.encode("utf-8", "surrogatepass")):
         return json_text
     # One search through all of a large text would keep every other thread waiting, the event loop's too.
     pieces = (json_text[at : at + _PIECE] for at in range(0, len(json_text), _PIECE))
     return "".join(_UNSAFE_IN_JSON.sub(_escaped, piece) for piece in pieces)
+
+
+def holds_unsafe(encoded: bytes) -> bool:
+    """Tell whether `escape_unsafe` would change a JSON text, given in UTF-8."""
+    if encoded.isascii():
+        return b"\x7f" in encoded
+    # Most of a text is plain ASCII, which is quickly put aside, and of the rest hardly any is unsafe.
+    rest = encoded.translate(None, _PLAIN_BYTES).decode("utf-8", "surrogatepass")
+    return _UNSAFE_IN_JSON.search(rest) is not None
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -164,10 +172,12 @@ class Redactor:
         spans = self._spans(text)
         return _mask(text, spans) if spans else text
 
-    def finds_nothing(self, text: str) -> bool:
-        """Whether `redact_json` would leave a JSON document as it is."""
-        spans, fields = self._scan(text)
-        return not spans and not fields
+    def finds_nothing(self, encoded: bytes) -> bool:
+        """Whether `redact_json` would leave a JSON document, given in UTF-8, as it is."""
+        found = self._search.scan(encoded)
+        if found.spans or found.fields:
+            return False
+        return not (found.words or self._raw_forms) or not any(self._scan(encoded.decode()))
 
     def redact_json(self, text: str) -> str:
         """Mask the secrets in a JSON document as `redact_value` does in the value it encodes; it stays one.

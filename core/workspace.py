@@ -124,12 +124,13 @@ class Workspace:
         return self.root.write(relative, escape_unsafe(text).encode() + b"\n", replace=replace)
 
     def write_artifact(
-        self, relative: str, text: str, *, replace: bool = True, redacted: bool = False
+        self, relative: str, text: str | bytes, *, replace: bool = True, redacted: bool = False
     ) -> Written:
         """Write a text as `write` does, one above 1 MiB packed and under its name with `.zst` added.
 
-        Of the two forms only the one written remains. `redacted` says that the text is redacted already. The
-        result tells the path of the file, and its size and digest as it is on the disk.
+        Of the two forms only the one written remains. `redacted` says that the text, which may be given
+        in UTF-8, is redacted already. The result tells the path of the file, and its size and digest as it is
+        on the disk.
 
         Raises:
             AlreadyThere: the file exists in either form and `replace` is false.
@@ -137,7 +138,11 @@ class Workspace:
         """
         plain = relative.removesuffix(SUFFIX)
         packed = plain + SUFFIX
-        data = without_surrogates(text if redacted else self.redactor.redact(text)).encode()
+        if isinstance(text, bytes) and redacted:
+            data = text
+        else:
+            text = text if isinstance(text, str) else text.decode("utf-8", "replace")
+            data = without_surrogates(text if redacted else self.redactor.redact(text)).encode()
         path, other = (packed, plain) if LIMIT < len(data) <= LARGEST else (plain, packed)
         if not replace and self.root.exists(other):
             raise AlreadyThere(f"cannot write '{path}': it exists already as '{other}'; choose another name")

@@ -98,7 +98,7 @@ class Ledger:
         with self._turns.taken(), self._lock:
             self._read_list()
             known = self._urls
-            if len(known.intersection(forms)) == 0 and len(set(forms)) == len(forms):
+            if known.isdisjoint(forms) and len(set(forms)) == len(forms):
                 known.update(forms)
                 return [False] * len(forms)
             answers = []
@@ -121,7 +121,12 @@ class Ledger:
         with self._turns.taken(), self._appending:
             with self._lock:
                 self._read_list()
-                new = {form: by_form[form] for form in by_form if form not in self._listed}
+                known = self._listed
+                new = (
+                    by_form
+                    if known.isdisjoint(by_form)
+                    else {form: url for form, url in by_form.items() if form not in known}
+                )
             if not clean and new:
                 lines = self._masked(list(new.values()))
                 new = {

@@ -14,7 +14,7 @@ import xxhash
 
 from core.files import Written
 from core.names import artifact_name
-from core.text import escape_unsafe
+from core.text import escape_unsafe, holds_unsafe
 from core.workspace import Workspace
 from observers.base import ObserverContext, Saved
 
@@ -108,41 +108,44 @@ def write_json(
     workspace: Workspace, path: str, value: Mapping[str, Any], exact: Sequence[str] = ()
 ) -> Written:
     """Write JSON as `laid_out` lays it out, redacted, except that the texts of `exact` are not masked."""
-    text = laid_out(value)
-    if text is None:
+    data = laid_out(value)
+    if data is None:
         return workspace.write_json_artifact(path, value)
+    text = data.decode()
     if not exact:
-        return write_laid_out(workspace, path, workspace.redactor.redact_json(text))
+        return write_laid_out(workspace, path, workspace.redactor.redact_json(text).encode())
     # One pass puts marks in their places and one takes them out again, however many there are.
-    token = _digest(text.encode())[:12]
+    token = _digest(data)[:12]
     parts = [json.dumps(part, ensure_ascii=False) for part in exact]
     marks = {part: f'"exact_{number}_{token}"' for number, part in enumerate(parts)}
     text = _STRING.sub(lambda found: marks.get(found[0], found[0]), text)
     text = workspace.redactor.redact_json(text)
     text = re.sub(f'"exact_(\\d+)_{token}"', lambda found: parts[int(found[1])], text)
-    return write_laid_out(workspace, path, text)
+    return write_laid_out(workspace, path, text.encode())
 
 
-def write_laid_out(workspace: Workspace, path: str, text: str) -> Written:
-    """Write JSON that holds no secrets."""
-    return workspace.write_artifact(path, escape_unsafe(text), redacted=True)
+def write_laid_out(workspace: Workspace, path: str, data: bytes) -> Written:
+    """Write JSON, given in UTF-8, that holds no secrets."""
+    if holds_unsafe(data):
+        data = escape_unsafe(data.decode()).encode()
+    return workspace.write_artifact(path, data, redacted=True)
 
 
-def laid_out(value: Mapping[str, Any]) -> str | None:
+def laid_out(value: Mapping[str, Any]) -> bytes | None:
     """A value as JSON with a line for each field and for each item of a list; None when it has no such form.
 
     So it can be read and searched line by line, and is made as quickly as JSON without any lines.
     """
-    lines: list[bytes] = []
+    pieces: list[bytes | memoryview] = [b"{\n"]
     try:
         for key, item in value.items():
+            pieces += (b",\n" if len(pieces) > 1 else b"", _ENCODER.encode(key), b":")
             if isinstance(item, list) and item and isinstance(item[0], dict):
-                rows = _ENCODER.encode_lines(item)
                 # JSON has no line breaks of its own: these are the ends of the items.
-                encoded = b"[\n" + rows[:-1].replace(b"\n", b",\n") + b"\n]"
+                rows = _ENCODER.encode_lines(item).replace(b"\n", b",\n")
+                pieces += (b"[\n", memoryview(rows)[:-2], b"\n]")
             else:
-                encoded = _ENCODER.encode(item)
-            lines.append(_ENCODER.encode(key) + b":" + encoded)
+                pieces.append(_ENCODER.encode(item))
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
         return None
-    return (b"{\n" + b",\n".join(lines) + b"\n}\n").decode()
+    return b"".join((*pieces, b"\n}\n"))

@@ -118,8 +118,8 @@ def _save(
         "duplicates": 0,
         "rejected": found.rejected,
     }
-    text = laid_out(artifact)
-    clean = text is not None and context.workspace.redactor.finds_nothing(text)
+    encoded = laid_out(artifact)
+    clean = encoded is not None and context.workspace.redactor.finds_nothing(encoded)
     unique = unique_id(
         context,
         result.call.tool_use_id,
@@ -134,13 +134,14 @@ def _save(
 
     def write(path: str) -> Written:
         known.extend(context.ledger.seen_before(urls, forms))
-        for row, is_known in zip(rows, known, strict=True):
-            if is_known:
-                row["duplicate"] = True
-        artifact["duplicates"] = sum(known)
+        if any(known):
+            for row, is_known in zip(rows, known, strict=True):
+                if is_known:
+                    row["duplicate"] = True
+            artifact["duplicates"] = sum(known)
         if not clean:
             return write_json(context.workspace, path, artifact, _public(urls, context))
-        now = laid_out(artifact) if any(known) else text
+        now = laid_out(artifact) if any(known) else encoded
         assert now is not None
         return write_laid_out(context.workspace, path, now)
 

@@ -25,36 +25,70 @@ _TAG = re.compile(
     rf"<!--[^\0]*?-->|</?(?:{_ELEMENTS})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE | re.DOTALL
 )
 _BREAKING_TAG = re.compile(r"</?(?:br|p|div|li|tr|h[1-6])(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE)
+# Those that most texts with tags have no others than, and what is left in their place.
+_COMMON_TAGS = {
+    f"<{slash}{name}>": "\n" if name in ("br", "p") else ""
+    for name in ("b", "em", "strong", "i", "br", "p", "span", "mark")
+    for slash in ("", "/")
+}
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2002-\u200a\u202f\u205f\u3000]+")
 _BREAKS = re.compile(r" ?\n[ \n]*")
 _ENTITIES = (
-    ("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&#x27;", "'"), ("&nbsp;", "\u00a0"), ("&amp;", "&")
+    ("&#39;", "'"), ("&quot;", '"'), ("&nbsp;", "\u00a0"), ("&#x27;", "'"), ("&lt;", "<"), ("&gt;", ">")
 )  # fmt: skip
 _OTHER_ENTITY = re.compile(r"&(?!(?:lt|gt|quot|#39|#x27|nbsp|amp);)")
 _ASCII_BLANKS = ("\n", "\t", "\r", "\f", "\v", "  ")
+_ASCII = bytes(range(0x80))
 _OTHER_BLANKS = ("\u00a0", *map(chr, range(0x2002, 0x200B)), "\u202f", "\u205f", "\u3000")
 
 
 def plain_text(text: str) -> str:
     """The text without HTML tags and entities; line breaks stay, other runs of blanks become one space."""
     if "<" in text:
-        # Tags that break a line leave one, the others vanish.
-        text = _TAG.sub("", _BREAKING_TAG.sub("\n", text))
+        text = _without_tags(text)
     if "&" in text:
         text = _unescaped(text)
-    is_ascii = text.isascii()
-    if _has(text, _ASCII_BLANKS) or (not is_ascii and _has(text, _OTHER_BLANKS)):
-        text = _BREAKS.sub("\n", _SPACES.sub(" ", text))
-    return (text if is_ascii else _without_surrogates(text)).strip()
+    if text.isascii():
+        return (_with_single_blanks(text) if _has(text, _ASCII_BLANKS) else text).strip()
+    try:
+        others = text.encode().translate(None, _ASCII).decode()
+    except UnicodeEncodeError:
+        return _without_surrogates(_with_single_blanks(text)).strip()
+    if _has(others, _OTHER_BLANKS) or _has(text, _ASCII_BLANKS):
+        text = _with_single_blanks(text)
+    return text.strip()
+
+
+def _without_tags(text: str) -> str:
+    """The text without its tags: those that break a line leave one, the others vanish."""
+    count, plain, tags = text.count("<"), text, _COMMON_TAGS.copy()
+    while count > 0 and (start := plain.find("<")) >= 0:
+        tag = plain[start : plain.find(">", start) + 1]
+        if (left := tags.pop(tag, None)) is None:
+            break
+        # Counted where no other tag was taken out yet, which could have brought two ends together.
+        count -= text.count(tag)
+        plain = plain.replace(tag, left)
+    if count == 0:
+        return plain
+    return _TAG.sub("", _BREAKING_TAG.sub("\n", text))
+
+
+def _with_single_blanks(text: str) -> str:
+    return _BREAKS.sub("\n", _SPACES.sub(" ", text))
 
 
 def _unescaped(text: str) -> str:
     if _OTHER_ENTITY.search(text) is not None:
         return html.unescape(text)
     # Nearly all are these few. The ampersand comes last, so that no new entity is made of it and read as one.
+    others = text.count("&") - text.count("&amp;")
     for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    return text
+        if others:
+            plain = text.replace(entity, character)
+            others -= (len(text) - len(plain)) // (len(entity) - 1)
+            text = plain
+    return text.replace("&amp;", "&")
 
 
 def _has(text: str, parts: tuple[str, ...]) -> bool:

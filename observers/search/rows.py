@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -48,9 +48,11 @@ def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
 
 def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
     """Make rows of the items of one list, in order; an item that cannot be one is counted and passed over."""
+    ready = _alike(items, now) if len(items) >= _MANY else [None] * len(items)
+    if all(ready):
+        return Rows([row for row in ready if row])
     result = Rows()
     rows, images = result.rows, kind == "images"
-    ready = _alike(items, now) if len(items) >= _MANY else [None] * len(items)
     for number, (given, row) in enumerate(zip(items, ready, strict=True), start=1):
         if row is not None:
             rows.append(row)
@@ -76,23 +78,30 @@ def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
 
 def _alike(items: list[Any], now: datetime) -> list[dict[str, Any] | None]:
     """The rows of those items that many others are like, each in its place; None for the others."""
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for number, item in enumerate(items, start=1):
-        if type(item) is dict:
-            keys = tuple(item)
-            if (numbers := groups.get(keys)) is None:
-                groups[keys] = [number]
-            else:
-                numbers.append(number)
+    groups = _by_keys(items)
     rows: list[dict[str, Any] | None] = [None] * len(items)
-    for numbers in groups.values():
+    for numbers in groups:
         if len(numbers) >= _MANY:
-            alike = items if len(numbers) == len(items) else [items[number - 1] for number in numbers]
+            whole = len(numbers) == len(items)
+            alike = items if whole else [items[number - 1] for number in numbers]
             with suppress(ValueError, TypeError, RecursionError):
                 made = rows_of_columns(alike, numbers, _plan_of(alike[0]), now)
+                if whole:
+                    return made
                 for number, row in zip(numbers, made, strict=True):
                     rows[number - 1] = row
     return rows
+
+
+def _by_keys(items: list[Any]) -> Collection[Sequence[int]]:
+    """The numbers of those items that are objects with the same keys in the same order."""
+    if set(map(type, items)) == {dict} and len(set(map(tuple, items))) == 1:
+        return [range(1, len(items) + 1)]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for number, item in enumerate(items, start=1):
+        if type(item) is dict:
+            groups.setdefault(tuple(item), []).append(number)
+    return groups.values()
 
 
 _PLANS: dict[tuple[str, ...], Plan] = {}

@@ -21,6 +21,8 @@ __all__ = [
 _UNSAFE = r"\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff"
 _WEB = re.compile(rf"https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
 _ALL_WEB = re.compile(rf"(?:https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*+\n)*+", re.IGNORECASE)
+# The same for those of ASCII characters, which is quicker to tell.
+_ALL_PLAIN = re.compile(r"(?:[Hh][Tt][Tt][Pp][Ss]?://[!\"$-.0->@-~][!-~]*+\n)*+")
 # An address as nearly all are: nothing in its host that could be spelled otherwise.
 _COMMON = re.compile(r"https?://(?:www\.)?([a-z0-9.-]+)(/[^?#]*)?(?:\?([^#]*))?(?:#.*)?")
 _TRACKING = re.compile(
@@ -30,7 +32,9 @@ _SIGNED = re.compile(r"([?&;])(?:sig|signature|key|token|x-amz-[a-z-]+)=", re.IG
 # Addresses with a plain host and a path, a line each, without their scheme.
 _PLAIN = re.compile(r"(?:[a-z0-9.-]++/[^\n]*+\n)*+")
 # What in the rest of an address may have to be changed.
-_UNUSUAL = ("#", "/?", "/\n", "?\n", "utm_", "clid=", "clkid=", "mc_", "igshid=", "srsltid=")
+_UNUSUAL = ("#", "/\n")
+_UNUSUAL_BEFORE_QUERY = ("/?", "?\n", "utm_")
+_TRACKING_IDS = ("clid=", "clkid=", "mc_", "igshid=", "srsltid=")
 _MAX_URL = 8192
 
 
@@ -44,7 +48,8 @@ def are_web_urls(values: Sequence[object]) -> bool:
     urls = [value for value in values if isinstance(value, str)]
     if len(urls) < len(values) or max(map(len, urls), default=0) > _MAX_URL:
         return False
-    return _ALL_WEB.fullmatch("\n".join([*urls, ""])) is not None
+    lines = "\n".join([*urls, ""])
+    return _ALL_PLAIN.fullmatch(lines) is not None or _ALL_WEB.fullmatch(lines) is not None
 
 
 def is_public_address(url: str, redactor: Redactor) -> bool:
@@ -83,8 +88,14 @@ def normal_forms(urls: Sequence[str]) -> list[str]:
 
 
 def _is_unusual(lines: str) -> bool:
+    if any(mark in lines for mark in _UNUSUAL):
+        return True
+    if "?" not in lines:
+        return False
     folded = lines.lower()
-    return any(mark in folded for mark in _UNUSUAL)
+    if any(mark in folded for mark in _UNUSUAL_BEFORE_QUERY):
+        return True
+    return "id=" in folded and any(mark in folded for mark in _TRACKING_IDS)
 
 
 def normal_form(url: str) -> str:

@@ -10,7 +10,8 @@ from core.observation import SearchObservation, TextContent, ToolCall, ToolResul
 
 TOOL = "mcp__composio__COMPOSIO_SEARCH_WEB"
 _WORDS = [
-    "makers", "of", "chips", "told", "what", "they", "make", "and", "for", "whom", "it", "costs", "them", "to", "do", "so",
+    "makers", "of", "chips", "told", "what", "they", "make", "and", "for", "whom", "it", "costs", "them", "to", "do",
+    "so",
 ]  # fmt: skip
 _CJK = "半導体の製造会社は来年の計画を発表し新しい工場の建設について説明した"
 
