@@ -76,7 +76,7 @@ class Aside:
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._link: Connection | None = None
@@ -91,7 +91,7 @@ class Aside:
         """
         with self._lock:
             # Some come from the environment, whose bytes need not be text.
-            secrets = sorted(self._workspace.redactor.values)
+            secrets = sorted(self.workspace.redactor.values)
             message = packed((task, argument, [value.encode("utf-8", "surrogatepass") for value in secrets]))
             while True:
                 is_new = self._link is None
@@ -148,7 +148,7 @@ class Aside:
             raise _not_started(error.strerror) from error
         self._link = Connection(ours.detach())
         with theirs:
-            arguments = [str(theirs.fileno()), str(self._workspace.path), str(self._workspace.reports_path)]
+            arguments = [str(theirs.fileno()), str(self.workspace.path), str(self.workspace.reports_path)]
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                     [sys.executable or "python3", "-P", "-m", "core.aside_child", *arguments],

@@ -28,7 +28,8 @@ _TASK = "observers.beside:observe_in_child"
 class Beside:
     """Has large results observed by the child; `names` are the observers that it knows as well.
 
-    For threads, never for the event loop.
+    An observer whose work may be large although the result is small says so by a method `is_heavy`, which is
+    given the workspace. For threads, never for the event loop.
     """
 
     def __init__(self, aside: Aside, names: Collection[str]) -> None:
@@ -39,7 +40,10 @@ class Beside:
         """Whether the child should observe this result."""
         if observer.name not in self._names:
             return False
-        return _size(result) >= LARGE or is_preview(result)
+        if _size(result) >= LARGE or is_preview(result):
+            return True
+        is_heavy = getattr(observer, "is_heavy", None)
+        return is_heavy is not None and bool(is_heavy(self._aside.workspace))
 
     def perform(self, run: Run, result: ToolResult) -> Run:
         """Have the child run the observer that `run` names.

@@ -18,7 +18,7 @@ from core.toolkit.articles import decode_article
 from core.workspace import Workspace
 from observers.base import Interest, ObserverContext, Outcome, Saved, moment_of, texts_of
 from observers.decode import Decoded, decode_texts
-from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches
+from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
 from observers.formats import ArticleFile
 from observers.reader_errors import observe_reader_error
 from observers.saving import save_json_once, unique_id
@@ -46,6 +46,10 @@ class Corpus:
         if name == "save_corpus":
             return Interest.CURIOUS
         return Interest.SURE if name == "crawl_parallel" or is_web_reader(call.name) else Interest.NONE
+
+    def is_heavy(self, workspace: Workspace) -> bool:
+        """Whether any article may mean work on large files."""
+        return has_large_files(workspace)
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save each article and take it into the saved search results and the corpus."""

@@ -16,18 +16,20 @@ import msgspec
 
 from core.errors import WorkspaceError
 from core.files import Written
+from core.packing import SUFFIX
 from core.text import Redactor
 from core.workspace import Workspace
 from observers.ledger import Ledger
 from observers.saving import write_json
 from observers.search.urls import is_public_address, normal_form, with_masked_parts
 
-__all__ = ["CORPUS", "MAX_ARTIFACT", "Page", "enrich_corpus", "enrich_searches"]
+__all__ = ["CORPUS", "MAX_ARTIFACT", "Page", "enrich_corpus", "enrich_searches", "has_large_files"]
 
 CORPUS = "expanded_corpus.json"
 MAX_ARTIFACT = 64 << 20
 
 _SEARCHES = "search_results"
+_LARGE_CORPUS = 1 << 20
 _CONTENT_IN_ROW = 10_000
 _TRIES = 5
 
@@ -49,6 +51,21 @@ class Page:
     markdown: str | None = None
     read_at: datetime | None = None
     path: str = ""
+
+
+def has_large_files(workspace: Workspace) -> bool:
+    """Whether what may have to be looked through is so large that no other thread would run meanwhile.
+
+    Search results of that size are packed.
+    """
+    try:
+        if workspace.exists(CORPUS) and workspace.root.size(CORPUS) > _LARGE_CORPUS:
+            return True
+        return workspace.exists(_SEARCHES) and any(
+            entry.name.endswith(SUFFIX) for entry in workspace.list(_SEARCHES)
+        )
+    except WorkspaceError:
+        return False
 
 
 def enrich_searches(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -> int:

@@ -266,7 +266,7 @@ def test_closing_leaves_no_descriptor_and_no_process(aside: Aside) -> None:
     hello(aside)
     aside.close()
     before = len(os.listdir("/proc/self/fd"))
-    other = Aside(aside._workspace)
+    other = Aside(aside.workspace)
     pid = hello(other)
     other.close()
     assert len(os.listdir("/proc/self/fd")) == before

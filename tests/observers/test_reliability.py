@@ -267,6 +267,25 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
     assert [(event.status, event.items) for event in finished(events)] == [("saved", 2_000)]
 
 
+def test_a_small_article_that_means_large_files_is_for_the_child(
+    context: ObserverContext, result: Make, aside: Aside
+) -> None:
+    beside = Beside(aside, ["corpus"])
+    url = "https://a.example/7"
+    page = {"reader_result": {"title": "T", "url": url, "content": "The article."}}
+    article = result(READER, page, "toolu_2", url=url)
+    assert not beside.takes(Corpus(), article)
+    rows = [{"title": "T" * 400, "url": f"https://a.example/{n}"} for n in range(3_000)]
+    (saved,) = SearchResults().observe(result(SEARCH, {"results": rows}), context).artifacts
+    assert beside.takes(Corpus(), article)
+    assert not beside.takes(SearchResults(), article)
+    run = beside.perform(Run("corpus", READER, "toolu_2"), article)
+    assert (run.error, run.outcome.items) == (None, 1)
+    row = strict(context.workspace.read_artifact(saved.path))["results"][7]
+    assert (row["url"], row["content"]) == (url, "The article.")
+    assert context.ledger.paths("extracted_articles") == [run.outcome.artifacts[0].path]
+
+
 LINK = '"link": "https://a.example/1"'
 ROW = f'{{"title": "T", {LINK}}}'
 ODD: dict[str, tuple[str | bytes, int, int]] = {
