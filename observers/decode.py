@@ -274,7 +274,8 @@ def _embedded(body: str) -> tuple[list[Any], str, int | None]:
 
 def _is_document(value: Any) -> bool:
     return bool(value) and (
-        isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], dict | list))
+        isinstance(value, dict)
+        or (isinstance(value, list) and any(isinstance(item, dict | list) for item in value[:2]))
     )
 
 

@@ -248,6 +248,6 @@ FOREIGN = word_set(
     "from to cc bcc subject sender recipient recipients messageid threadid labelids mimetype filename filepath path "
     "sha branch commit repository repo assignee assignees attendees organizer inputschema parameters toolslug "
     "status state priority duedate sizebytes markdown html rawhtml permissions role projectid workspaceid teamid "
-    "email phone deployment"
+    "email phone deployment nodeid tagname draft prerelease fork defaultbranch stargazerscount"
 )
 """Fields of mail, files, code, tasks, people and pages that were read: nothing a page of results says of itself."""

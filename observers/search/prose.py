@@ -79,7 +79,7 @@ _AUTHOR = re.compile(r"<author>\s*<name>([^<]*)</name>.{0,2000}?</author>", re.D
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _IN_QUOTES = {"'": re.compile(r"'(?:[^']|'')*+'"), '"': re.compile(r'"(?:[^"\\]|\\.)*+"')}
 _QUOTED_IN = {"'": re.compile(r"'(')"), '"': re.compile(r'\\(["\\/])')}
-_FOLDED = 60
+_FOLDED, _MOST_FOLDED = 60, 2000
 _LONGEST_LINE = 4000
 _LONGEST_HEADING = 60
 _NO_VALUE = ("", "N/A", "None", "null")
@@ -237,7 +237,7 @@ class _Reader:
         """Take a line that goes on with a title or a text that YAML folded or put into quotes."""
         column = self._label or ""
         value = self._item.get(column, "") if column in ("title", "snippet") else ""
-        if not value:
+        if not value or len(value) > _MOST_FOLDED:
             return False
         quoted = _is_open(value)
         if not quoted and not (column == "title" and len(value) >= _FOLDED and line[:2].isspace()):

@@ -11,6 +11,7 @@ from observers.decode import MAX_DEPTH, Decoded, decode_text
 from observers.salvage import CUT_OFF
 from observers.search.items import is_full_row, is_group, is_row, kind_of_word, opened
 from observers.search.keys import (
+    GROUPS,
     KINDS,
     SKIPPED,
     SURE,
@@ -138,11 +139,11 @@ def _in_prose(prose: str, scope: Scope) -> list[Page]:
 
 def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
     """The documents of a result; rows that came as a document each are put into one list a vertical."""
-    rows = [
-        value
-        for value in values
-        if is_row(value, images=False, named=False) and not (len(values) == 1 and _is_page(value))
-    ]
+    rows = [value for value in values if is_row(value, images=False, named=False)]
+    if len(values) == len(rows) == 1 and _is_page(rows[0]):
+        own = {name: item for name, item in rows[0].items() if not isinstance(item, dict | list)}
+        # An encyclopedia's article is a result too, but not the address of the page of results.
+        return [[own], *values] if any(fold(name) == "abstracturl" for name in own) else list(values)
     if scope.policy is not Policy.SEARCH or not rows or len(rows) * 2 < len(values):
         return list(values)
     if len(values) == 1 and not is_full_row(rows[0]):
@@ -156,7 +157,10 @@ def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
 def _is_page(value: Any) -> bool:
     """Whether an object says something of itself and yet is the page that the results are on."""
     return isinstance(value, dict) and any(
-        isinstance(item, list) and fold(key) in KINDS and any(isinstance(row, dict) for row in item[:8])
+        isinstance(item, list)
+        and ((name := fold(key)) in GROUPS or name in KINDS)
+        and KINDS.get(name) not in _WORDLESS
+        and any(is_row(row, images=False, named=False) or is_group(row) for row in item[:8])
         for key, item in value.items()
     )
 
@@ -207,6 +211,9 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                 executed = executed_in(value, scope, inner, scopes)
                 if executed is not None:
                     waiting += [(item, "response", path, executed) for item in responses_of(value)]
+                    continue
+                feed = value.get("feed")
+                if scope.policy is not Policy.SEARCH and isinstance(feed, dict) and "title" in feed:
                     continue
                 if visited <= _MOST_LEARNT_FROM:
                     learn(value, scope)

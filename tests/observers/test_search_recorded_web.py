@@ -24,10 +24,11 @@ def observe(context: ObserverContext, result: ToolResult) -> list[dict[str, Any]
 
 
 def pages_of(context: ObserverContext, result: ToolResult) -> dict[str, list[tuple[Any, ...]]]:
-    return {
-        artifact["type"]: [(row["title"], row["url"]) for row in artifact["results"]]
-        for artifact in observe(context, result)
-    }
+    pages: dict[str, list[tuple[Any, ...]]] = {}
+    for artifact in observe(context, result):
+        rows = pages.setdefault(artifact["type"], [])
+        rows += [(row["title"], row["url"]) for row in artifact["results"]]
+    return pages
 
 
 def rows_of(context: ObserverContext, result: ToolResult) -> list[dict[str, Any]]:
@@ -62,7 +63,17 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[tuple[Any, ...]]]]] = {
                 {"Name": "See also", "Topics": [{"FirstURL": B, "Icon": {}, "Text": "Two"}]},
             ],
         },
-        {"web": [(None, A), (None, B)]},
+        {"web": [("Thing", C), (None, A), (None, B)]},
+    ),
+    "a page of results that has an address and a title": (
+        "mcp__texts__search_web",
+        {"title": "thing - Texts", "link": C, "description": "Texts", "items": [{"title": "One", "link": A}]},
+        {"web": [ONE]},
+    ),
+    "a result with pictures that came alone": (
+        "mcp__texts__search_web",
+        {"title": "One", "link": A, "description": "x", "images": [{"title": "A picture", "link": C}]},
+        {"web": [ONE]},
     ),
     "pages beside entities and their rights": (
         "mcp__bing__web_search",
@@ -144,6 +155,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "mcp__model__web_search",
         f"Title: One\nURL: {A}\nContent: {{'place': {{'name': 'Here', 'url': '{C}'}}, 'now': [1]}}\nScore: 0.9\n\n"
         f"Title: Two\nURL: {B}\nContent: plain\nScore: 0.8",
+    ),
+    "columns after words": (
+        "mcp__wiki__search",
+        f'This was found:\n["thing", ["One", "Two"], ["", ""], ["{A}", "{B}"]]',
     ),
     "titles in quotes that stay": (
         "mcp__texts__search",
@@ -243,3 +258,29 @@ def test_a_search_that_fetches_what_it_found_is_a_search() -> None:
     }
     assert SearchResults().wants(calls["mcp__k__search_fetch"]) is Interest.SURE
     assert SearchResults().wants(calls["mcp__k__fetch"]) is Interest.NONE
+
+
+FEED = {
+    "feed": {"title": "A diary", "link": C},
+    "entries": [{"title": "One", "link": A, "published": "2026-03-01", "summary": "x"}],
+}
+REPOSITORIES = {
+    "items": [
+        {
+            "node_id": "R_1",
+            "name": "One",
+            "owner": {"login": "somebody", "html_url": C},
+            "html_url": A,
+            "description": "x",
+            "fork": False,
+            "created_at": "2026-03-01T00:00:00Z",
+        }
+    ]
+}
+RELEASES = [{"html_url": A, "tag_name": "v1", "name": "One", "published_at": "2026-03-01", "body": "x"}]
+SNAPSHOT = f'- Page URL: {A}\n- Page Title: One\n- Snapshot:\n- link "Two":\n  - /url: {B}'
+
+
+@pytest.mark.parametrize("body", [FEED, REPOSITORIES, RELEASES, SNAPSHOT])
+def test_lists_of_a_tool_nobody_knows(context: ObserverContext, result: Make, body: Any) -> None:
+    assert observe(context, result("mcp__acme__do_it", body)) == []
