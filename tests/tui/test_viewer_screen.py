@@ -294,3 +294,42 @@ async def test_a_json_tree_is_folded_searched_and_copied_by_keys(tmp_path: Path)
         await until(lambda: "▾ a: [2]" in screen_text(app))
         await pilot.press("m")
         await until(lambda: '{"a": [{"x"' in screen_text(app))
+
+
+async def test_search_results_are_read_sorted_and_opened_by_keys(tmp_path: Path) -> None:
+    (tmp_path / "search_results").mkdir()
+    (tmp_path / "extracted_articles").mkdir()
+    write(tmp_path / "extracted_articles", "a.json", '{"content": "the whole article"}')
+    rows = [
+        {"title": "Beta", "url": "https://xn--bta-dma.example/x", "snippet": "what Beta says"},
+        {"title": "Alpha", "url": "https://a.example", "article": "extracted_articles/a.json"},
+    ]
+    path = write(tmp_path / "search_results", "n.json", json.dumps({"query": "q [/b]", "results": rows}))
+    screen = ViewerScreen(path, tmp_path)
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        await until(lambda: "what Beta says" in screen_text(app))
+        assert "q [/b]" in screen_text(app)
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, LinkScreen))
+        assert "xn--bta-dma.example" in screen_text(app)
+        await until(lambda: not app.screen.has_class("-quiet"))
+        await pilot.press("escape")
+        await until(lambda: app.screen is screen)
+        await pilot.press("a")
+        await until(lambda: app.said and "not read" in app.said[-1])
+        await pilot.press("s")
+        await until(lambda: "by Title" in screen_text(app))
+        await pilot.press("home")
+        await pilot.press("a")
+        await until(lambda: "the whole article" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: app.screen is screen)
+        await pilot.press("f", *"beta", "enter")
+        await until(lambda: "1 with “beta”" in screen_text(app))
+        assert "Alpha" not in screen_text(app)
+        await pilot.press("escape")
+        await until(lambda: "Alpha" in screen_text(app))
+        titles = next(y for y, line in enumerate(screen_text(app).splitlines()) if "Title ▲" in line)
+        await pilot.click(offset=(screen_text(app).splitlines()[titles].index("Title"), titles))
+        await until(lambda: "Title ▼" in screen_text(app))

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.content import Content
 
-from core.text import is_unsafe
+from core.text import clean_line, is_unsafe
 from tui.markdown import MarkdownTheme
+from tui.viewers.delimited import Lines, record_starts
 from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
-from tui.viewers.handing_over import NotHandedOver, browser_target
+from tui.viewers.handing_over import NotHandedOver, article_path, browser_target
 from tui.viewers.images import image_facts
 from tui.viewers.json_branches import Branch
 from tui.viewers.json_style import format_json, style_json_line
@@ -30,13 +31,14 @@ from tui.viewers.json_text import closed_beginning
 from tui.viewers.json_tree import JsonTree
 from tui.viewers.json_values import open_level
 from tui.viewers.markdown import split_front_matter
+from tui.viewers.markdown_body import MarkdownBody
 from tui.viewers.reading import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import PAGE, PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page, viewers
 from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
-from tui.viewers.search_results import hits_in
-from tui.viewers.steering import Copy, Order, Work
+from tui.viewers.search_results import ResultsTable, hits_in
+from tui.viewers.steering import Article, Copy, Order, Web, Work
 from tui.viewers.stopping import NEVER, Stop, Stopped
-from tui.viewers.table_body import TableBody
+from tui.viewers.table import Column, Table, sorted_gently
 from tui.viewers.text_body import TextBody, fold_points
 
 THEME = MarkdownTheme()
@@ -60,6 +62,13 @@ def write(folder: Path, name: str, data: str | bytes) -> Path:
     path = folder / name
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     return path
+
+
+def do(table: Table, order: Order) -> None:
+    """Carry out an order that is prepared in a thread."""
+    outcome = table.steer(order)
+    assert isinstance(outcome, Work)
+    outcome.prepare(NEVER)()
 
 
 class TestReading:
@@ -385,25 +394,124 @@ class TestSearchResults:
         document = load(write(tmp_path, "news.json", json.dumps(self.ARTIFACT)))
         assert document.kind == "Search results"
         assert document.facts == ("3 results",)
-        wide = lines(document.best, 120)
-        assert wide[0] == "Query: AI chips"
-        assert wide[3].split() == ["#", "Title", "Source", "Date", "Address"]
-        assert wide[5].split() == ["1", "Foundries", "grow", "News", "2026-11-20", "news.example/a"]
-        assert all(cell_len(line) <= 120 for line in wide)
+        wide = lines(document.best, 150)
+        assert wide[0] == "AI chips"
+        assert wide[1] == "SEARCH_NEWS · 3 results"
+        assert wide[2].split() == ["#", "Title", "Source", "Date", "Address"]
+        assert wide[4].split() == ["1", "Foundries", "grow", "News", "2026-11-20", "news.example/a"]
+        assert all(cell_len(line.rstrip()) <= 150 for line in wide)
         narrow = lines(document.best, 40)
         assert narrow[3] == "1  Foundries grow"
-        assert narrow[4] == "   News · 2026-11-20  news.example/a"
+        assert narrow[4].rstrip() == "   News · 2026-11-20  news.example/a"
         assert narrow[6] == "2  A snippet"
-        assert all(cell_len(line) <= 40 for line in narrow)
+        for width in (1, 5, 20, 55, 80):
+            assert all(cell_len(line.rstrip()) <= max(width, 22) for line in lines(document.best, width))
 
-    def test_an_answer_stands_above_its_results(self, tmp_path: Path) -> None:
+    def full(self, tmp_path: Path) -> ResultsTable:
         artifact = {
-            "type": "web_answer",
+            "type": "news",
+            "tool": "COMPOSIO_SEARCH_NEWS",
+            "query": "chips",
+            "timestamp": "2026-11-21T07:41:17+00:00",
             "answer": "Chips **grow**.",
-            "results": [{"url": "https://a.example"}],
+            "truncated": True,
+            "url_count": 3,
+            "duplicates": 1,
+            "rejected": 2,
+            "results": [
+                {
+                    "position": 1,
+                    "title": "Beta",
+                    "url": "https://b.example",
+                    "date": "2026-11-02",
+                    "snippet": "one",
+                },
+                {
+                    "position": 2,
+                    "title": "alpha",
+                    "url": "https://a.example",
+                    "date": "2026-11-03T10:00:00+00:00",
+                    "snippet": "two needle",
+                    "duplicate": True,
+                    "article": "extracted_articles/a.json",
+                    "words": 1234,
+                },
+                {"position": 3, "title": "Gamma", "url": "javascript:1", "truncated": True},
+            ],
         }
-        text = shown(load(write(tmp_path, "web.json", json.dumps(artifact))), 120)
-        assert text.index("Chips grow.") < text.index("a.example")
+        table = load(write(tmp_path, "news.json", json.dumps(artifact))).rendered
+        assert isinstance(table, ResultsTable)
+        return table
+
+    def test_the_head_tells_query_tool_time_and_counts(self, tmp_path: Path) -> None:
+        table = self.full(tmp_path)
+        text = lines(table, 150)
+        assert text[0] == "chips"
+        assert text[1].startswith("SEARCH_NEWS · news · 2026-11-2")
+        assert text[1].endswith("3 results · 3 addresses · 1 seen before · 2 rejected")
+        assert "cut off" in text[2]
+        assert "read, seen" in text[6]
+        assert "cut" in text[7]
+
+    def test_the_answer_comes_first_and_then_what_is_under_the_cursor(self, tmp_path: Path) -> None:
+        table = self.full(tmp_path)
+        detail = table.detail()
+        assert isinstance(detail, MarkdownBody)
+        table.cursor = 1
+        detail = table.detail()
+        assert detail is not None
+        assert lines(detail, 200) == [
+            "alpha",
+            "a.example · 2026-11-03 10:00:00+00:00 · read in full, 1,234 words (a opens it)"
+            " · the session had this address before",
+            "https://a.example",
+            "two needle",
+        ]
+        assert table.steer(Order("answer"))
+        assert isinstance(table.detail(), MarkdownBody)
+
+    def test_results_are_sorted_filtered_found_and_opened(self, tmp_path: Path) -> None:
+        table = self.full(tmp_path)
+
+        def titles() -> list[str]:
+            return [table.hits[number].title for number in table.order]
+
+        do(table, Order("sort", column=1))
+        assert titles() == ["alpha", "Beta", "Gamma"]
+        do(table, Order("turn"))
+        assert titles() == ["Gamma", "Beta", "alpha"]
+        do(table, Order("sort", column=3))
+        assert titles() == ["Beta", "alpha", "Gamma"], "what has no date comes last"
+        do(table, Order("filter", "NEEDLE"))
+        assert titles() == ["alpha"]
+        assert table.state == "1 with “NEEDLE” · by Date"
+        assert table.steer(Order("open")) == Web("https://a.example")
+        assert table.steer(Order("article")) == Article("extracted_articles/a.json")
+        assert table.steer(Order("copy")) == Copy("link", "https://a.example")
+        do(table, Order("filter", "nothing has this"))
+        assert "Nothing here has" in lines(table, 100)[-1]
+        assert table.steer(Order("open")) is False
+        do(table, Order("filter", ""))
+        assert table.find_entries("needle", NEVER) == [1]
+
+    def test_an_article_is_only_sought_inside_the_session(self, tmp_path: Path) -> None:
+        session = tmp_path / "session"
+        (session / "search_results").mkdir(parents=True)
+        (session / "extracted_articles").mkdir()
+        (session / "out").symlink_to(tmp_path)
+        write(tmp_path, "secret.json", "{}")
+        found = write(session / "extracted_articles", "a.json.zst", b"")
+        artifact = write(session / "search_results", "n.json", "{}")
+        assert article_path(artifact, None, "extracted_articles/a.json") == found.with_name("a.json")
+        for evil in (
+            "../secret.json",
+            "/etc/passwd",
+            "out/secret.json",
+            "",
+            "a\0b",
+            "extracted_articles/gone.json",
+        ):
+            assert article_path(artifact, None, evil) is None
 
     def test_an_empty_search_says_so(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "none.json", '{"query": "x", "results": []}'))
@@ -432,25 +540,68 @@ class TestTables:
 
     def test_columns_are_aligned_and_numbers_stand_right(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "a.csv", 'name,amount\n"Alpha, Inc.",1200\nBeta,3\n'))
-        assert lines(document.best) == [
-            "name         amount",
-            "───────────────────",
-            "Alpha, Inc.    1200",
-            "Beta              3",
+        assert [line.rstrip() for line in lines(document.best)] == [
+            "name           amount",
+            "─────────────────────",
+            "Alpha, Inc.      1200",
+            "Beta                3",
         ]
         assert document.facts == ("2 rows", "2 columns")
 
     def test_other_delimiters_are_found(self, tmp_path: Path) -> None:
-        assert "a  b" in shown(load(write(tmp_path, "a.tsv", "a\tb\n1\t2\n")))
-        assert "a  b" in shown(load(write(tmp_path, "a.csv", "a;b\n1;2\n")))
+        for name, text in (("a.tsv", "a\tb\n1\t2\n"), ("a.csv", "a;b\n1;2\n")):
+            table = load(write(tmp_path, name, text)).rendered
+            assert isinstance(table, Table)
+            assert [column.title for column in table.columns] == ["a", "b"]
 
-    def test_a_table_of_500_by_20_fits_any_width(self) -> None:
-        body = TableBody([f"column {i}" for i in range(20)], [["x" * 30] * 20] * 500)
+    @pytest.mark.parametrize("shape", [(20, 500), (500, 20)])
+    def test_a_large_table_fits_any_width(self, shape: tuple[int, int]) -> None:
+        columns, rows = shape
+        table = Table([Column(f"column {i}") for i in range(columns)], [["x" * 30] * columns] * rows)
         for width in (1, 5, 20, 80, 200):
-            text = lines(body, width)
-            assert len(text) == 502
-            assert all(cell_len(line) <= max(width, 6) for line in text)
-        assert "+" in lines(body, 80)[0]
+            for column in (0, columns // 2, columns - 1):
+                table.column = column
+                text = lines(table, width)
+                assert len(text) == rows + 2
+                assert all(cell_len(line.rstrip()) <= width for line in text)
+        assert "→" not in lines(table, 80)[0]
+        assert "←" in lines(table, 80)[0]
+
+    def test_a_million_rows_are_sorted_and_filtered_in_a_thread(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        with path.open("w") as file:
+            file.write("n,name\n")
+            file.writelines(f"{i * 7919 % 1000000},row {i}\n" for i in range(1_000_000))
+        document = load(path, WHOLE_LIMIT)
+        assert document.facts == ("1,000,000 rows", "2 columns")
+        table = document.rendered
+        assert isinstance(table, Table)
+        assert table.records[999_999][1] == "row 999999"
+        do(table, Order("filter", "row 99999"))
+        assert [table.records[number][1] for number in table.order][:2] == ["row 99999", "row 999990"]
+        do(table, Order("sort", column=0))
+        values = [int(table.records[number][0]) for number in table.order]
+        assert values == sorted(values)
+        work = table.steer(Order("sort", column=1))
+        assert isinstance(work, Work)
+        stop = Stop()
+        stop.set()
+        with pytest.raises(Stopped):
+            work.prepare(stop)
+
+    def test_sorting_in_runs_is_sorting(self) -> None:
+        keys = [(0, float(i * 7919 % 50_021), "") if i % 10 else (2, 0.0, "") for i in range(50_000)]
+        for descending in (False, True):
+            order = sorted_gently(range(50_000), keys, NEVER, descending=descending)
+            full = [keys[number][1] for number in order if keys[number][0] == 0]
+            assert full == sorted(full, reverse=descending)
+            assert [keys[number][0] for number in order[-5_000:]] == [2] * 5_000
+
+    def test_numbers_sort_as_numbers(self, tmp_path: Path) -> None:
+        table = load(write(tmp_path, "a.csv", 'v\n"1,200"\n-3\n\n$20\nnone\n5%\n')).rendered
+        assert isinstance(table, Table)
+        do(table, Order("sort"))
+        assert [table.records[number][0] for number in table.order] == ["-3", "5%", "$20", "1,200", "none"]
 
     def test_rows_of_uneven_length_and_broken_quotes_are_shown(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "a.csv", 'a,b\n1\n1,2,3\n"open,\x1b'))
@@ -460,19 +611,26 @@ class TestTables:
     @given(
         st.lists(
             st.lists(
-                st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=9),
-                min_size=1,
+                st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=9)
+                | st.sampled_from(["a\nb", 'say "x"', "a,b"]),
+                min_size=2,
                 max_size=6,
             ),
             min_size=1,
             max_size=6,
         )
     )
-    def test_any_csv_is_laid_out(self, rows: list[list[str]]) -> None:
+    def test_any_csv_is_read_as_the_standard_library_reads_it(self, rows: list[list[str]]) -> None:
         target = io.StringIO()
         csv.writer(target).writerows(rows)
-        body = TableBody([str(i) for i in range(6)], rows)
-        assert len(lines(body, 30)) == len(rows) + 2
+        data = target.getvalue().encode()
+        starts = record_starts(data)
+        assert len(starts) == len(rows) + 1
+        lines_read = Lines(data, ",", starts)
+        for number, row in enumerate(rows):
+            got = lines_read[number]
+            assert len(got) == len(row)
+            assert got[0] == clean_line(row[0].replace("\n", " "), 400)
 
 
 class TestMarkdownAndHtml:

@@ -23,12 +23,13 @@ from tui.links import browser_link
 from tui.viewers.binary import HexBody
 from tui.viewers.chrome import KeyLine, TitleLine
 from tui.viewers.document import Body, Document
-from tui.viewers.handing_over import NotHandedOver, browser_target
+from tui.viewers.handing_over import NotHandedOver, article_path, browser_target
 from tui.viewers.reading import FileUnviewable
 from tui.viewers.registry import WHOLE_LIMIT, load, load_page
 from tui.viewers.steered_view import SteeredView
-from tui.viewers.steering import Copy, Order
+from tui.viewers.steering import Article, Copy, Order
 from tui.viewers.stopping import in_thread
+from tui.viewers.table import Table
 from tui.viewers.text_body import TextBody
 from tui.viewers.view import DocumentView
 
@@ -58,6 +59,7 @@ class ViewerScreen(ModalScreen[None]):
         Binding("Y", "copy_text", "Copy the text", show=False),
         Binding("r", "reload", "Read again", show=False),
         Binding("slash", "search", "Search", show=False),
+        Binding("f", "ask_filter", "Filter", show=False),
         Binding("n", "match(1)", "Next match", show=False),
         Binding("N", "match(-1)", "Match before", show=False),
         Binding("question_mark,f1", "help", "Keys", show=False),
@@ -72,6 +74,7 @@ class ViewerScreen(ModalScreen[None]):
         self._root = root
         self._copies = copies
         self._reading_on = False
+        self._filtering = False
 
     def compose(self) -> ComposeResult:
         """Put down title, notice, content, search line and keys."""
@@ -199,8 +202,15 @@ class ViewerScreen(ModalScreen[None]):
             case Copy(what, text):
                 self.app.copy_to_clipboard(text)
                 self.notify(f"Sent the {what} to the terminal's clipboard (OSC 52)", markup=False)
-            case _:
-                pass
+            case Article(path):
+                start_job(self, partial(self._open_article, path), "article")
+
+    async def _open_article(self, relative: str) -> None:
+        path = await asyncio.to_thread(article_path, self.path, self._root, relative)
+        if path is None:
+            self.notify("There is no article of this result: the page was not read.", markup=False)
+        else:
+            self.app.push_screen(ViewerScreen(path, self._root, copies=self._copies))
 
     # -- what is told -----------------------------------------------------------------------------
 
@@ -218,6 +228,8 @@ class ViewerScreen(ModalScreen[None]):
         facts = [document.kind, document.told_size, *document.facts]
         if self.raw and document.rendered is not None:
             facts.insert(1, "raw")
+        if self.view.steered is not None and (state := self.view.steered.state):
+            facts.insert(0, state)
         number, count = self.view.matches
         if count:
             facts.insert(0, f"match {number:,} of {count:,}")
@@ -276,6 +288,8 @@ class ViewerScreen(ModalScreen[None]):
             self.view.focus()
         elif self.view.matches[1]:
             start_job(self, partial(self._find, ""), "search")
+        elif isinstance(table := self.view.steered, Table) and table.filter:
+            self.view.order(Order("filter", ""))
         else:
             self.action_close()
 
@@ -285,7 +299,10 @@ class ViewerScreen(ModalScreen[None]):
 
     def action_order(self, name: str) -> None:
         """Give an order to what is shown, as a click on its key does."""
-        self.view.order(Order(name))
+        if name == "ask_filter":
+            self.action_ask_filter()
+        else:
+            self.view.order(Order(name))
 
     def action_help(self) -> None:
         """Show every key."""
@@ -359,7 +376,19 @@ class ViewerScreen(ModalScreen[None]):
 
     def action_search(self) -> None:
         """Ask what to search for."""
+        self._ask("search, Enter finds, Esc leaves", "")
+
+    def action_ask_filter(self) -> None:
+        """Ask which rows of a table to show."""
+        steered = self.view.steered
+        if isinstance(steered, Table):
+            self._ask("show only rows with this text; nothing shows all", steered.filter)
+
+    def _ask(self, what: str, value: str) -> None:
         line = self.query_one("#viewer-search", Input)
+        self._filtering = what.startswith("show")
+        line.placeholder = what
+        line.value = value
         line.display = True
         line.focus()
 
@@ -373,7 +402,10 @@ class ViewerScreen(ModalScreen[None]):
         event.stop()
         event.input.display = False
         self.view.focus()
-        start_job(self, partial(self._find, event.value), "search")
+        if self._filtering:
+            self.view.order(Order("filter", event.value))
+        else:
+            start_job(self, partial(self._find, event.value), "search")
 
     async def _find(self, needle: str) -> None:
         found = await self.view.search(needle)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from core.errors import WorkspaceError
+from core.files import split_path
 from core.packing import inner_name
 from tui.viewers.reading import decode, open_regular, read_piece
 from tui.viewers.safe_html import LARGEST, TooDeep, write_browser_copy
 
-__all__ = ["NotHandedOver", "Target", "browser_target"]
+__all__ = ["NotHandedOver", "Target", "article_path", "browser_target"]
 
 _HTML = frozenset({".html", ".htm"})
 _HARMLESS = frozenset(
@@ -49,6 +50,24 @@ def browser_target(path: Path, copies: Path | None = None) -> Target:
         raise NotHandedOver("A browser does not open compressed text: copy the text instead.")
     os.close(open_regular(path))
     return Target(path.absolute().as_uri(), sanitised=False)
+
+
+def article_path(artifact: Path, root: Path | None, relative: str) -> Path | None:
+    """The article that an artifact of search results names; None when there is none inside the session.
+
+    An artifact is as untrusted as the pages it comes from: its paths may be anything.
+    """
+    session = artifact.parent.parent if artifact.parent.name == "search_results" else root
+    if session is None or not relative:
+        return None
+    try:
+        parts = split_path(relative)
+        path = session.joinpath(*parts)
+        inside = path.parent.resolve().is_relative_to(session.resolve())
+        there = any(os.path.lexists(path.with_name(name)) for name in (path.name, f"{path.name}.zst"))
+    except (WorkspaceError, OSError, ValueError):
+        return None
+    return path if inside and there else None
 
 
 def _sanitised(path: Path, copies: Path | None) -> Path:

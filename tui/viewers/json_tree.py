@@ -108,7 +108,7 @@ class JsonTree:
                 self.cursor = outermost
                 return True
             case "unfold_all":
-                return Work(lambda stop: self._unfold_all(stop))
+                return Work(self._unfold_all)
             case "copy":
                 text = text_of(branch.value(place), _MOST_COPIED)
                 return Copy("value", text) if text is not None else False

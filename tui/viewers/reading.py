@@ -125,8 +125,8 @@ def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
             data = _read(unpacked, limit, stop)
             end = offset + len(data)
             if unpacked.more:
-                told = unpacked.size
-                size = end + _skip(unpacked, LARGEST, stop) if told is None else max(told, end + 1)
+                whole = unpacked.size
+                size = end + _skip(unpacked, LARGEST, stop) if whole is None else max(whole, end + 1)
             else:
                 size = end
     except OSError as error:

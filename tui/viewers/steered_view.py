@@ -37,6 +37,7 @@ class SteeredView(DocumentView):
         Binding("s", "order('sort')", show=False),
         Binding("S", "order('turn')", show=False),
         Binding("a", "order('article')", show=False),
+        Binding("A", "order('answer')", show=False),
         Binding("c", "order('copy')", show=False),
         Binding("p", "order('copy_place')", show=False),
     ]
@@ -198,8 +199,8 @@ class SteeredView(DocumentView):
         rows, body = self._steered_rows(), self._steered
         offset = event.get_content_offset(self)
         if rows is None or body is None or offset is None:
-            await super()._on_click(event)
             return
+        event.prevent_default()
         event.stop()
         y = self._row_at(offset.y)
         if y >= len(rows):
