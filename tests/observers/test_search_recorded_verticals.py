@@ -180,8 +180,8 @@ SHAPES: dict[str, tuple[str, Any, dict[str, list[Row]]]] = {
         {
             "local_results": [
                 {"title": "One", "reviews_link": API, "posts_link": API, "website": A},
-                {"title": "Two", "reviews_link": API, "posts_link": API},
-                {"title": "Three", "posts_link": API},
+                {"title": "Two"},
+                {"title": "Three"},
             ]
         },
         {"local": [("One", A, None, None)]},
