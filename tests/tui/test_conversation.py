@@ -157,13 +157,16 @@ async def test_an_answer_that_was_never_streamed_is_shown_once() -> None:
 
 async def test_thinking_is_one_line_until_it_is_unfolded() -> None:
     view = pane()
-    thought = ThinkingDelta(query_id="q", message_id="m", text="Hmm, let me see.")
+    thought = ThinkingDelta(query_id="q", message_id="m", text="Hmm, let me see.", at=at(-1.4))
     async with PaneHost(view).run_test(size=(60, 30)) as pilot:
-        view.apply([*asked(), thought, delta("Answer")])
+        view.apply([*asked(), thought])
         assert "▸ Thinking" in text_of(view)
+        view.apply([delta("Answer")])
+        assert "▸ Thought" in text_of(view)
+        assert "16 characters · 2.4s" in text_of(view)
         assert "let me see" not in text_of(view)
         view.apply([said("Answer")])
-        assert "▸ Thought" in text_of(view)
+        assert "16 characters · 2.4s" in text_of(view)
         await pilot.press("up", "enter")
         assert "▾ Thought" in text_of(view)
         assert "let me see" in text_of(view)
@@ -292,3 +295,62 @@ def test_an_error_names_its_causes() -> None:
     assert shown == ["✗ agent: It died", "  because OSError: gone"]
     assert message.tone is Tone.BAD
     assert message_of(QueryFinished(query_id="q", status="success")) is None
+
+
+async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+        view.apply([*asked(), said("word\n\n" * 30)])
+        await pilot.press("pageup", "pageup")
+        before = text_of(view)
+        for number in range(40):
+            view.apply([delta(f"new {number}\n\n", "m2")])
+            assert text_of(view) == before
+        assert (view.new_below, "1 new ↓" in str(view.border_subtitle)) == (1, True)
+        await pilot.press("end")
+        assert view.following
+        assert text_of(view).endswith("▍")
+        assert not view.border_subtitle
+        view.apply([delta("the tail", "m2")])
+        assert text_of(view).endswith("the tail▍")
+
+
+async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 14)) as pilot:
+        view.apply([*asked(), said("\n\n".join(f"Paragraph {n} of some length." for n in range(60)))])
+        for width, height in ((30, 8), (100, 30), (20, 5), (60, 14)):
+            await pilot.resize_terminal(width, height)
+            view.apply([delta(f"at {width} ", "m2")])
+            await pilot.pause()
+            assert view.following
+            assert text_of(view).endswith(f"at {width}▍")
+        await pilot.press("pageup", "pageup")
+        top = text_of(view).strip().split("\n")[0]
+        for width, height in ((100, 30), (60, 14)):
+            await pilot.resize_terminal(width, height)
+            view.apply([delta("more ", "m2")])
+            await pilot.pause()
+            assert not view.following
+            assert text_of(view).strip().split("\n")[0] == top
+        await pilot.press("G")
+        assert view.following
+        assert text_of(view).endswith("more more▍")
+
+
+async def test_wheel_and_keys_leave_the_tail_and_come_back_to_it() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 12)) as pilot:
+        view.apply([*asked(), said("word\n\n" * 30)])
+        for away, back in (("pageup", "pagedown"), ("up", "down"), ("home", "end"), ("g", "G")):
+            await pilot.press(away, away, away)
+            assert not view.following, away
+            for _ in range(12):
+                await pilot.press(back)
+            assert view.following, back
+        view.scroll_to(y=view.scroll_y - 3)
+        await pilot.pause()
+        assert not view.following
+        view.scroll_to(y=view.scroll_y + 3)
+        await pilot.pause()
+        assert view.following

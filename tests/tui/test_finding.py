@@ -119,6 +119,25 @@ async def test_a_match_in_folded_text_unfolds_it_and_folds_it_again_when_left() 
         assert marked(view, "found-current") == []
 
 
+async def test_a_match_in_the_name_of_a_fold_leaves_it_folded() -> None:
+    view = ConversationPane(zone=UTC)
+    async with PaneHost(view).run_test(size=(70, 30)) as pilot:
+        view.apply(
+            [
+                SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Chip report"),
+                said("About chips.", "s", "t"),
+                said("Back.", "b"),
+            ]
+        )
+        await pilot.press("slash", *"chip", "enter")
+        await until(lambda: "/chip 1/2" in title(view) and "…" not in title(view))
+        assert "About" not in "\n".join(rows(view))
+        await pilot.press("n")
+        assert current_row(view) == "About chips."
+        await pilot.press("n", "escape")
+        assert "About" in "\n".join(rows(view)), "the fold holds the current match"
+
+
 async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(60, 12)) as pilot:
@@ -180,7 +199,7 @@ async def test_matches_across_broken_lines_are_marked_in_both() -> None:
         view.apply([said("These words are **broken in** the middle of it.", "m")])
         await pilot.press("slash", *"are broken in the middle", "enter")
         await until(lambda: "1/1" in title(view))
-        assert " ".join(marked(view, "found-current")).split() == "are broken in the middle".split()
+        assert " ".join(marked(view, "found-current")).split() == ["are", "broken", "in", "the", "middle"]
         assert len({row for row in rows(view) for word in ("are", "middle") if word in row}) == 2
 
 

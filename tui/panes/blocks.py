@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from enum import Enum
 from typing import assert_never
 
@@ -91,6 +92,8 @@ class Fold(_Base):
     summary: str = ""
     open: bool = False
     markdown: bool = True
+    began: datetime | None = None
+    took: str = ""
     messages: dict[str, list[str]] = field(default_factory=dict)
 
     @property

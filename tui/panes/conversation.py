@@ -42,6 +42,10 @@ from tui.panes.streams import MessageStream, pieces_of
 __all__ = ["ConversationPane"]
 
 
+LEAST_TOLD = 0.1
+"""Seconds; shorter thoughts are not worth a figure."""
+
+
 @dataclass(slots=True)
 class _Turn:
     """What the heading of an agent's answer tells."""
@@ -101,6 +105,7 @@ class ConversationPane(FindingView):
         match event:
             case TextDelta(parent_tool_use_id=None):
                 self._topics.pop("retry", None)
+                self._end_thought(event)
                 self._stream(event.query_id, event.message_id, event.at).write(clean(event.text))
             case ThinkingDelta(parent_tool_use_id=None):
                 self._think(event)
@@ -199,10 +204,7 @@ class ConversationPane(FindingView):
         elif event.message_id in self._streams:
             self._streams[event.message_id].rest()
         self._streams.pop(event.message_id, None)
-        thought = self._folds.get(f"thinking/{event.message_id}")
-        if thought is not None:
-            thought.title = "Thought"
-            self.change(thought)
+        self._end_thought(event)
 
     # Folded text
 
@@ -211,11 +213,21 @@ class ConversationPane(FindingView):
         fold = self._folds.get(key)
         if fold is None:
             self._turn(event.query_id, event.at)
-            fold = Fold(key=key, group=key, title="Thinking", markdown=False)
+            fold = Fold(key=key, group=key, title="Thinking", markdown=False, began=event.at)
             self._folds[key] = fold
             self.add(fold)
         fold.messages.setdefault("", []).append(clean(event.text))
         self._sum_up(fold)
+
+    def _end_thought(self, event: TextDelta | MessageFinished) -> None:
+        """Say how long was thought, when the answer begins or is whole."""
+        thought = self._folds.get(f"thinking/{event.message_id}")
+        if thought is None or thought.title == "Thought":
+            return
+        thought.title = "Thought"
+        seconds = (event.at - thought.began).total_seconds() if thought.began is not None else 0.0
+        thought.took = duration(seconds) if seconds >= LEAST_TOLD else ""
+        self._sum_up(thought)
 
     def _fold_of(self, call: str, description: str = "") -> Fold:
         fold = self._folds.get(call)
@@ -250,7 +262,7 @@ class ConversationPane(FindingView):
         size = sum(len(part) for parts in fold.messages.values() for part in parts)
         letters = f"{scaled(size)} characters"
         if not fold.markdown:
-            return letters
+            return " · ".join(fact for fact in (letters, fold.took) if fact)
         said = len(fold.messages)
         return f"{said} message{'' if said == 1 else 's'}, {letters}" if said else "silent so far"
 

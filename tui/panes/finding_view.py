@@ -120,6 +120,7 @@ class FindingView(BlockView):
 
     def _look_for(self, needle: str) -> None:
         self._needle = needle[:LONGEST_NEEDLE]
+        self._fold_again(kept=None)
         self._findings = Findings(self._needle) if self._needle.strip() else None
         self._hit = None
         self._forget_marks()
@@ -194,18 +195,21 @@ class FindingView(BlockView):
         index = self.index_of(block.key)
         if index is None:
             return False
-        if isinstance(block, Fold) and not block.open:
+        in_title = len(self._matches(block, self._rendered(index))) if isinstance(block, Fold) else 0
+        if isinstance(block, Fold) and not block.open and number >= in_title:
             self.set_open(block, True)
             self._unfolded_here.append(block)
             behind = self._entries[index : self._span(index)[1] + 1]
-            held = [found for found in findings.look(behind) if found is not None]
+            held = [found for found in findings.look(behind) if found not in (None, block)]
             if not held:
                 return False
-            block = held[-1] if number else held[0]
-            number = findings.count(block) - 1 if number else 0
+            from_end = number > in_title
+            block = held[-1] if from_end else held[0]
+            number = findings.count(block) - 1 if from_end else 0
             index = self._index[block.key]
         matches = self._matches(block, self._rendered(index))
-        findings.correct(block, len(matches))
+        if not isinstance(block, Fold):
+            findings.correct(block, len(matches))
         if not matches:
             return False
         number = min(number, len(matches) - 1)
@@ -226,10 +230,7 @@ class FindingView(BlockView):
         self._findings = None
         held = self._hit.key if self._hit is not None else None
         kept = None if back or held is None else self.group(self._entries[self._index[held]])
-        for fold in self._unfolded_here:
-            if fold.open and fold.group != kept and self.index_of(fold.key) is not None:
-                self.set_open(fold, False)
-        self._unfolded_here.clear()
+        self._fold_again(kept)
         self._hit = None
         self._forget_marks()
         if back:
@@ -239,6 +240,12 @@ class FindingView(BlockView):
             else:
                 self._place(*self._origin.top)
         self.settle()
+
+    def _fold_again(self, kept: Hashable | None) -> None:
+        for fold in self._unfolded_here:
+            if fold.open and fold.group != kept and self.index_of(fold.key) is not None:
+                self.set_open(fold, False)
+        self._unfolded_here.clear()
 
     # What shows
 
