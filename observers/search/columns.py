@@ -145,35 +145,35 @@ class _Table:
     def _extras(self, urls: Sequence[str], dates: Sequence[str | None]) -> list[Item]:
         """What no column of the row takes, for each item."""
         plan = self._plan
-        taken = {keys[0] for keys in (plan.url, plan.title, plan.source, plan.snippet, plan.position) if keys}
-        left: dict[str, list[Any]] = {}
-        for key in self._items[0]:
-            if key not in taken:
-                column = self._column(key)
-                if plan.date and key == plan.date[0]:
-                    column = _without_said(column, dates)
-                elif key == "id" or key in plan.url:
-                    column = _without_said(column, urls)
-                left[key] = _plain_column(column)
-        if "date" in left:
-            left["date_original"] = left.pop("date")
-        return _objects(left, len(self._items))
+        extras = [item.copy() for item in self._items]
+        for keys in (plan.url, plan.title, plan.source, plan.snippet, plan.position):
+            for key in keys[:1]:
+                for extra in extras:
+                    del extra[key]
+        for key in tuple(extras[0]):
+            given = self._column(key)
+            column = given
+            if plan.date and key == plan.date[0]:
+                column = _without_said(given, dates)
+            elif key == "id" or key in plan.url:
+                column = _without_said(given, urls)
+            column = _plain_column(column)
+            if column is not given or None in column:
+                _put(extras, key, column)
+        if "date" in plan.date:
+            for extra in extras:
+                if "date" in extra:
+                    extra["date_original"] = extra.pop("date")
+        return extras
 
 
-def _objects(columns: dict[str, list[Any]], count: int) -> list[Item]:
-    """An object for each place in the columns, without what is None there."""
-    if not columns:
-        return [{} for _ in range(count)]
-    names = tuple(columns)
-    if any(None in column for column in columns.values()):
-        return [
-            {name: value for name, value in zip(names, values, strict=True) if value is not None}
-            for values in zip(*columns.values(), strict=True)
-        ]
-    if len(names) == 1:
-        name = names[0]
-        return [{name: value} for value in columns[name]]
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+def _put(objects: list[Item], key: str, column: list[Any]) -> None:
+    """Give each object the value of the column, and take the key out of it where that is None."""
+    for item, value in zip(objects, column, strict=True):
+        if value is None:
+            del item[key]
+        else:
+            item[key] = value
 
 
 def _without_said(column: list[Any], said: Sequence[Any]) -> list[Any]:
@@ -192,7 +192,7 @@ def _are_plain(values: list[Any]) -> bool:
     """Whether `plain_value` leaves each of `values` as it is; looks at all of them together, level by level."""
     for _ in range(MAX_EXTRA_DEPTH + 1):
         kinds = set(map(type, values))
-        if not kinds <= _KNOWN or (str in kinds and not _encodable(values, kinds)):
+        if not kinds <= _KNOWN or (str in kinds and not _encodable(_only(values, str, kinds))):
             return False
         if float in kinds and not all(isfinite(value) for value in values if type(value) is float):
             return False
@@ -200,20 +200,25 @@ def _are_plain(values: list[Any]) -> bool:
             return True
         deeper: list[Any] = []
         if list in kinds:
-            deeper += chain.from_iterable(value for value in values if type(value) is list)
+            deeper += chain.from_iterable(_only(values, list, kinds))
         if dict in kinds:
-            objects = [value for value in values if type(value) is dict]
+            objects = _only(values, dict, kinds)
             keys = set(chain.from_iterable(objects))
-            if CUT_OFF in keys or set(map(type, keys)) - {str} or not _encodable(keys, {str}):
+            if CUT_OFF in keys or set(map(type, keys)) - {str} or not _encodable(keys):
                 return False
             deeper += chain.from_iterable(map(dict.values, objects))
         values = deeper
     return False
 
 
-def _encodable(values: Iterable[Any], kinds: set[type]) -> bool:
-    """Whether the texts among `values`, which are of these kinds, have no lone surrogates."""
-    text = "".join(values if kinds == {str} else [value for value in values if type(value) is str])
+def _only(values: list[Any], kind: type, kinds: set[type]) -> list[Any]:
+    """Those of the values, which are of `kinds`, that are of one kind."""
+    return values if len(kinds) == 1 else [value for value in values if type(value) is kind]
+
+
+def _encodable(texts: Iterable[str]) -> bool:
+    """Whether there are no lone surrogates in any of the texts."""
+    text = "".join(texts)
     if text.isascii():
         return True
     try:
