@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from core.packing import SUFFIX
 from tui.panes.folder_filter import Match, matcher
@@ -20,8 +21,7 @@ _DEEPEST = 200
 _IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A line of the tree: an entry, or what a folder holds beyond its listing or instead of one.
 
     `note` is set, and `entry` None, for the latter; `more` counts what is not listed.
@@ -221,7 +221,9 @@ class FolderTree:
     def place(self, key: str | None) -> int:
         """The line of a row, -1 when it is not shown."""
         if self._places is None:
-            self._places = {row.key: index for index, row in enumerate(self.rows)}
+            self._places = {
+                row.path if row.entry is not None else row.key: line for line, row in enumerate(self.rows)
+            }
         return -1 if key is None else self._places.get(key, -1)
 
     def build(self) -> None:
@@ -240,7 +242,7 @@ class FolderTree:
         depth = folder.depth + 1
         match, rows, start = self._match, self.rows, len(self.base) + 1
         for entry in listing.entries:
-            path = os.path.join(folder.path, entry.name)
+            path = f"{folder.path}{os.sep}{entry.name}"
             place = len(rows)
             rows.append(Row(path, entry, depth))
             matched = match is not None and match(path[start:])

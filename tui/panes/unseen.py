@@ -15,6 +15,7 @@ class Unseen:
     def __init__(self) -> None:
         self._paths: set[str] = set()
         self._beneath: Counter[str] = Counter()
+        self._chains: dict[str, tuple[str, ...]] = {}
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -29,18 +30,23 @@ class Unseen:
         """Note a path as not looked at."""
         if path not in self._paths:
             self._paths.add(path)
-            self._beneath.update(_above(path))
+            for folder in self._above(path):
+                self._beneath[folder] += 1
 
     def discard(self, path: str) -> bool:
         """Forget a path; tells whether it was noted."""
         if path not in self._paths:
             return False
         self._paths.remove(path)
-        for folder in _above(path):
+        for folder in self._above(path):
             self._beneath[folder] -= 1
-            if not self._beneath[folder]:
-                del self._beneath[folder]
         return True
+
+    def clear(self) -> None:
+        """Forget all paths."""
+        self._paths.clear()
+        self._beneath.clear()
+        self._chains.clear()
 
     def beneath(self, folder: str) -> int:
         """How many of the paths lie beneath a folder."""
@@ -56,9 +62,12 @@ class Unseen:
             if not there(name, bool(deeper)):
                 self.discard(path)
 
-
-def _above(path: str) -> Iterator[str]:
-    above = os.path.dirname(path)
-    while above and above != path:
-        yield above
-        path, above = above, os.path.dirname(above)
+    def _above(self, path: str) -> tuple[str, ...]:
+        # Files come by the thousand into few folders: the way up is walked once for each of these.
+        folder = path.rpartition(os.sep)[0]
+        chain = self._chains.get(folder)
+        if chain is None:
+            parts = folder.split(os.sep)
+            chain = tuple(os.sep.join(parts[:count]) for count in range(len(parts), 1, -1))
+            self._chains[folder] = chain
+        return chain

@@ -123,9 +123,9 @@ class WorkspacePane(FileDeeds, Vertical):
 
     def set_root(self, path: Path, saved_reports: Path | None = None) -> None:
         """Show another session's folder, which need not exist yet; what is in it now counts as seen."""
-        for seen in list(self.tree_view.unseen):
-            self.tree_view.unseen.discard(seen)
-        self.origins = Origins()
+        self.tree_view.unseen.clear()
+        if self._places:
+            self.origins = Origins()
         self._places = places_of(path, saved_reports)
         self._tabs.display = len(self._places) > 1
         self._go_to(self._places[0])
@@ -320,7 +320,14 @@ class WorkspacePane(FileDeeds, Vertical):
         self.border_title = Content.assemble(*parts)
         place = self.place
         self._tabs.offer(
-            [(each.name, each.title, unseen.beneath(each.model.base) > 0) for each in self._places],
+            [
+                (
+                    each.name,
+                    each.title,
+                    each.marks and each is not place and unseen.beneath(each.model.base) > 0,
+                )
+                for each in self._places
+            ],
             place.name if place is not None else "",
         )
         if place is None:

@@ -197,6 +197,9 @@ class WorkspaceTree(LiveTree):
 
     def _taken(self, model: FolderTree, folder: Folder) -> None:
         """Forget marks of what is gone, and open a folder that is there to be looked into."""
+        place = self.place
+        if place is None or place.model is not model or not place.marks:
+            return
         self.unseen.keep(folder.path, partial(_is_there, folder))
         if (
             not folder.touched

@@ -67,7 +67,19 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     (
         "In the workspace",
-        (("← →", "fold and unfold"), (".", "hidden files"), ("y", "copy the path")),
+        (
+            ("t, T", "this session, saved reports, other sessions"),
+            ("← →", "fold and unfold"),
+            ("s", "sort by name, time, size"),
+            ("/", "filter by a part of a name or *.json; Esc ends"),
+            ("n, N", "next, previous match"),
+            (".", "hidden files"),
+            ("p", "the call that made the file"),
+            ("y, Y", "copy the path, the text"),
+            ("e", "edit in $EDITOR"),
+            ("o", "open in the browser, made harmless"),
+            ("d", "delete, after asking"),
+        ),
     ),
     (
         "In a file",

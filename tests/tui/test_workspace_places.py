@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.files import Root
+from core.journal import Journal
+from core.observation import McpObservation
+from core.text import Redactor
+from core.toolkit.articles import article_path
+from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.tree_host import cursor, laid_session, model_of, rows
+from tui.panes.origins import Origins
+from tui.panes.workspace import WorkspacePane
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    return laid_session(tmp_path)
+
+
+def other(session: Path, name: str) -> Path:
+    """Make another session beside this one."""
+    path = session.parent / name
+    path.mkdir()
+    (path / "run.log").write_text("begun\n")
+    return path
+
+
+def artifact(path: str, call: str | None = "toolu_1", copied_to: str | None = None) -> ArtifactSaved:
+    return ArtifactSaved(
+        path=path, kind="x", size=1, sha256="0", observer="o", tool_use_id=call, copied_to=copied_to
+    )
+
+
+def call(name: str, given: dict[str, object], id_: str = "toolu_1") -> ToolCallStarted:
+    return ToolCallStarted(query_id="q", tool_use_id=id_, name=name, input=given)
+
+
+async def test_other_sessions_are_listed_newest_first_and_only_opened_ones_are_read(session: Path) -> None:
+    for day in (3, 20, 11):
+        other(session, f"session_202611{day:02}_050000")
+    (session.parent / "webReader_blacklist.json").write_text("{}")
+    (session.parent / "something_else").mkdir()
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 16)) as (app, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        await pilot.press("down")
+        before = cursor(pane)
+        await pilot.press("t")
+        days = ["session_20261120_050000", "session_20261111_050000", "session_20261103_050000"]
+        await until(lambda: rows(pane) == days)
+        listed = {path for path, folder in model_of(pane).folders.items() if folder.listing is not None}
+        assert listed == {str(session.parent)}
+        await until(lambda: "only to read" in screen_text(app))
+        await pilot.press("down", "right")
+        await until(lambda: rows(pane) == [days[0], days[1], "  run.log", days[2]])
+        await pilot.press("down", "enter")
+        assert app.opened == [session.parent / days[1] / "run.log"]
+        other(session, "session_20261122_050000")
+        await until(lambda: rows(pane)[0] == "session_20261122_050000")
+        assert cursor(pane) == "run.log"
+        assert not pane.new_files
+        await pilot.press("s", "s", "s", "t")
+        assert cursor(pane) == before, "each place is as its reader left it"
+        await pilot.press("T")
+        assert cursor(pane) == "run.log"
+        assert "  run.log" in rows(pane)
+
+
+async def test_only_the_place_in_sight_is_watched(session: Path) -> None:
+    other(session, "session_20261101_050000")
+    pane = WorkspacePane(session)
+    async with hosted(pane) as (_, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        first = pane.tree_view._watch
+        assert first is not None
+        await pilot.press("t")
+        await until(lambda: rows(pane) == ["session_20261101_050000"])
+        assert first._stop.is_set()
+        (session / "late.txt").write_text("x")
+        await pilot.press("t")
+        await until(lambda: "late.txt" in rows(pane))
+        assert pane.new_files == {session / "late.txt"}
+
+
+async def test_hostile_sessions_stop_nobody(session: Path) -> None:
+    bad = other(session, "session_20261101_050000")
+    (bad / "trace.json").mkdir()
+    os.mkfifo(bad / "journal.jsonl")
+    (bad / "loop").symlink_to(bad)
+    os.mkfifo(session.parent / "session_20261102_050000")
+    (session.parent / "session_20261103_050000").symlink_to("/")
+    os.close(os.open(bad / "huge", os.O_CREAT | os.O_WRONLY))
+    os.truncate(bad / "huge", 2 << 30)
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 16)) as (app, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        await pilot.press("t")
+        await until(lambda: rows(pane) == ["session_20261101_050000"])
+        await pilot.press("right")
+        await until(lambda: len(rows(pane)) == 6)
+        assert rows(pane)[1:] == ["  trace.json", "  huge", "  journal.jsonl", "  loop", "  run.log"]
+        for _ in range(5):
+            await pilot.press("down")
+        for key, said in (("p", "not a regular file"), ("d", "only for reading"), ("e", "only for reading")):
+            await pilot.press(key)
+            await until(lambda said=said: any(said in each for each in app.said))  # type: ignore[misc]
+        pane.reveal(bad / "loop")
+        await until(lambda: cursor(pane) == "loop")
+        await pilot.press("Y")
+        await until(lambda: "is a" in app.said[-1])
+
+
+async def test_a_folder_that_cannot_be_read_says_so_on_a_row_of_its_own(session: Path) -> None:
+    bad = other(session, "session_20261101_050000")
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(70, 16)) as (app, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        await pilot.press("t")
+        await until(lambda: rows(pane) == [bad.name])
+        # Between its listing and its opening the folder becomes something else.
+        Root(bad).remove("run.log")
+        bad.rmdir()
+        bad.write_text("no folder")
+        model_of(pane).dirty.clear()
+        pane.tree_view.action_choose()
+        await until(lambda: "cannot be read" in screen_text(app) or rows(pane) == [])
+
+
+async def test_ten_thousand_sessions_are_listed_whole(session: Path) -> None:
+    for number in range(10_000):
+        (session.parent / f"session_{number:05}").mkdir()
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 16)) as (_, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        await pilot.press("t")
+        await until(lambda: len(rows(pane)) == 10_000)
+        assert rows(pane)[0] == "session_09999"
+        await pilot.press("slash", *"07_77", "backspace", "escape", "slash", *"*0777?", "enter")
+        await until(lambda: len(rows(pane)) == 10)
+        assert cursor(pane) == "session_07779"
+
+
+async def test_p_goes_to_the_call_that_made_a_file_of_either_form(session: Path) -> None:
+    reports = session.parents[1] / "SAVED_REPORTS"
+    reports.mkdir()
+    pane = WorkspacePane(session, reports)
+    url = "https://a.example/page"
+    for path in ("search_results/news.json.zst", "work_products/report.html", "work_products/_draft.md"):
+        (session / path).write_text("x")
+    (session / article_path(url)).write_text("x")
+    (session / "tool_results").mkdir()
+    (session / "tool_results" / "toolu_5.json.zst").write_text("x")
+    (reports / "report_1.html").write_text("x")
+    pane.apply(
+        [
+            call("mcp__local_toolkit__crawl_parallel", {"urls": [url, 7]}, "toolu_4"),
+            call("mcp__local_toolkit__write_local_file", {"path": "work_products/_draft.md"}, "toolu_6"),
+            artifact("search_results/news.json", "toolu_1"),
+            artifact("work_products/report.html", "toolu_2", str(reports / "report_1.html")),
+            ToolCallFinished(
+                tool_use_id="toolu_5",
+                status="success",
+                observation=McpObservation(
+                    tool_name="x", tool_use_id="toolu_5", server="s", stored_at="tool_results/toolu_5.json"
+                ),
+            ),
+        ]
+    )
+    async with hosted(pane, size=(60, 30)) as (app, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        pane.reveal(session / "search_results" / "news.json")
+        await until(lambda: cursor(pane) == "news.json.zst")
+        await pilot.press("p")
+        assert app.calls == ["toolu_1"]
+        pane.reveal(reports / "report_1.html")
+        await until(lambda: cursor(pane) == "report_1.html")
+        await pilot.press("p")
+        assert app.calls == ["toolu_1", "toolu_2"]
+        pane.reveal(session / "run.log")
+        await until(lambda: cursor(pane) == "run.log")
+        await pilot.press("p")
+        assert app.said == ["No call of this session is known to have made run.log."]
+        assert len(app.calls) == 2
+
+
+def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
+    origins = Origins()
+    url = "https://a.example/page"
+    origins.apply(
+        [
+            call("mcp__local_toolkit__crawl_parallel", {"urls": [url, 7]}, "toolu_4"),
+            call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_6"),
+            call("mcp__local_toolkit__read_local_file", {"path": "work_products/b.md"}, "toolu_7"),
+            artifact("work_products/report.html", "toolu_2", "/reports/report_1.html"),
+            artifact("urls.txt", None),
+        ]
+    )
+    stored = McpObservation(
+        tool_name="x", tool_use_id="toolu_5", server="s", stored_at="tool_results/toolu_5.json"
+    )
+    origins.apply([ToolCallFinished(tool_use_id="toolu_5", status="success", observation=stored)])
+
+    def found(path: str) -> str | None:
+        origin = origins.find(path, str(tmp_path))
+        return None if origin is None else origin.tool_use_id
+
+    assert found(f"{tmp_path}/{article_path(url)}") == "toolu_4"
+    assert found(f"{tmp_path}/work_products/a.md") == "toolu_6"
+    assert found(f"{tmp_path}/work_products/b.md") is None
+    assert found(f"{tmp_path}/work_products/report.html") == "toolu_2"
+    assert found("/reports/report_1.html") == "toolu_2"
+    assert found(f"{tmp_path}/tool_results/toolu_5.json.zst") == "toolu_5"
+    assert found(f"{tmp_path}/urls.txt") is None
+
+
+async def test_the_journal_of_another_session_tells_where_its_files_came_from(session: Path) -> None:
+    past = other(session, "session_20261101_050000")
+    (past / "found.json.zst").write_text("x")
+    (past / "foreign.txt").write_text("x")
+    journal = Journal(past / "journal.jsonl", Redactor())
+    for event in (call("WebSearch", {"query": "chips"}, "toolu_9"), artifact("found.json", "toolu_9")):
+        journal.append(event)
+    journal.close()
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 30)) as (app, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        for name in ("found.json.zst", "foreign.txt"):
+            pane.reveal(past / name)
+            await until(lambda name=name: cursor(pane) == name)  # type: ignore[misc]
+            await pilot.press("p")
+            await until(lambda: app.calls)
+        await until(lambda: app.said)
+        assert app.calls == ["toolu_9"]
+        assert app.said == ["The journal of that session knows no call that made foreign.txt."]
+        pane.reveal(past)
+        await until(lambda: cursor(pane) == past.name)
+        await pilot.press("p")
+        assert "comes from no call" in app.said[-1]
+
+
+async def test_a_click_on_a_title_shows_that_place(session: Path) -> None:
+    other(session, "session_20261101_050000")
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 20)) as (app, pilot):
+        assert isinstance(app, Host)
+        await until(lambda: "run.log" in rows(pane))
+        await pilot.click("PlaceTabs", offset=(12, 0))
+        await until(lambda: rows(pane) == ["session_20261101_050000"])
+        await pilot.click("PlaceTabs", offset=(2, 0))
+        await until(lambda: "run.log" in rows(pane))
