@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +25,7 @@ from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, Quer
 from core.settings import Settings
 from tui.asks import Asks
 from tui.clipboard import Clipboard
+from tui.commands import commands_of
 from tui.copying import CopyingApp, copy_text
 from tui.filters import ControlFilter
 from tui.frame import PANES, Frame
@@ -211,6 +212,7 @@ class UaTuiApp(CopyingApp):
             session.bus.subscribe(self._pump.receive)
             self._session = session
             self.frame.folder = session.workspace.path
+            self.frame.prompt.offer_files(session.workspace.path)
             await session.start()
         else:
             await self._session.restart()
@@ -220,6 +222,7 @@ class UaTuiApp(CopyingApp):
 
         history = await asyncio.to_thread(history_of, self.settings, self._state_dir)
         self.frame.prompt.use_history(history)
+        self.frame.prompt.offer_commands(commands_of(self))
 
     # -- events -----------------------------------------------------------------------------------
 
@@ -256,6 +259,10 @@ class UaTuiApp(CopyingApp):
         """Hand a query on, or keep it until the session can take it."""
         self._unsent.append(event.text)
         self._send_unsent()
+
+    def on_prompt_commanded(self, event: Prompt.Commanded) -> None:
+        """Do what the person named."""
+        self.call_later(event.command.run)
 
     def on_text_area_changed(self) -> None:
         """Note that somebody is typing: a dialog that opens now must not take the keys for answers."""
@@ -439,18 +446,7 @@ class UaTuiApp(CopyingApp):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer every action by name."""
-        for number, name, title in PANES:
-            yield SystemCommand(f"Show {title}", f"Key {number}", self._showing(name))
-        yield SystemCommand("Maximise the pane", "Key z", self.action_maximise)
-        yield SystemCommand("Restart the agent", "Ctrl+R", self.action_restart)
-        yield SystemCommand("Blacklist of the web reader", "Sites passed over", self.action_blacklist)
-        yield SystemCommand("Save what was copied", "To a file of the session", self.action_save_copied)
-        yield SystemCommand("Change the theme", "Colours of the screen", self.action_change_theme)
-        yield SystemCommand("Keys", "F1", self.action_help)
-        yield SystemCommand("Quit", "Ctrl+Q", lambda: self.call_later(self.action_quit))
-
-    def _showing(self, name: str) -> Callable[[], None]:
-        return lambda: self.action_show(name)
+        return (SystemCommand(each.title, each.help, each.run) for each in commands_of(self))
 
 
 def _told(error: BaseException) -> str:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
+from textual.widgets.text_area import Edit, EditResult
 
 from tui.filters import strip_controls
 from tui.history import PromptHistory
+from tui.panes.completing import Completing
+from tui.panes.completion import Offer
+
+if TYPE_CHECKING:
+    from tui.commands import Command
 
 __all__ = ["Prompt"]
 
@@ -38,6 +46,12 @@ class Prompt(TextArea):
 
         text: str
 
+    @dataclass
+    class Commanded(Message):
+        """The person chose a command, by its name or from what was offered."""
+
+        command: Command
+
     class TakeBack(Message):
         """The person wants the newest queued query back in the prompt."""
 
@@ -53,6 +67,7 @@ class Prompt(TextArea):
         self._history = PromptHistory(None, "", str)
         self._pastes: dict[int, str] = {}
         self._queued = 0
+        self._completing = Completing(self, self._take)
 
     @property
     def value(self) -> str:
@@ -65,6 +80,19 @@ class Prompt(TextArea):
             history.add(text)
         self._history = history
 
+    def offer_commands(self, commands: Sequence[Command]) -> None:
+        """Offer these commands after a slash at the beginning."""
+        self._completing.offer_commands(commands)
+
+    def offer_files(self, folder: Path) -> None:
+        """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
+        from core.workspace import SAVED_REPORTS, WORKSPACES
+        from tui.panes.file_index import FileIndex
+
+        of_session = folder.parent.name == WORKSPACES
+        reports = folder.parent.parent / SAVED_REPORTS if of_session else None
+        self._completing.offer_files(FileIndex(folder, reports))
+
     def show_queued(self, count: int) -> None:
         """Say how many queries wait behind the running one."""
         if count == self._queued:
@@ -74,14 +102,22 @@ class Prompt(TextArea):
 
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end."""
+        self._completing.hide()
         self.load_text(self._fold(text))
         self.move_cursor(self.document.end)
 
     def action_send(self) -> None:
-        """Send what was typed, unless it is only blanks."""
+        """Send what was typed, unless it is only blanks; the name of a command is obeyed."""
         text = self.value.strip()
         if not text:
             return
+        if text.startswith("/"):
+            from tui.commands import typed_command
+
+            if (command := typed_command(text, self._completing.commands)) is not None:
+                self._obey(command)
+                return
+        self._completing.hide()
         self._history.add(text)
         self.load_text("")
         self._pastes.clear()
@@ -108,8 +144,55 @@ class Prompt(TextArea):
         elif (newer := self._history.newer()) is not None:
             self.put(newer)
 
+    def edit(self, edit: Edit) -> EditResult:
+        """Change the text, and see what the new one may become."""
+        result = super().edit(edit)
+        self._completing.look()
+        return result
+
+    def on_text_area_selection_changed(self) -> None:
+        """Offer nothing where the cursor has left."""
+        self._completing.look_again()
+
+    def on_blur(self) -> None:
+        """Offer nothing to somebody who went elsewhere."""
+        self._completing.hide()
+
+    def _take(self, offer: Offer) -> None:
+        if offer.command is not None:
+            self._obey(offer.command)
+        else:
+            self._completing.write(offer)
+
+    def _obey(self, command: Command) -> None:
+        self._completing.hide()
+        self.load_text("")
+        self._pastes.clear()
+        self.post_message(self.Commanded(command))
+
+    def _steer_offers(self, key: str) -> bool:
+        """Let a key work on what is offered; False when it is not one for that."""
+        offer = self._completing.offer
+        match key:
+            case "up" | "down" if offer is not None:
+                self._completing.move(-1 if key == "up" else 1)
+            case "enter" if offer is not None:
+                self._take(offer)
+            case "tab":
+                # While files are still looked for, Tab waits for them and does not leave.
+                if offer is not None:
+                    self._completing.write(offer)
+            case "escape":
+                self._completing.close()
+            case _:
+                return False
+        return True
+
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "enter":
+        if self._completing.is_open and self._steer_offers(event.key):
+            event.stop()
+            event.prevent_default()
+        elif event.key == "enter":
             event.stop()
             event.prevent_default()
             self.action_send()
