@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from core.text import clean_line
 from tui.viewers.registry import LARGE_LIMIT, Sample, View, Viewer
@@ -17,6 +18,8 @@ _CELL = 400
 _MOST_COLUMNS = 2_000
 _LONGEST_RECORD = 1024 * 1024
 _SNIFFED = 64 * 1024
+_LINE = re.compile(rb"[^\r\n][^\n]*\n?")
+_RECORD = re.compile(rb'[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n?')
 
 
 class Lines:
@@ -42,6 +45,15 @@ class Lines:
         """Whether a record has these bytes of small letters; quicker than to look at its cells."""
         return wanted in self._data[self._starts[number] : self._starts[number + 1]].lower()
 
+    def cell(self, number: int, column: int) -> str:
+        """One cell of a record; quicker than all of them."""
+        piece = self._data[self._starts[number] : self._starts[number + 1]]
+        if b'"' in piece or len(piece) > _LONGEST_RECORD:
+            cells = _parsed(piece[:_LONGEST_RECORD], self._delimiter)
+            return clean_line(cells[column], _CELL) if column < len(cells) else ""
+        cut = piece.rstrip(b"\r\n").split(self._delimiter.encode(), column + 1)
+        return clean_line(cut[column].decode("utf-8", "replace"), _CELL) if column < len(cut) else ""
+
 
 class DelimitedTable(Table):
     """A table over lines; what is plain ASCII is searched without splitting lines into cells."""
@@ -54,9 +66,17 @@ class DelimitedTable(Table):
             return False
         return super().holds(number, wanted)
 
+    def cell(self, number: int, column: int) -> str:
+        """One cell of a record."""
+        return self.lines.cell(number, column)
+
 
 def split_cells(piece: bytes, delimiter: str) -> list[str]:
-    """The cells of one record; bytes that cannot be read as a record are one cell."""
+    """The cells of one record, each on one line; bytes that cannot be read as a record are one cell."""
+    return [clean_line(cell.replace("\n", " "), _CELL) for cell in _parsed(piece, delimiter)]
+
+
+def _parsed(piece: bytes, delimiter: str) -> list[str]:
     text = piece.decode("utf-8", "replace").replace("\0", "\ufffd").strip("\r\n")
     try:
         row = next(csv.reader([text], delimiter=delimiter), [])
@@ -68,37 +88,38 @@ def split_cells(piece: bytes, delimiter: str) -> list[str]:
             row = next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), [])
         except csv.Error:
             row = [text]
-    return [clean_line(cell.replace("\n", " "), _CELL) for cell in row]
+    return row
 
 
 def record_starts(data: bytes) -> array[int]:
     """Where every record begins, and where the last one ends; line breaks in quotes end none."""
     starts = array("q")
-    quotes = b'"' in data
-    begin = at = 0
-    balanced = True
-    for end in _ends(data):
-        if quotes and data.count(b'"', at, end) % 2:
-            balanced = not balanced
-        at = end
-        # A quote that is never closed must not swallow the rest of the file.
-        if balanced or end - begin > _LONGEST_RECORD:
-            if data[begin:end].strip(b"\r\n") if end - begin <= 2 else True:
-                starts.append(begin)
-            begin, balanced = end, True
-    if begin < len(data):
-        starts.append(begin)
+    at = 0
+    while at < len(data):
+        if b'"' not in data[at : at + _LONGEST_RECORD]:
+            end = data.rfind(b"\n", at, at + _LONGEST_RECORD) + 1 or min(len(data), at + _LONGEST_RECORD)
+            starts.extend(match.start() for match in _LINE.finditer(data, at, end))
+            at = end
+            continue
+        for match in _RECORD.finditer(data, at):
+            # A quote that is never closed must not swallow the rest of the file.
+            if match.end() - match.start() > _LONGEST_RECORD or _torn(data, match.end()):
+                at = match.start()
+                end = data.find(b"\n", at) + 1 or len(data)
+                starts.append(at)
+                at = end
+                break
+            if match.end() - match.start() > 2 or match.group().strip(b"\r\n"):
+                starts.append(match.start())
+            at = match.end()
+        else:
+            at = len(data)
     starts.append(len(data))
     return starts
 
 
-def _ends(data: bytes) -> Iterator[int]:
-    at = data.find(b"\n") + 1
-    while at:
-        yield at
-        at = data.find(b"\n", at) + 1
-    if not data.endswith(b"\n"):
-        yield len(data)
+def _torn(data: bytes, end: int) -> bool:
+    return end < len(data) and data[end - 1 : end] != b"\n"
 
 
 def _view(sample: Sample) -> View:

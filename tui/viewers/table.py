@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,7 +30,8 @@ _SORTED_AT_ONCE = 20_000
 _NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d,.]*(?:[eE][-+]?\d+)?\s?%?")
 _DIGITS = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
-SortKey = tuple[int, float, str]
+SortKey = float | str | None
+"""What a cell is sorted by: its number, else its text; None when it is empty."""
 
 
 class Records(Protocol):
@@ -195,17 +196,23 @@ class Table:
         """Whether a record has a text, given without case, in a cell."""
         return any(wanted in cell.casefold() for cell in self.records[number])
 
+    def cell(self, number: int, column: int) -> str:
+        """One cell of a record; empty when the record has none there."""
+        return _cell(self.records[number], column)
+
     def sort_key(self, number: int, column: int) -> SortKey:
-        """What a record is sorted by: numbers before texts, empty cells last."""
-        cell = _cell(self.records[number], column)
+        """What a record is sorted by."""
+        cell = self.cell(number, column)
         if not cell:
-            return (2, 0.0, "")
-        if self.numeric[column] or cell[:1].isdigit() or cell[:1] in "-+$€£":
-            found = _NUMBER.fullmatch(cell) and _DIGITS.search(cell)
-            if found:
-                sign = -1.0 if cell.startswith("-") and not found.group().startswith("-") else 1.0
-                return (0, sign * float(found.group().replace(",", "")), "")
-        return (1, 0.0, cell.casefold())
+            return None
+        if cell[-1].isdigit() and cell.isascii():
+            with suppress(ValueError):
+                return float(cell)
+        if _NUMBER.fullmatch(cell) and (found := _DIGITS.search(cell)):
+            sign = -1.0 if cell.startswith("-") and not found.group().startswith("-") else 1.0
+            with suppress(ValueError):
+                return sign * float(found.group().replace(",", ""))
+        return cell.casefold()
 
     def _arranging(self, column: int | None, text: str, *, descending: bool) -> Work:
         keep = self.record
@@ -391,25 +398,33 @@ def joined(parts: Iterable[tuple[str, str]]) -> Content:
 def sorted_gently(
     order: Sequence[int], keys: Sequence[SortKey], stop: Stop, *, descending: bool = False
 ) -> list[int]:
-    """Sort numbers by their keys, leaving room for other threads: one great sort would hold all of them up.
+    """Sort numbers by their keys in steps that leave room for other threads: one great sort would hold all of them up.
 
-    Empty cells, whose key begins with 2, come last both ways.
+    Numbers come before texts, and what has no key comes last both ways.
 
     Raises:
         Stopped: the flag was set.
     """
-    full = [pair for pair in zip(keys, order, strict=True) if pair[0][0] < 2]
-    runs = []
-    for start in range(0, len(full), _SORTED_AT_ONCE):
+    by_number = dict(zip(order, keys, strict=True))
+    groups = [
+        _merged([number for number in order if type(by_number[number]) is kind], by_number, stop, descending)
+        for kind in ((str, float) if descending else (float, str))
+    ]
+    return [*groups[0], *groups[1], *(number for number in order if by_number[number] is None)]
+
+
+def _merged(numbers: list[int], keys: dict[int, SortKey], stop: Stop, descending: bool) -> list[int]:
+    def in_order(some: list[int]) -> list[int]:
         stop.check()
-        runs.append(sorted(full[start : start + _SORTED_AT_ONCE], key=_key, reverse=descending))
-    merged = runs[0] if len(runs) == 1 else heapq.merge(*runs, key=_key, reverse=descending)
-    found = [number for _, number in _checked(merged, stop)]
-    return found + [number for key, number in zip(keys, order, strict=True) if key[0] >= 2]
+        return sorted(some, key=keys.__getitem__, reverse=descending)  # type: ignore[arg-type]  # keys of one kind
 
-
-def _key(pair: tuple[SortKey, int]) -> SortKey:
-    return pair[0]
+    runs = [in_order(numbers[at : at + _SORTED_AT_ONCE]) for at in range(0, len(numbers), _SORTED_AT_ONCE)]
+    while len(runs) > 1:
+        # Sorting two sorted runs that follow each other is merging them, in time that grows with their length alone.
+        runs = [
+            in_order([*runs[i], *(runs[i + 1] if i + 1 < len(runs) else ())]) for i in range(0, len(runs), 2)
+        ]
+    return runs[0] if runs else []
 
 
 def _checked(items: Iterable, stop: Stop) -> Iterator:  # type: ignore[type-arg]
