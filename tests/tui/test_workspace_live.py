@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.events import QueryReceived
+from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
+from tui.panes import workspace_tree
+from tui.panes.folder_scan import Entry, Listing, Order
+from tui.panes.folder_tree import FolderTree
+from tui.panes.folder_watch import FolderWatch
+from tui.panes.unseen import Unseen
+from tui.panes.workspace import WorkspacePane
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    return laid_session(tmp_path)
+
+
+async def test_thousands_of_files_at_once_are_taken_up_in_few_rounds(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first.json", *(f"z{number:02}.json" for number in range(30))):
+        (session / "search_results" / name).write_text("{}")
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(50, 20)) as (app, pilot):
+        await until(lambda: "  first.json" in rows(pane))
+        pane.focus()
+        pane.reveal(session / "search_results" / "first.json")
+        await until(lambda: cursor(pane) == "first.json")
+        await pilot.pause()
+        line = on_screen(pane)
+        builds: list[int] = []
+        build = FolderTree.build
+
+        def counted(tree: FolderTree) -> None:
+            builds.append(1)
+            build(tree)
+
+        monkeypatch.setattr(FolderTree, "build", counted)
+        for number in range(5_000):
+            (session / "search_results" / f"a{number:04}.json").touch()
+        await until(lambda: len(pane.new_files) == 5_000)
+        assert len(builds) < 100, "a burst is not taken up file by file"
+        assert len(rows(pane)) == 5_035
+        assert (cursor(pane), on_screen(pane)) == ("first.json", line)
+        await until(lambda: "5,000 new" in screen_text(app))
+
+
+async def test_a_sweep_finds_what_the_kernel_did_not_tell(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def deaf(self: FolderWatch):  # type: ignore[no-untyped-def]  # a watch that never hears anything
+        await self._stop.wait()
+        return
+        yield
+
+    monkeypatch.setattr(FolderWatch, "hints", deaf)
+    monkeypatch.setattr(workspace_tree, "SWEEP_SECONDS", 0.05)
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(50, 20)):
+        await until(lambda: "run.log" in rows(pane))
+        (session / "at_rest.txt").write_text("x")
+        await until(lambda: "at_rest.txt" in rows(pane))
+        pane.apply([QueryReceived(query_id="q", text="go")])
+        (session / "at_work.txt").write_text("x")
+        await until(lambda: "at_work.txt" in rows(pane))
+        assert pane.new_files == {session / "at_rest.txt", session / "at_work.txt"}
+
+
+async def test_folders_that_programs_fill_are_listed_only_when_opened(session: Path) -> None:
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(50, 20)) as (_, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        deep = session / "node_modules" / "left-pad"
+        deep.mkdir(parents=True)
+        (deep / "index.js").write_text("x")
+        await until(lambda: "node_modules" in rows(pane))
+        (deep / "late.js").write_text("x")
+        (session / "mark.txt").write_text("x")
+        await until(lambda: session / "mark.txt" in pane.new_files)
+        assert str(session / "node_modules") not in {
+            path for path, folder in model_of(pane).folders.items() if folder.listing is not None
+        }
+        assert pane.new_files == {session / "mark.txt"}
+        pane.focus()
+        await pilot.press("slash", *"left", "enter")
+        await until(lambda: rows(pane) == [])
+        await pilot.press("escape")
+        pane.reveal(session / "node_modules")
+        await until(lambda: cursor(pane) == "node_modules")
+        await pilot.press("right")
+        await until(lambda: "  left-pad" in rows(pane))
+
+
+async def test_a_place_that_is_polled_says_so_only_while_it_is_in_sight(session: Path) -> None:
+    (session.parent / "session_20261101_050000").mkdir()
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 20)) as (app, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.tree_view._tell_polling()
+        await pilot.pause()
+        assert "polling" in screen_text(app)
+        pane.focus()
+        await pilot.press("t")
+        await until(lambda: rows(pane) == ["session_20261101_050000"])
+        assert "polling" not in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (8, 4), (1, 1), (200, 60)])
+async def test_any_size_of_terminal_shows_something(session: Path, size: tuple[int, int]) -> None:
+    deep = session / "work_products" / "a" / "b" / "c" / "d" / "e" / "f"
+    deep.mkdir(parents=True)
+    (deep / "表計算.md").write_text("x")
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=size) as (_, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        pane.reveal(deep / "表計算.md")
+        await until(lambda: cursor(pane) == "表計算.md")
+        await pilot.press("s", "slash", "x", "escape", "t", "T", "home", "end")
+        await pilot.resize_terminal(3, 3)
+        await pilot.resize_terminal(*size)
+        await pilot.pause()
+
+
+def entries(*names: str) -> tuple[Entry, ...]:
+    return tuple(Entry(name.rstrip("/"), name.endswith("/")) for name in names)
+
+
+def shown(tree: FolderTree) -> list[str]:
+    tree.build()
+    return ["  " * row.depth + os.path.basename(row.path) for row in tree.rows]
+
+
+def test_the_cursor_goes_to_the_nearest_row_that_stays() -> None:
+    tree = FolderTree("/s")
+    tree.take(Listing("/s", entries("d/", "x", "y")))
+    tree.set_open(tree.folders["/s/d"], open_=True)
+    tree.take(Listing("/s/d", entries("a", "b", "c")))
+    shown(tree)
+    tree.cursor = "/s/d/b"
+    for left, cursor_at in (
+        (("a", "c"), "/s/d/c"),
+        (("a",), "/s/d/a"),
+        ((), "/s/d"),
+    ):
+        tree.take(Listing("/s/d", entries(*left)))
+        tree.build()
+        assert tree.cursor == cursor_at
+    tree.cursor = "/s/d"
+    tree.take(Listing("/s", entries("x", "y")))
+    tree.build()
+    assert tree.cursor == "/s/x"
+    tree.take(Listing("/s", ()))
+    tree.build()
+    assert tree.cursor is None
+    assert "/s/d" not in tree.folders
+
+
+def test_a_listing_made_in_another_order_is_put_into_that_of_now() -> None:
+    tree = FolderTree("/s")
+    tree.resort(Order.SIZE)
+    tree.take(Listing("/s", (Entry("a", False, size=1), Entry("b", False, size=2))))
+    assert shown(tree) == ["b", "a"]
+    tree.resort(Order.NAME)
+    assert shown(tree) == ["a", "b"]
+
+
+def test_what_a_folder_does_not_list_is_told_on_a_row_that_no_file_can_be() -> None:
+    tree = FolderTree("/s")
+    tree.take(Listing("/s", entries("a"), more=12_345))
+    tree.build()
+    assert [(row.note, row.key) for row in tree.rows] == [("", "/s/a"), ("… 12,345 more", "/s/")]
+    tree.take(Listing("/s", error="Permission denied"))
+    tree.build()
+    assert [row.note for row in tree.rows] == ["cannot be read: Permission denied"]
+
+
+def test_unseen_files_are_counted_for_the_folders_above_them() -> None:
+    unseen = Unseen()
+    for path in ("/s/a/x", "/s/a/b/y", "/s/z"):
+        unseen.add(path)
+        unseen.add(path)
+    assert [unseen.beneath(folder) for folder in ("/s", "/s/a", "/s/a/b", "/t")] == [3, 2, 1, 0]
+    unseen.keep("/s/a", lambda name, as_folder: (name, as_folder) == ("b", True))
+    assert set(unseen) == {"/s/a/b/y", "/s/z"}
+    assert not unseen.discard("/s/a/x")
+    assert unseen.discard("/s/z")
+    assert [unseen.beneath(folder) for folder in ("/s", "/s/a", "/s/a/b")] == [1, 1, 1]
