@@ -131,7 +131,8 @@ class CompletionList(Widget):
             return Content.styled(tail_cut(self._note, width), "$foreground-muted")
         lines = []
         for at, offer in enumerate(self._offers[self._top : self._top + ROWS], self._top):
-            detail = tail_cut(offer.detail, width // 2)
+            room = max(width // 2, width - len(offer.shown) - 3)
+            detail = tail_cut(offer.detail, room)
             shown = middle_cut(offer.shown, width - (len(detail) + 2 if detail else 0))
             told = Content(shown)
             gap = " " * (width - told.cell_length - Content(detail).cell_length)

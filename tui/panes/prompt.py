@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -128,6 +129,23 @@ class Prompt(TextArea):
         start, end = self.selection
         self._replace_via_keyboard("\n", start, end)
 
+    def action_edit_outside(self) -> None:
+        """Write on in the person's own editor, pastes written out; what failed leaves the prompt as it was."""
+        from core.errors import UniversalAgentError
+        from tui.draft import edit_draft
+        from tui.editor import edit, editor_command
+
+        self._completing.hide()
+        try:
+            command = editor_command(os.environ)
+            text = edit_draft(self.value, lambda path: edit(self.app, path, command))
+        except UniversalAgentError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        if text is not None:
+            self._pastes.clear()
+            self.put(strip_controls_but_lines(text))
+
     def action_cursor_up(self, select: bool = False) -> None:
         """Move up; from the first row, to the older entry or the newest queued query."""
         if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
@@ -201,6 +219,10 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             self.action_new_line()
+        elif event.key == "ctrl+g":
+            event.stop()
+            event.prevent_default()
+            self.action_edit_outside()
         elif event.key.startswith("alt+"):
             # Textual gives Alt+2 the character 2; it is a command, not something typed.
             event.character = None
