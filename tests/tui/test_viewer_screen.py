@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -10,8 +11,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.tui.files_host import Host, hosted, screen_text, until
+from tui.panes.preview import PreviewPane
+from tui.screens.delete import DeleteScreen
 from tui.screens.link import LinkScreen
 from tui.screens.viewer import ViewerScreen
+from tui.viewers.stopping import Stop, Stopped
 from tui.viewers.view import DocumentView
 
 REPORT = (
@@ -134,7 +138,10 @@ async def test_path_and_text_are_copied(tmp_path: Path) -> None:
     async with hosted(screen=ViewerScreen(path)) as (app, pilot):
         await ready(app)
         await pilot.press("y", "Y")
-        assert app.copied == [str(path), "# Head\n"]
+        await until(lambda: app.copied == [str(path), "# Head\n"])
+        path.write_bytes(b"x" * (1 << 21))
+        await pilot.press("Y")
+        await until(lambda: "too long for a clipboard" in app.said[-1])
 
 
 async def test_keys_can_be_clicked(tmp_path: Path) -> None:
@@ -333,3 +340,101 @@ async def test_search_results_are_read_sorted_and_opened_by_keys(tmp_path: Path)
         titles = next(y for y, line in enumerate(screen_text(app).splitlines()) if "Title ▲" in line)
         await pilot.click(offset=(screen_text(app).splitlines()[titles].index("Title"), titles))
         await until(lambda: "Title ▼" in screen_text(app))
+
+
+async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(tmp_path: Path) -> None:
+    session = tmp_path / "session"
+    session.mkdir()
+    outside = write(tmp_path, "outside.txt", "kept")
+    record = write(session, "journal.jsonl", "{}\n")
+    for path, why in ((outside, "outside of this session"), (record, "is a record")):
+        async with hosted(screen=ViewerScreen(path, session)) as (app, pilot):
+            await ready(app)
+            await pilot.press("d")
+            await until(partial(_said, app, why))
+            assert path.exists()
+    path = write(session, "notes [b].txt", "text")
+    screen = ViewerScreen(path, session)
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        await pilot.press("d")
+        await until(lambda: isinstance(app.screen, DeleteScreen))
+        await until(lambda: not app.screen.has_class("-quiet"))
+        await pilot.press("n")
+        await until(lambda: app.screen is screen)
+        assert path.exists()
+        await pilot.press("d")
+        await until(lambda: isinstance(app.screen, DeleteScreen))
+        await until(lambda: not app.screen.has_class("-quiet"))
+        await pilot.press("d")
+        await until(lambda: app.screen is not screen and not isinstance(app.screen, DeleteScreen))
+        assert not path.exists()
+        assert app.said[-1] == "notes [b].txt is deleted."
+
+
+async def test_a_missing_editor_is_told_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VISUAL", "no-such-editor-here")
+    async with hosted(screen=ViewerScreen(write(tmp_path, "a.txt", "x"), tmp_path)) as (app, pilot):
+        await ready(app)
+        await pilot.press("e")
+        await until(partial(_said, app, "'no-such-editor-here' of $VISUAL cannot be found"))
+
+
+async def test_a_large_table_shows_its_beginning_and_then_all_of_it(tmp_path: Path) -> None:
+    text = "n,name\n" + "".join(f"{i},row {i}\n" for i in range(400_000))
+    screen = ViewerScreen(write(tmp_path, "a.csv", text))
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "row 5" in screen_text(app))
+        await until(lambda: "400,000 rows" in screen_text(app))
+        await pilot.press("end")
+        await until(lambda: "row 399999" in screen_text(app))
+        assert "column" in screen_text(app)
+
+
+def _said(app: Host, text: str) -> bool:
+    return any(text in said for said in app.said)
+
+
+async def test_the_preview_folds_and_changes_its_form_and_copies(tmp_path: Path) -> None:
+    pane = PreviewPane()
+    path = write(tmp_path, "a.json", '{"a": {"k": "v"}}')
+    async with hosted(pane) as (app, pilot):
+        pane.show_path(path)
+        await until(lambda: "▾ a: {1}" in screen_text(app))
+        pane.focus()
+        await pilot.press("left")
+        await until(lambda: "▸ a: {1}  k:" in screen_text(app))
+        await pilot.press("c", "y", "Y")
+        await until(lambda: app.copied == ['{"k": "v"}', str(path), '{"a": {"k": "v"}}'])
+        await pilot.press("m")
+        await until(lambda: '{"a": {"k": "v"}}' in screen_text(app))
+        path.unlink()
+        await pilot.press("Y")
+        await until(partial(_said, app, "no longer there"))
+
+
+async def test_what_the_cursor_has_left_is_not_read_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Stop] = []
+    entered = threading.Event()
+    go_on = threading.Event()
+
+    def slow(path: Path, limit: int, stop: Stop) -> object:
+        seen.append(stop)
+        entered.set()
+        go_on.wait(10)
+        stop.check()
+        raise AssertionError("it was read on")
+
+    pane = PreviewPane()
+    async with hosted(pane) as (app, _pilot):
+        monkeypatch.setattr("tui.panes.preview.load", slow)
+        pane.show_path(write(tmp_path, "a.txt", "x"))
+        await asyncio.to_thread(entered.wait, 10)
+        monkeypatch.undo()
+        pane.show_path(write(tmp_path, "b.txt", "the other"))
+        await until(lambda: "the other" in screen_text(app))
+        with pytest.raises(Stopped):
+            seen[0].check()
+        go_on.set()

@@ -7,21 +7,26 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.content import Content, Span
 
+from core.errors import UniversalAgentError
 from core.events import ArtifactSaved, Event
 from core.packing import inner_name
 from core.text import clean_line
+from tui.copying import copy_text
 from tui.format import size
 from tui.jobs import start_job
 from tui.panes.folder_scan import list_folder
 from tui.viewers.document import Document
 from tui.viewers.reading import FileUnviewable
 from tui.viewers.registry import PREVIEW_LIMIT, load
-from tui.viewers.text_body import TextBody
 from tui.viewers.steered_view import SteeredView
+from tui.viewers.steering import Article, Copy
 from tui.viewers.stopping import in_thread
+from tui.viewers.text_body import TextBody
 
 __all__ = ["PreviewPane"]
 
@@ -33,16 +38,59 @@ _NAME = 120
 class PreviewPane(SteeredView):
     """Shows the beginning of a file, rendered; `show_path` replaces it and cancels what was being read."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "toggle_raw", "Rendered or raw", show=False),
+        Binding("y", "copy_path", "Copy the path", show=False),
+        Binding("Y", "copy_text", "Copy the text", show=False),
+    ]
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.border_title = Content("Preview")
         self.path: Path | None = None
         self.document: Document | None = None
+        self._raw = False
 
     def on_mount(self) -> None:
         """Say what will be here."""
         if self.path is None:
             self.clear()
+
+    def action_toggle_raw(self) -> None:
+        """Change between the rendered form and the text as it is written."""
+        document = self.document
+        if document is not None and document.rendered is not None:
+            self._raw = not self._raw
+            self.show(document.raw if self._raw else document.rendered, place=self.place)
+
+    def action_copy_path(self) -> None:
+        """Copy the path of the file shown."""
+        if self.path is not None:
+            copy_text(self, os.fspath(self.path), "Path")
+
+    def action_copy_text(self) -> None:
+        """Copy the text of the file shown, all of it or none."""
+        if self.path is not None:
+            start_job(self, partial(self._copy_text, self.path), "copy")
+
+    async def _copy_text(self, path: Path) -> None:
+        from tui.panes.workspace_files import text_of
+
+        try:
+            text = await asyncio.to_thread(text_of, path)
+        except UniversalAgentError as error:
+            self.notify(str(error), markup=False, severity="warning")
+        else:
+            copy_text(self, text, "Text")
+
+    def on_steered_view_asked(self, event: SteeredView.Asked) -> None:
+        """Copy a part of the file; articles are opened from the full viewer."""
+        event.stop()
+        match event.outcome:
+            case Copy(what, text):
+                copy_text(self, text, what.capitalize())
+            case Article():
+                self.notify("Enter on the file in the workspace, then a opens the article.", markup=False)
 
     def clear(self) -> None:
         """Show nothing but what this pane is for."""
@@ -90,6 +138,7 @@ class PreviewPane(SteeredView):
             self.show(TextBody(str(error), style=_dim))
             return
         self.document = document
+        self._raw = False
         self._entitle(name, " · ".join((document.kind, document.told_size)))
         if document.notice and not document.size:
             self.show(TextBody(document.notice, style=_dim))

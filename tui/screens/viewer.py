@@ -13,21 +13,20 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from core.text import clean_line
+from tui.copying import copy_text
 from tui.format import size
 from tui.jobs import start_job
-from tui.links import browser_link
+from tui.screens.viewer_deeds import ViewerDeeds
 from tui.viewers.binary import HexBody
 from tui.viewers.chrome import KeyLine, TitleLine
 from tui.viewers.document import Body, Document
-from tui.viewers.handing_over import NotHandedOver, article_path, browser_target
 from tui.viewers.reading import FileUnviewable
-from tui.viewers.registry import WHOLE_LIMIT, load, load_page
+from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
 from tui.viewers.steered_view import SteeredView
-from tui.viewers.steering import Article, Copy, Order
+from tui.viewers.steering import Article, Copy, Order, Steered
 from tui.viewers.stopping import in_thread
 from tui.viewers.table import Table
 from tui.viewers.text_body import TextBody
@@ -36,12 +35,11 @@ from tui.viewers.view import DocumentView
 __all__ = ["ViewerScreen"]
 
 _MOST_LOADED = 16 * 1024 * 1024
-_MOST_COPIED = 1024 * 1024
 _NAME = 200
 _DETAIL_FROM = 16
 
 
-class ViewerScreen(ModalScreen[None]):
+class ViewerScreen(ViewerDeeds):
     """Shows one file until it is closed.
 
     Args:
@@ -54,9 +52,6 @@ class ViewerScreen(ModalScreen[None]):
         Binding("escape", "leave", "Close", show=False),
         Binding("q", "close", "Close", show=False),
         Binding("m", "toggle_raw", "Rendered or raw", show=False),
-        Binding("o", "open_outside", "Open in the browser", show=False),
-        Binding("y", "copy_path", "Copy the path", show=False),
-        Binding("Y", "copy_text", "Copy the text", show=False),
         Binding("r", "reload", "Read again", show=False),
         Binding("slash", "search", "Search", show=False),
         Binding("f", "ask_filter", "Filter", show=False),
@@ -71,8 +66,8 @@ class ViewerScreen(ModalScreen[None]):
         self.path = path
         self.document: Document | None = None
         self.raw = False
-        self._root = root
-        self._copies = copies
+        self.root = root
+        self.copies = copies
         self._reading_on = False
         self._filtering = False
 
@@ -108,7 +103,18 @@ class ViewerScreen(ModalScreen[None]):
 
     async def _load(self, place: float = 0.0) -> None:
         try:
-            document = await in_thread(partial(load, self.path, WHOLE_LIMIT))
+            document = await in_thread(partial(load, self.path, PREVIEW_LIMIT))
+            if WHOLE_LIMIT >= document.size > PREVIEW_LIMIT:
+                document = await in_thread(partial(load, self.path, WHOLE_LIMIT))
+            elif document.size > PREVIEW_LIMIT and document.rendered is not None:
+                # Reading so much takes a while: meanwhile the beginning is there.
+                self._take(document)
+                self.view.show(self._body(), place=place)
+                cursor = self.view.steered
+                document = await in_thread(partial(load, self.path, WHOLE_LIMIT))
+                body = document.rendered
+                if cursor is not None and isinstance(body, Steered) and not self.raw:
+                    body.reveal(cursor.row_place())
         except FileUnviewable as error:
             self._explain(str(error))
             return
@@ -200,24 +206,16 @@ class ViewerScreen(ModalScreen[None]):
         event.stop()
         match event.outcome:
             case Copy(what, text):
-                self.app.copy_to_clipboard(text)
-                self.notify(f"Sent the {what} to the terminal's clipboard (OSC 52)", markup=False)
+                copy_text(self, text, what.capitalize())
             case Article(path):
-                start_job(self, partial(self._open_article, path), "article")
-
-    async def _open_article(self, relative: str) -> None:
-        path = await asyncio.to_thread(article_path, self.path, self._root, relative)
-        if path is None:
-            self.notify("There is no article of this result: the page was not read.", markup=False)
-        else:
-            self.app.push_screen(ViewerScreen(path, self._root, copies=self._copies))
+                start_job(self, partial(self.open_article, path), "article")
 
     # -- what is told -----------------------------------------------------------------------------
 
     def _shown_folder(self) -> str:
         folder = self.path.parent
-        if self._root is not None and folder.is_relative_to(self._root):
-            inside = folder.relative_to(self._root).as_posix()
+        if self.root is not None and folder.is_relative_to(self.root):
+            inside = folder.relative_to(self.root).as_posix()
             return "" if inside == "." else clean_line(inside, 1000)
         return clean_line(os.fspath(folder), 1000)
 
@@ -273,8 +271,10 @@ class ViewerScreen(ModalScreen[None]):
             if steered is not None:
                 keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
             keys.append(("o", "browser", "screen.open_outside"))
+            keys.append(("e", "edit", "screen.edit"))
+            keys.append(("y", "copy path", "screen.copy_path"))
             keys.append(("Y", "copy text", "screen.copy_text"))
-        keys.append(("y", "copy file path", "screen.copy_path"))
+            keys.append(("d", "delete", "screen.delete"))
         keys.append(("?", "keys", "screen.help"))
         self.query_one(KeyLine).offer(*keys)
 
@@ -323,54 +323,6 @@ class ViewerScreen(ModalScreen[None]):
     def action_reload(self) -> None:
         """Read the file again."""
         self._read(self.view.place)
-
-    def action_copy_path(self) -> None:
-        """Send the path to the terminal's clipboard."""
-        self.app.copy_to_clipboard(os.fspath(self.path))
-        self.notify("Path sent to the terminal's clipboard (OSC 52)", markup=False)
-
-    def action_copy_text(self) -> None:
-        """Send the text as it is written to the terminal's clipboard."""
-        raw = self.document.raw if self.document is not None else None
-        if not isinstance(raw, TextBody):
-            self.notify("There is no text to copy.", markup=False)
-        elif len(raw.text) > _MOST_COPIED:
-            self.notify("Too long for a clipboard: copy the path instead.", markup=False)
-        else:
-            self.app.copy_to_clipboard(raw.text)
-            self.notify("Text sent to the terminal's clipboard (OSC 52)", markup=False)
-
-    def action_open_outside(self) -> None:
-        """Hand the file to the browser; of HTML a copy without scripts and remote content."""
-        start_job(self, self._open_outside, "browser")
-
-    async def _open_outside(self) -> None:
-        try:
-            target = await asyncio.to_thread(browser_target, self.path, self._copies)
-        except (NotHandedOver, FileUnviewable) as error:
-            self.notify(str(error), markup=False, severity="warning")
-            return
-        self.app.open_url(target.url)
-        said = "Asked the browser to open "
-        self.notify(
-            said + ("a copy without scripts and remote content" if target.sanitised else "it"), markup=False
-        )
-
-    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
-        """Ask before a link leaves for the browser."""
-        from tui.screens.link import LinkScreen
-
-        event.stop()
-        url = event.url
-
-        def settle(answer: str | None) -> None:
-            if answer == "copy":
-                self.app.copy_to_clipboard(url)
-                self.notify("Link sent to the terminal's clipboard (OSC 52)", markup=False)
-            elif answer == "open" and (link := browser_link(url)) is not None:
-                self.app.open_url(link.url)
-
-        self.app.push_screen(LinkScreen(url), settle)
 
     # -- searching --------------------------------------------------------------------------------
 
