@@ -104,6 +104,8 @@ def split_stable(source: str) -> int:
 
 def blocks_of(source: str) -> list[Chunk]:
     """Cut finished Markdown into chunks of some 1,500 characters that render one after the other as the whole does."""
+    if len(source) <= CHUNK_TARGET:
+        return [Chunk(source)] if source.strip() else []
     scanner = _Scanner()
     chunks: list[Chunk] = []
     start = position = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
@@ -25,6 +26,7 @@ from core.events import (
 from core.text import clean, clean_line
 from tui.format import clock, duration, tool_label
 from tui.format import count as scaled
+from tui.garbage import deferred
 from tui.markdown import warm_up
 from tui.panes.block_view import SUGGESTIONS
 from tui.panes.blocks import (
@@ -41,6 +43,9 @@ from tui.panes.streams import MessageStream, pieces_of
 
 __all__ = ["ConversationPane"]
 
+
+A_SESSION = 2_000
+"""Events in one batch: more than a living session ever brings at once."""
 
 LEAST_TOLD = 0.1
 """Seconds; shorter thoughts are not worth a figure."""
@@ -91,8 +96,10 @@ class ConversationPane(FindingView):
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take a batch of events in order, and paint once."""
-        for event in events:
-            self._take(event)
+        # A long session that is opened makes objects that stay: the collector need never look at them.
+        with deferred() if len(events) >= A_SESSION else nullcontext():
+            for event in events:
+                self._take(event)
         for key in self._unfolded:
             fold = self._folds.get(str(key))
             if fold is not None and fold.open:

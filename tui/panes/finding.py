@@ -48,7 +48,10 @@ class Findings:
         self._plain = re.compile(r"\s+".join(re.escape(word) for word in words), re.IGNORECASE)
         marked = _BETWEEN.join(_MARKS.join(re.escape(char) for char in word) for word in words)
         self._marked = re.compile(marked, re.IGNORECASE)
-        self._counts: dict[Hashable, tuple[int, int]] = {}
+        # Whole numbers only: tens of thousands of tuples would make the garbage collector look at everything.
+        self._counts: dict[Hashable, int] = {}
+        self._revisions: dict[Hashable, int] = {}
+        self.total = 0
 
     def look(self, blocks: Iterable[Block]) -> Iterator[Block | None]:
         """Search the blocks that were not searched since they changed.
@@ -56,13 +59,12 @@ class Findings:
         Yields each block that holds the needle, and None now and then: the place to let others run.
         """
         for number, block in enumerate(blocks):
-            known = self._counts.get(block.key)
-            if known is None or known[0] != block.revision:
+            if self._revisions.get(block.key) != block.revision:
                 count = 0
                 for found in self._count(block):
                     count = found
                     yield None
-                self._counts[block.key] = (block.revision, count)
+                self.correct(block, count)
                 if count:
                     yield block
             if number % 16 == 0:
@@ -91,21 +93,26 @@ class Findings:
 
     def correct(self, block: Block, count: int) -> None:
         """Take note how many matches are really to be seen in a block."""
-        self._counts[block.key] = (block.revision, count)
+        self._revisions[block.key] = block.revision
+        before = self._counts.get(block.key, 0)
+        if count != before:
+            self.total += count - before
+            self._counts[block.key] = count
+
+    def forget(self, blocks: Iterable[Block]) -> None:
+        """Take note that blocks are gone."""
+        for block in blocks:
+            self._revisions.pop(block.key, None)
+            self.total -= self._counts.pop(block.key, 0)
 
     def count(self, block: Block) -> int:
         """Return how many matches a block has, as far as is known."""
-        known = self._counts.get(block.key)
-        return known[1] if known is not None else 0
+        return self._counts.get(block.key, 0)
 
-    def rank(self, blocks: Iterable[Block], hit: Hit | None) -> tuple[int, int]:
-        """Return the number of a match, from 1, and that of all; 0 for none."""
-        rank = total = 0
-        for block in blocks:
-            if hit is not None and block.key == hit.key:
-                rank = total + hit.number + 1
-            total += self.count(block)
-        return rank, total
+    def rank(self, blocks_before: Iterable[Block], hit: Hit) -> int:
+        """Return the number of a match, from 1, among all, given the blocks above its own."""
+        counts = self._counts
+        return sum(counts.get(block.key, 0) for block in blocks_before) + hit.number + 1
 
     def drawn(self, block: Block, rows: Sequence[str]) -> list[list[Span]]:
         """Return the matches in the lines drawn of a block."""

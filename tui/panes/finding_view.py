@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -61,6 +61,7 @@ class FindingView(BlockView):
         self._typing = False
         self._findings: Findings | None = None
         self._hit: Hit | None = None
+        self._rank = 0
         self._origin = _Origin((0, 0), True, None)
         self._looking = False
         self._unfolded_here: list[Fold] = []
@@ -146,8 +147,21 @@ class FindingView(BlockView):
                     self._show_search()
                     await asyncio.sleep(0)
                     turn = time.perf_counter()
+        self._looked()
+
+    def _looked(self) -> None:
         self._looking = False
+        index = self.index_of(self._hit.key) if self._hit is not None else None
+        self._rank = 0
+        if self._findings is not None and self._hit is not None and index is not None:
+            self._rank = self._findings.rank(self._entries[:index], self._hit)
         self._show_search()
+
+    def splice(self, start: int, removed: int, entries: Iterable[Block]) -> None:
+        """Replace entries; what was found in those that go is no longer counted."""
+        if self._findings is not None:
+            self._findings.forget(self._entries[start : start + removed])
+        super().splice(start, removed, entries)
 
     def look_again(self) -> None:
         """Search what came or changed since; nothing moves for it."""
@@ -163,8 +177,7 @@ class FindingView(BlockView):
             if time.perf_counter() - turn > TURN_SECONDS:
                 await asyncio.sleep(0)
                 turn = time.perf_counter()
-        self._looking = False
-        self._show_search()
+        self._looked()
 
     def _step(self, step: int) -> None:
         findings = self._findings
@@ -214,6 +227,7 @@ class FindingView(BlockView):
             return False
         number = min(number, len(matches) - 1)
         self._hit = Hit(block.key, number)
+        self._rank = findings.rank(self._entries[:index], self._hit)
         self._cursor = block.key
         line = matches[number][0].line
         shown = any(row.place == index and row.line == line for row in self._rows[:-1])
@@ -258,7 +272,7 @@ class FindingView(BlockView):
         if self._typing:
             parts.append("▏")
         if self._findings is not None:
-            rank, total = self._findings.rank(self._entries, self._hit)
+            rank, total = self._rank, self._findings.total
             more = "…" if self._looking else ""
             parts.append((f" {rank}/{total}{more}" if total or more else " not found", "bold"))
         self.border_title = Content.assemble(*parts)
