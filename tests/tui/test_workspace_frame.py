@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from core.packing import pack
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.played import QUERY, fixed_bus, played_events
+from tests.tui.tree_host import cursor, rows
+from tui.app import UaTuiApp
+from tui.panes.observers import ObserversPane
+from tui.panes.trace import TracePane
+from tui.panes.workspace import WorkspacePane
+from tui.screens.viewer import ViewerScreen
+
+NEWS = "search_results/composio_search_news_140203_ab.json"
+REPORT = "work_products/ai-chip-news.html"
+
+
+def played(tmp_path: Path) -> tuple[UaTuiApp, FakeSession]:
+    folder = tmp_path / "AGENT_RUN_WORKSPACES"
+    folder.mkdir()
+    session = make_session(folder, bus=fixed_bus())
+    session.script = [event for event in played_events() if event.event_name != "query_received"]
+    return make_app(folder, session), session
+
+
+async def play(app: UaTuiApp, session: FakeSession, pilot: Pilot[str]) -> WorkspacePane:
+    """Play the session, with files that are new, one of them packed."""
+    await until(lambda: session.state == "idle")
+    await pilot.pause()
+    path = session.workspace.path
+    (path / "search_results").mkdir()
+    (path / "work_products").mkdir()
+    session.submit(QUERY)
+    session.state = "idle"
+    (path / f"{NEWS}.zst").write_bytes(pack(b"[]"))
+    (path / REPORT).write_text("<h1>Report</h1>")
+    pane = app.query_one(WorkspacePane)
+    await until(lambda: "  ai-chip-news.html" in rows(pane))
+    await until(lambda: app.query_one(TracePane).record("toolu_6") is not None)
+    return pane
+
+
+async def test_from_the_observers_to_the_packed_file_and_from_it_to_its_call(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(200, 50)) as pilot:
+        pane = await play(app, session, pilot)
+        assert len(pane.new_files) == 2
+        await pilot.press("f4", "home", "enter")
+        await until(lambda: cursor(pane) == "composio_search_news_140203_ab.json.zst")
+        assert pane.tree_view.has_focus
+        await until(lambda: len(pane.new_files) == 1)  # the preview showed it
+        await pilot.press("p")
+        trace = app.query_one(TracePane)
+        assert trace.has_focus
+        assert trace.cursor is not None
+        assert trace.cursor.key == "toolu_1"
+        await pilot.press("enter")
+        await until(lambda: "composio_search_news" in screen_text(app))  # type: ignore[arg-type]
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, ViewerScreen))
+        assert isinstance(app.query_one(ObserversPane), ObserversPane)
+
+
+async def test_without_a_preview_in_sight_only_opening_a_file_counts_as_seeing_it(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await play(app, session, pilot)
+        await pilot.press("f5")
+        pane.reveal(session.workspace.path / REPORT)
+        await until(lambda: cursor(pane) == "ai-chip-news.html")
+        await pilot.pause(0.4)
+        assert session.workspace.path / REPORT in pane.new_files
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, ViewerScreen))
+        assert session.workspace.path / REPORT not in pane.new_files
+
+
+async def test_a_preview_that_comes_to_sight_shows_where_the_cursor_is(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await play(app, session, pilot)
+        await pilot.press("f5")
+        pane.reveal(session.workspace.path / REPORT)
+        await until(lambda: cursor(pane) == "ai-chip-news.html")
+        await pilot.resize_terminal(120, 40)
+        await until(lambda: app.frame.shows("preview"))
+        await until(lambda: str(app.query_one("#preview").border_title) == "ai-chip-news.html")
+
+
+async def test_a_report_and_a_file_of_another_session_open_in_the_viewer(tmp_path: Path) -> None:
+    reports = tmp_path / "SAVED_REPORTS"
+    past = tmp_path / "AGENT_RUN_WORKSPACES" / "session_20261101_050000"
+    app, session = played(tmp_path)
+    reports.mkdir()
+    (reports / "report.html").write_text("<h1>An old report</h1>")
+    past.mkdir()
+    (past / "summary.txt").write_text("What was done then\n")
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await play(app, session, pilot)
+        await pilot.press("f5", "t")
+        await until(lambda: rows(pane) == ["report.html"])
+        await pilot.press("enter")
+        await until(lambda: "An old report" in screen_text(app))  # type: ignore[arg-type]
+        await pilot.press("escape", "t")
+        await until(lambda: rows(pane) == [past.name])
+        await pilot.press("right")
+        await until(lambda: rows(pane) == [past.name, "  summary.txt"])
+        await pilot.press("right", "enter")
+        await until(lambda: "What was done then" in screen_text(app))  # type: ignore[arg-type]
+
+
+async def test_what_is_typed_into_the_filter_is_no_key_of_the_application(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        pane = await play(app, session, pilot)
+        await pilot.press("f5", "slash", *"1z?d2")
+        assert pane._line.value == "1z?d2"
+        assert app.frame.active == "workspace"
+        assert len(app.screen_stack) == 1
+        await pilot.press("escape")
+        assert pane.tree_view.has_focus
+        await pilot.press("escape")
+        assert app.frame.prompt.has_focus, "Esc is for others when there is no filter"
