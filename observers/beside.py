@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Beside", "observe_in_child"]
 
-LARGE = 512 << 10
+LARGE = 256 << 10
 """From this size on, in characters, a result is not observed in this process."""
 
 _TASK = "observers.beside:observe_in_child"

@@ -43,7 +43,13 @@ class ResultRow(TypedDict):
 
     position: Annotated[int, Meta(description="The provider's rank, else the place in the list, from 1.")]
     title: Annotated[str | None, Meta(description="One line, without HTML.")]
-    url: Annotated[str, Meta(description="As the provider gave it; a secret in it is masked.")]
+    url: Annotated[
+        str | None,
+        Meta(
+            description="As the provider gave it; a secret in it is masked. Null for a row without one in a list "
+            "that is one of results by its name, such as places."
+        ),
+    ]
     source: Annotated[str | None, Meta(description="The publisher's or site's name.")]
     date: Annotated[
         _Date | None,

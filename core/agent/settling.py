@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from core.agent.results import RawResult, ResultAdapter, is_cut_off
-from core.aside import Aside, AsideFailed, packed
+from core.aside import Aside, AsideFailed, Pieces, packed
 from core.observation import AnyObservation, TextContent
 from core.spill import spill
 from core.text import Redactor
@@ -23,10 +24,13 @@ __all__ = ["LARGE", "Settler", "settle_in_child"]
 
 log = logging.getLogger(__name__)
 
-LARGE = 512 << 10
+LARGE = 256 << 10
 """From this size on, in characters, a result is not read in this process."""
 
 _MOST_NODES = 2_000
+_LONG = 16 << 10
+_DEEPEST = 8
+_TEXT = 1
 _TASK = "core.agent.settling:settle_in_child"
 
 
@@ -66,11 +70,12 @@ class Settler:
         self, aside: Aside, raw: RawResult, facts: Mapping[str, Any]
     ) -> tuple[AnyObservation, AnyObservation]:
         root = self._adapter.saved_results_root
-        asked = {"root": None if root is None else str(root), "raw": raw, "facts": dict(facts)}
-        argument = packed(asked)
+        texts: list[str] = []
+        shell = {part.name: _without_texts(getattr(raw, part.name), texts) for part in fields(raw)}
+        asked = {"root": None if root is None else str(root), "raw": shell, "facts": dict(facts)}
         whole, shown = (
             None if given is None else msgspec.msgpack.decode(given, type=AnyObservation)
-            for given in aside.call(_TASK, argument)
+            for given in aside.call(_TASK, packed(asked), lambda _name: Pieces(texts))
         )
         assert shown is not None
         return whole if whole is not None else shown, shown
@@ -81,7 +86,8 @@ def settle_in_child(desk: Desk, argument: bytes) -> tuple[bytes | None, bytes]:
     asked = msgspec.msgpack.decode(argument)
     root = asked["root"]
     adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
-    observation = adapter.observe(raw=RawResult(**asked["raw"]), **asked["facts"])
+    raw = RawResult(**_with_texts(asked["raw"], desk.texts("raw")))
+    observation = adapter.observe(raw=raw, **asked["facts"])
     whole, shown = spill(observation, desk.workspace, desk.workspace.redactor)
     encode = msgspec.msgpack.encode
     if whole.stored_at is None:
@@ -89,6 +95,32 @@ def settle_in_child(desk: Desk, argument: bytes) -> tuple[bytes | None, bytes]:
     size = sum(len(block.text) for block in whole.content if isinstance(block, TextContent))
     desk.keep(whole.tool_use_id, whole.content, size)
     return None, encode(shown)
+
+
+def _without_texts(value: Any, texts: list[str], depth: int = 0) -> Any:
+    """The value with each long text moved to `texts`, because encoding it in one go would hold everything up."""
+    match value:
+        case str() if len(value) >= _LONG:
+            texts.append(value)
+            return msgspec.msgpack.Ext(_TEXT, str(len(texts) - 1).encode())
+        case dict() if depth < _DEEPEST and len(value) < _MOST_NODES:
+            return {key: _without_texts(item, texts, depth + 1) for key, item in value.items()}
+        case list() | tuple() if depth < _DEEPEST and len(value) < _MOST_NODES:
+            return [_without_texts(item, texts, depth + 1) for item in value]
+        case _:
+            return value
+
+
+def _with_texts(value: Any, texts: list[str]) -> Any:
+    match value:
+        case msgspec.msgpack.Ext(code=code, data=data) if code == _TEXT:
+            return texts[int(bytes(data))]
+        case dict() if texts:
+            return {key: _with_texts(item, texts) for key, item in value.items()}
+        case list() if texts:
+            return [_with_texts(item, texts) for item in value]
+        case _:
+            return value
 
 
 def _is_large(raw: RawResult) -> bool:

@@ -14,7 +14,7 @@ from observers.search.keys import (
     NO_ADDRESS,
     NO_WRAPPER,
     SKIPPED,
-    WRAPPERS,
+    TELLING,
     Field,
     fold,
 )
@@ -28,6 +28,7 @@ __all__ = [
     "is_full_row",
     "is_group",
     "is_row",
+    "is_titled",
     "kind_of_word",
     "lift",
     "opened",
@@ -40,7 +41,10 @@ _ADDRESS_NAMES = ("url", "link", "href", "page_url")
 _HELD_OF_IMAGES = ("source", "original", "page")
 _PAGES_OF_LINKS = ("html", "web", "webpage")
 _FOR_PROGRAMS = ("://api.", "api_key=", "apikey=")
-_TOLD = frozenset({Field.TITLE, Field.SNIPPET})
+_TOLD_BEST_FIRST = (Field.TITLE, Field.SNIPPET)
+_TOLD = frozenset(_TOLD_BEST_FIRST)
+# A place has a telephone and a state.
+_ELSEWHERE = FOREIGN - {"phone", "state", "email", "role"}
 _ROLES = ("assistant", "user", "system", "model", "tool")
 
 
@@ -90,7 +94,7 @@ def opened(
                 rows += spliced
                 others += further
         else:
-            rows.append(lift(item, images=images) or item)
+            rows.append(lift(item, images=images) or told(item) or item)
     return rows, others
 
 
@@ -111,18 +115,18 @@ def _is_message(item: Mapping[str, Any]) -> bool:
 
 
 def told(item: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A copy of an item with an address and nothing said of it that has what an object inside says, or None."""
+    """A copy of an item with nothing said of it that has what an object inside says, or None."""
     if CUT_OFF in item or columns_of(item) & _TOLD:
         return None
-    for key, value in item.items():
-        if (
-            isinstance(value, dict)
-            and CUT_OFF not in value
-            and fold(key) in WRAPPERS
-            and columns_of(value) & _TOLD
-            and url_of(value) in (None, url_of(item))
-        ):
-            return {name: given for name, given in item.items() if name != key} | value
+    inside = [
+        (key, value, columns_of(value))
+        for key, value in item.items()
+        if isinstance(value, dict) and CUT_OFF not in value and fold(key) in TELLING
+    ]
+    for wanted in _TOLD_BEST_FIRST:
+        for key, value, columns in inside:
+            if wanted in columns and url_of(value) in (None, url_of(item)):
+                return {name: given for name, given in item.items() if name != key} | value
     return None
 
 
@@ -222,6 +226,16 @@ def is_row(item: Any, *, images: bool, named: bool) -> bool:
 def is_group(item: Any) -> bool:
     """Whether an item only gathers results."""
     return isinstance(item, dict) and not asks(item) and url_of(item) is None and group_in(item) is not None
+
+
+def is_titled(item: Any) -> bool:
+    """A row without an address: it has a title and says something else of what it is."""
+    if not isinstance(item, dict) or asks(item) or group_in(item) is not None or CUT_OFF in item:
+        return False
+    row = told(item) or item
+    if _is_message(row) or not _ELSEWHERE.isdisjoint(map(fold, row)):
+        return False
+    return Field.TITLE in columns_of(row) and sum(1 for value in row.values() if value) > 1
 
 
 def is_full_row(item: Any) -> bool:

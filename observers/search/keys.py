@@ -20,6 +20,7 @@ __all__ = [
     "QUERIES",
     "SKIPPED",
     "SURE",
+    "TELLING",
     "WRAPPERS",
     "Field",
     "fold",
@@ -175,6 +176,11 @@ SKIPPED = word_set(
 WRAPPERS = word_set(
     "result results response data datapreview output content text body value payload message structuredcontent"
 )
+TELLING = WRAPPERS | word_set(
+    "snippet volumeinfo bibjson paper job product book video listing hotel place event attributes"
+)
+"""Objects inside an item that say what it is."""
+
 ERRORS = ("error", "error_message", "errorMessage", "message")
 QUERIES = (
     "query",

@@ -106,11 +106,12 @@ def _save(
     page: Page, decoded: Decoded, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> Outcome:
     scope = page.scope
-    found = Rows() if page.empty else normalise(page.items, page.kind, moment)
+    found = Rows() if page.empty else normalise(page.items, page.kind, moment, named=page.named)
     rows = found.rows
     if not rows and not page.empty and found.rejected == 0:
         return Outcome(note="the result is cut off before its first complete row")
-    urls = [row["url"] for row in rows]
+    addressed = [row for row in rows if row["url"] is not None]
+    urls = [row["url"] for row in addressed]
     forms = normal_forms(urls)
     artifact = _artifact(page, found, decoded, result, moment) | {
         "results": rows,
@@ -135,7 +136,7 @@ def _save(
     def write(path: str) -> Written:
         known.extend(context.ledger.seen_before(urls, forms))
         if any(known):
-            for row, is_known in zip(rows, known, strict=True):
+            for row, is_known in zip(addressed, known, strict=True):
                 if is_known:
                     row["duplicate"] = True
             artifact["duplicates"] = sum(known)
@@ -205,6 +206,8 @@ def _note(page: Page, found: Rows) -> str | None:
         return "the search failed; recorded without rows"
     if page.empty:
         return "the search found nothing; recorded without rows"
+    if found.rejected == 1:
+        return "1 item is no result and was left out"
     return f"{found.rejected} items are no results and were left out" if found.rejected else None
 
 

@@ -21,9 +21,7 @@ _ELEMENTS = (
 ).replace(" ", "|")
 # Texts of several rows are joined by NUL, which no tag reaches across.
 _JOINT = "\0"
-_TAG = re.compile(
-    rf"<!--[^\0]*?-->|</?(?:{_ELEMENTS})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE | re.DOTALL
-)
+_TAG = re.compile(rf"</?(?:{_ELEMENTS})(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE | re.DOTALL)
 _BREAKING_TAG = re.compile(r"</?(?:br|p|div|li|tr|h[1-6])(?:[ \t\r\n\f\v][^<>\0]*)?/?>", re.IGNORECASE)
 # Those that most texts with tags have no others than, and what is left in their place.
 _COMMON_TAGS = {
@@ -71,7 +69,19 @@ def _without_tags(text: str) -> str:
         plain = plain.replace(tag, left)
     if count == 0:
         return plain
+    if "<!--" in text:
+        text = _JOINT.join(map(_without_comments, text.split(_JOINT)))
     return _TAG.sub("", _BREAKING_TAG.sub("\n", text))
+
+
+def _without_comments(text: str) -> str:
+    pieces = []
+    done = 0
+    # A search from each beginning that has no end would take time in proportion to the square of the text.
+    while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        pieces.append(text[done:start])
+        done = end + 3
+    return "".join((*pieces, text[done:]))
 
 
 def _with_single_blanks(text: str) -> str:

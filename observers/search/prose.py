@@ -76,7 +76,7 @@ _ELEMENTS = ("item", "entry", "result", "document", "search_result")
 _PART = re.compile(r"<([a-z][\w:-]{0,40})\b([^<>]{0,2000})>(?:([^<]*)</\1>)?", re.IGNORECASE)
 _HREF = re.compile(r"\bhref=\"([^\"]+)\"")
 _AUTHOR = re.compile(r"<author>\s*<name>([^<]*)</name>.{0,2000}?</author>", re.DOTALL)
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _IN_QUOTES = {"'": re.compile(r"'(?:[^']|'')*+'"), '"': re.compile(r'"(?:[^"\\]|\\.)*+"')}
 _QUOTED_IN = {"'": re.compile(r"'(')"), '"': re.compile(r'\\(["\\/])')}
 _FOLDED, _MOST_FOLDED = 60, 2000
@@ -121,9 +121,7 @@ def _element(inner: str) -> dict[str, Any]:
     # The name of an author would else be taken for that of the result.
     if authors := ", ".join(name.strip() for name in _AUTHOR.findall(inner)):
         inner = _AUTHOR.sub("", inner)
-    for name, attributes, said in _PART.findall(
-        _CDATA.sub(lambda found: found[1].replace("<", "&lt;"), inner)
-    ):
+    for name, attributes, said in _PART.findall(_with_plain_sections(inner)):
         address = _HREF.search(attributes)
         item.setdefault(_LABELS.get(name.lower(), name), (address[1] if address else said).strip())
     if authors:
@@ -131,6 +129,19 @@ def _element(inner: str) -> dict[str, Any]:
     if not is_web_url(item.get("url")):
         item["url"] = next((item[key] for key in ("source", "result_id") if is_web_url(item.get(key))), None)
     return item
+
+
+def _with_plain_sections(inner: str) -> str:
+    """Sections of characters as they would be written outside of one."""
+    pieces = []
+    done = 0
+    while (start := inner.find(_CDATA, done)) >= 0:
+        first = start + len(_CDATA)
+        if (end := inner.find(_CDATA_END, first)) < 0:
+            break
+        pieces += [inner[done:start], inner[first:end].replace("<", "&lt;")]
+        done = end + len(_CDATA_END)
+    return "".join((*pieces, inner[done:]))
 
 
 def _inline(text: str) -> list[dict[str, Any]]:

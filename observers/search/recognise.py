@@ -9,7 +9,7 @@ from typing import Any
 from core.observation import ToolCall
 from observers.decode import MAX_DEPTH, Decoded, decode_text
 from observers.salvage import CUT_OFF
-from observers.search.items import is_full_row, is_group, is_row, kind_of_word, opened
+from observers.search.items import is_full_row, is_group, is_row, is_titled, kind_of_word, opened
 from observers.search.keys import (
     GROUPS,
     KINDS,
@@ -44,6 +44,19 @@ _MAX_VALUES = 2_000_000
 _MAX_DOCUMENTS = 10_000
 _MOST_LEARNT_FROM = 10_000
 _ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
+_PLAIN_NAMES = (
+    "",
+    "results",
+    "items",
+    "data",
+    "docs",
+    "hits",
+    "entries",
+    "records",
+    "value",
+    "documents",
+    "response",
+)
 _OWN_VERTICAL = ("web", "webresults", "webpages")
 _WORDLESS = ("images", "videos")
 _FILMED = ({"duration", "viewcount"}, {"duration", "thumbnailurl"}, {"mutatedbygoggles", "thumbnailurl"})
@@ -64,13 +77,18 @@ _SCHOLARLY = frozenset(
 
 @dataclass
 class Page:
-    """One list of results of one search, not yet made into rows; `repeats` when it may only repeat another's."""
+    """One list of results of one search, not yet made into rows.
+
+    `repeats` says that it may only repeat another's, `named` that it is one of results by its name, so that rows
+    without an address stay.
+    """
 
     scope: Scope
     kind: str
     items: list[Any] = field(default_factory=list)
     empty: bool = False
     repeats: bool = False
+    named: bool = False
 
 
 def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
@@ -84,9 +102,13 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
     )
     scopes = [outer]
     pages: list[Page] = []
+    like: dict[tuple[str, int, str], list[Page]] = {}
     for value in _documents(decoded.values, outer):
         for page in _walk(value, outer, inner, scopes):
-            if not any(page.items == other.items and page.kind == other.kind for other in pages):
+            # Lists that are alike to look at are few; comparing each with every other would take long.
+            alike = like.setdefault((page.kind, len(page.items), _looks(page.items)), [])
+            if not any(page.items == other.items for other in alike):
+                alike.append(page)
                 pages.append(page)
     pages = _without_repeats(pages)
     if not pages and outer.policy is not Policy.NEVER and decoded.prose:
@@ -97,6 +119,12 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
         if scope.policy is Policy.SEARCH and not any(page.scope is scope for page in pages):
             pages += _in_prose("\n".join(scope.texts), scope) or _alone(scope, scopes, decoded)
     return pages
+
+
+def _looks(items: Sequence[Any]) -> str:
+    """The first of some items in short: the same for items that are the same."""
+    first = items[0] if items else None
+    return str(url_of(first) or list(first.values())[:2] if isinstance(first, dict) else first)[:200]
 
 
 def _alone(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
@@ -220,6 +248,9 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                 if (rows := _keyed_rows(value, scope)) is not None:
                     yield Page(scope, _kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
                     continue
+                if (rows := _numbered_rows(value, scope)) is not None:
+                    yield Page(scope, _refined(None, key, rows, scope), rows, named=True)
+                    continue
                 waiting += [
                     (item, folded, (*path, folded), scope)
                     for name, item in reversed(value.items())
@@ -233,7 +264,13 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                     items, others = opened(value, kind, images=kind == "images")
                     items = [item for item in items if not _is_cut_in_its_address(item)]
                     for own, rows in _by_feature(items, kind) if items else ():
-                        yield Page(scope, own, rows, repeats=isinstance(value[0], str))
+                        yield Page(
+                            scope,
+                            own,
+                            rows,
+                            repeats=isinstance(value[0], str),
+                            named=_by_name(key, own, scope),
+                        )
                     waiting += [(group, name, (*path, name), scope) for name, group in reversed(others)]
                 elif value:
                     several = sum(1 for item in value[:8] if asks(item)) > 1
@@ -292,6 +329,22 @@ def _keyed_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
     return rows if all(is_row(row, images=False, named=False) for row in rows[:8]) else None
 
 
+def _numbered_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
+    """The rows of an object that has them under the numbers it lists, such as summaries of papers."""
+    numbers = value.get("uids")
+    if scope.policy is not Policy.SEARCH or not isinstance(numbers, list) or not numbers:
+        return None
+    rows = [value.get(number) for number in numbers if isinstance(number, str)]
+    return rows if rows and all(isinstance(row, dict) for row in rows) else None
+
+
+def _by_name(key: str, kind: str, scope: Scope) -> bool:
+    """Whether a list is one of results by its name, or by that of the search and no other list than its results."""
+    if scope.policy is not Policy.SEARCH:
+        return False
+    return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in _PLAIN_NAMES)
+
+
 def _without_repeats(pages: list[Page]) -> list[Page]:
     """The pages without bare lists of addresses that another page of the same search says more of."""
     if not any(page.repeats for page in pages):
@@ -336,6 +389,11 @@ def _kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scop
     if key in SURE and (rows or search):
         odd = rows == 0 and any(isinstance(item, list) or asks(item) for item in sample)
         return None if odd else _refined(kind, key, value, scope)
+    if search and rows * 2 < len(sample):
+        titled = sum(1 for item in sample if is_titled(item))
+        promised = _refined(kind, key, value, scope)
+        if (rows + titled) * 2 > len(sample) and _by_name(key, promised, scope):
+            return promised
     if (rows == 0 and kind is None) or all(asks(item) for item in sample):
         return None
     if rows < 3:

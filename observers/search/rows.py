@@ -46,8 +46,12 @@ def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
     return _url(item, _plan_of(item), images)
 
 
-def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
-    """Make rows of the items of one list, in order; an item that cannot be one is counted and passed over."""
+def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False) -> Rows:
+    """Make rows of the items of one list, in order; an item that cannot be one is counted and passed over.
+
+    In a list that is one of results by its name (`named`), an item without an address is one when it has a title
+    and something else; its URL is None.
+    """
     ready = _alike(items, now) if len(items) >= _MANY else [None] * len(items)
     if all(ready):
         return Rows([row for row in ready if row])
@@ -67,6 +71,8 @@ def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
             url = _url(item, plan, images)
             if url is not None:
                 rows.append(_row(item, plan, url, number, now))
+            elif named and not plan.special and len(item) > 1:
+                rows += _unaddressed(item, plan, number, now)
             if plan.special:
                 rows += _cluster(item, number, now, led=url is not None)
         except (ValueError, TypeError, RecursionError):
@@ -74,6 +80,12 @@ def normalise(items: list[Any], kind: str, now: datetime) -> Rows:
         if len(rows) == made and CUT_OFF not in item:
             result.rejected += 1
     return result
+
+
+def _unaddressed(item: dict[str, Any], plan: Plan, number: int, now: datetime) -> list[dict[str, Any]]:
+    row = _row(item, plan, None, number, now)
+    said = row["snippet"] or row["source"] or row["date"] or any(row["extra"].get(key) for key in plan.extra)
+    return [row] if row["title"] and said else []
 
 
 def _alike(items: list[Any], now: datetime) -> list[dict[str, Any] | None]:
@@ -147,13 +159,14 @@ def _make_plan(keys: tuple[str, ...]) -> Plan:
 
 
 def _url(item: Mapping[str, Any], plan: Plan, images: bool) -> str | None:
+    cut = item.get(CUT_OFF)
     for key in plan.url:
-        if is_web_url(value := item[key]):
+        if key != cut and is_web_url(value := item[key]):
             return str(value)
     if is_web_url(value := item.get("id")) and CUT_OFF not in item:
         return str(value)
     if images:
-        folded = {key.replace("_", "").lower(): value for key, value in item.items()}
+        folded = {key.replace("_", "").lower(): value for key, value in item.items() if key != cut}
         return next((folded[key] for key in IMAGE_URLS if is_web_url(folded.get(key))), None)
     return None
 
@@ -172,7 +185,7 @@ def _cluster(item: dict[str, Any], number: int, now: datetime, *, led: bool) -> 
             yield row | {"kind": "story"}
 
 
-def _row(item: dict[str, Any], plan: Plan, url: str, number: int, now: datetime) -> dict[str, Any]:
+def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: datetime) -> dict[str, Any]:
     cut = item.get(CUT_OFF)
     if cut is not None:
         # The field that was cut in two says less than it seems to.
@@ -193,7 +206,7 @@ def _row(item: dict[str, Any], plan: Plan, url: str, number: int, now: datetime)
     for key in plan.url:
         if item[key] != url:
             _keep(extra, key, item[key])
-    if extra.get("id") == url:
+    if url is not None and extra.get("id") == url:
         del extra["id"]
     if cut is not None:
         row["truncated"] = True

@@ -123,7 +123,7 @@ def test_the_page_about_artifacts_has_every_kind_of_results() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"results": [{**ROW, "url": None}]},
+        {"results": [{**ROW, "url": 7}]},
         {"results": [{key: value for key, value in ROW.items() if key != "extra"}]},
         {"results": [{**ROW, "date": "12 hours ago"}]},
         {"results": [{**ROW, "duplicate": False}]},

@@ -392,3 +392,16 @@ def test_native_search_with_structured_results(context: ObserverContext) -> None
     _, (artifact,) = observe(context, ToolResult(call=call, observation=observation))
     assert artifact["query"] == "q"
     assert artifact["results"][0]["url"] == "https://a.example/"
+
+
+def test_texts_full_of_openings_are_read_in_time_that_grows_with_them(
+    context: ObserverContext, result: Make
+) -> None:
+    open_comments = "<!--" * 50_000
+    rows = [row(1, snippet=open_comments), row(2, snippet=f"a<!-- b -->c{open_comments}")]
+    _, (artifact,) = observe(context, result("mcp__x__web_search", {"organic_results": rows}))
+    assert artifact["results"][0]["snippet"] == open_comments
+    assert artifact["results"][1]["snippet"].startswith("ac<!--")
+    lists = {f"block_{number}": [row(number), row(number + 1)] for number in range(0, 6_000, 2)}
+    outcome, _ = observe(context, result("mcp__x__web_search", lists))
+    assert outcome.items == 6_000
