@@ -10,19 +10,25 @@ import socket
 import struct
 import sys
 import threading
+import wave
 from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from rich.cells import cell_len
+from rich.color import Color
+from rich.style import Style
 from textual.content import Content
+from textual.strip import Strip
 
 from core.text import clean_line, is_unsafe
 from tui.markdown import MarkdownTheme
 from tui.viewers.delimited import Lines, record_starts
 from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
+from tui.viewers.film_facts import read_mp4, read_webm
 from tui.viewers.handing_over import NotHandedOver, article_path, browser_target
 from tui.viewers.images import image_facts
 from tui.viewers.json_branches import Branch
@@ -32,6 +38,7 @@ from tui.viewers.json_tree import JsonTree
 from tui.viewers.json_values import open_level
 from tui.viewers.markdown import split_front_matter
 from tui.viewers.markdown_body import MarkdownBody
+from tui.viewers.pdf import read_pages
 from tui.viewers.reading import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import PAGE, PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page, viewers
 from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
@@ -841,3 +848,124 @@ class TestRegistry:
     def test_results_written_by_msgspec_are_read(self, tmp_path: Path) -> None:
         data = msgspec.json.encode({"query": "q", "results": [{"title": "T", "url": "https://a.example"}]})
         assert load(write(tmp_path, "r.json", data)).kind == "Search results"
+
+
+class TestPicturesSoundAndFilm:
+    """Media show what they are, and what cannot be decoded says so."""
+
+    def png(self, size: tuple[int, int]) -> bytes:
+        target = io.BytesIO()
+        Image.new("RGBA", size, (255, 0, 0, 255)).save(target, "PNG")
+        return target.getvalue()
+
+    def test_a_picture_is_drawn_below_its_facts(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "a.png", self.png((400, 300))))
+        for width in (1, 10, 40, 200):
+            text = lines(document.best, width)
+            assert text[0] == "PNG image · 400 × 300 pixels · 0.1 megapixels"
+            assert all(len(line) <= width for line in text[2:])
+            assert set("".join(text[2:])) == {"▀"} or width == 1
+        row = document.best.lay_out(40, THEME).row(4)
+        assert isinstance(row, Strip)
+        style = next(iter(row)).style
+        assert style is not None
+        assert style.color == Color.from_rgb(255, 0, 0)
+
+    def test_in_sixteen_colours_only_the_facts_are_shown(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "a.png", self.png((40, 30))))
+        few = MarkdownTheme(link=Style(color="bright_blue"))
+        rows = document.best.lay_out(80, few)
+        assert "16 colours" in text_of(rows, 2)
+
+    def test_a_bomb_and_a_damaged_picture_are_not_drawn(self, tmp_path: Path) -> None:
+        whole = self.png((40, 30))
+        bomb = whole[:16] + struct.pack(">II", 60_000, 60_000) + whole[24:]
+        assert "too many pixels" in shown(load(write(tmp_path, "bomb.png", bomb)))
+        assert "cannot be decoded" in shown(load(write(tmp_path, "cut.png", whole[:60])))
+
+    def test_a_film_tells_length_size_and_codecs(self, tmp_path: Path) -> None:
+        def box(kind: bytes, body: bytes) -> bytes:
+            return struct.pack(">I4s", len(body) + 8, kind) + body
+
+        head = box(b"mvhd", bytes(12) + struct.pack(">II", 1000, 63_500) + bytes(80))
+        track = box(b"tkhd", bytes(76) + struct.pack(">II", 1920 << 16, 1080 << 16))
+        codec = box(b"stsd", bytes(12) + b"avc1" + bytes(20))
+        track += box(b"mdia", box(b"minf", box(b"stbl", codec)))
+        data = box(b"ftyp", b"isom" + bytes(8)) + box(b"mdat", bytes(300_000))
+        data += box(b"moov", head + box(b"trak", track))
+        document = load(write(tmp_path, "a.mp4", data))
+        assert document.kind == "MP4 film"
+        assert document.facts == ("1m 04s", "1,920 × 1,080 pixels")
+        assert "H.264" in shown(document)
+
+        def element(name: bytes, body: bytes) -> bytes:
+            return name + struct.pack(">Q", len(body) | 1 << 56) + body
+
+        info = element(b"\x15\x49\xa9\x66", element(b"\x44\x89", struct.pack(">d", 5000.0)))
+        video = element(b"\xe0", element(b"\xb0", b"\x02\x80") + element(b"\xba", b"\x01\xe0"))
+        tracks = element(b"\x16\x54\xae\x6b", element(b"\xae", element(b"\x86", b"V_VP9") + video))
+        data = element(b"\x1a\x45\xdf\xa3", element(b"\x42\x82", b"webm"))
+        data += element(b"\x18\x53\x80\x67", info + tracks)
+        document = load(write(tmp_path, "a.webm", data))
+        assert document.kind == "WebM film"
+        assert document.facts == ("5.0s", "640 × 480 pixels")
+        assert "VP9" in shown(document)
+
+    def test_sound_tells_its_length(self, tmp_path: Path) -> None:
+        target = io.BytesIO()
+        with wave.open(target, "wb") as file:
+            file.setnchannels(2)
+            file.setsampwidth(2)
+            file.setframerate(8000)
+            file.writeframes(bytes(8000 * 4 * 2))
+        document = load(write(tmp_path, "a.wav", target.getvalue()))
+        assert document.kind == "WAV sound"
+        assert document.facts == ("2.0s",)
+
+    @given(
+        st.sampled_from([b"\x1aE\xdf\xa3webm", b"\0\0\0\x10ftypisom", b"ID3", b"OggS", b"\xff\xfb"]),
+        st.binary(),
+    )
+    def test_damaged_media_are_bytes(self, head: bytes, rest: bytes) -> None:
+        read_webm(head + rest)
+        data = head + rest
+        read_mp4(lambda at, count: data[at : at + count], len(data))
+
+
+class TestPdf:
+    """The text of a PDF is read in a process of its own."""
+
+    def pdf(self, texts: list[str]) -> bytes:
+        kids = b" ".join(b"%d 0 R" % (4 + 2 * i) for i in range(len(texts)))
+        parts = [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, len(texts)),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        ]
+        for i, text in enumerate(texts):
+            page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] "
+            page += b"/Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>" % (5 + 2 * i)
+            stream = b"BT /F1 12 Tf 72 700 Td (%s) Tj ET" % text.encode()
+            parts += [page, b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream)]
+        data, places = b"%PDF-1.4\n", []
+        for number, part in enumerate(parts, 1):
+            places.append(len(data))
+            data += b"%d 0 obj\n%s\nendobj\n" % (number, part)
+        table = b"".join(b"%010d 00000 n \n" % place for place in places)
+        end = (
+            b"xref\n0 %d\n0000000000 65535 f \n%strailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n"
+        )
+        return data + end % (len(parts) + 1, table, len(parts) + 1, len(data))
+
+    def test_its_pages_are_text(self, tmp_path: Path) -> None:
+        document = load(write(tmp_path, "a.pdf", self.pdf(["First [/b] page", "Second page"])))
+        assert document.kind == "PDF"
+        text = shown(document)
+        assert text.index("── Page 1 of 2") < text.index("First [/b] page") < text.index("── Page 2 of 2")
+
+    def test_a_damaged_one_and_one_that_takes_too_long_say_so(self, tmp_path: Path) -> None:
+        bad = write(tmp_path, "bad.pdf", b"%PDF-1.4 nothing of the kind")
+        assert "damaged, or no PDF" in read_pages(bad)
+        good = write(tmp_path, "good.pdf", self.pdf(["x"]))
+        assert "too long" in read_pages(good, seconds=0.001)
+        assert "no longer there" in read_pages(tmp_path / "gone.pdf")

@@ -1,10 +1,12 @@
-"""Pictures by their facts: format, width and height."""
+"""Pictures with their facts: format, width and height."""
 
 from __future__ import annotations
 
 import struct
 
 from tui.viewers.binary import HexBody
+from tui.viewers.document import Body
+from tui.viewers.picture_body import PictureBody
 from tui.viewers.registry import Declined, Sample, View, Viewer
 from tui.viewers.text_body import TextBody
 
@@ -69,15 +71,15 @@ def _view(sample: Sample) -> View:
         raise Declined
     kind, width, height = facts
     size = f"{width:,} × {height:,} pixels" if width and height else "size not found"
-    lines = [kind, size]
-    if width and height:
-        lines.append(f"{width * height / 1_000_000:.1f} megapixels")
-    return View(
-        kind,
-        HexBody(sample.data, sample.piece.offset),
-        TextBody("\n".join(lines)),
-        (size,),
-    )
+    told = [kind, size]
+    if width * height >= 100_000:
+        told.append(f"{width * height / 1_000_000:.1f} megapixels")
+    whole = sample.data if sample.complete else None
+    if whole is None and sample.piece.packed is not None:
+        body: Body = TextBody(" · ".join(told))
+    else:
+        body = PictureBody(sample.path, whole, (width, height), " · ".join(told))
+    return View(kind, HexBody(sample.data, sample.piece.offset), body, (size,), all_rendered=True)
 
 
 VIEWER = Viewer("image", lambda sample: image_facts(sample.data) is not None, _view)

@@ -114,12 +114,16 @@ def viewers() -> tuple[Viewer, ...]:
         json_text,
         log,
         markdown,
+        media,
+        pdf,
         search_results,
         text,
     )
 
     return (
         images.VIEWER,
+        pdf.VIEWER,
+        media.VIEWER,
         binary.VIEWER,
         search_results.VIEWER,
         json_text.VIEWER,
