@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 from core.agent.assembly import AgentAssembly, AgentParts
 from core.agent.classifier import Classifier
@@ -32,7 +31,9 @@ from core.events import (
     ToolCallStarted,
 )
 from core.pipelines import AgentContext, Pipelines
+from core.queue import QueryQueue
 from core.settings import Settings
+from core.spawning import Handle, Spawn, spawn_task
 from core.text import clean
 from core.version import VERSION
 
@@ -53,23 +54,6 @@ class SessionState(StrEnum):
     STOPPING = "stopping"
     FAILED = "failed"
     CLOSED = "closed"
-
-
-class Handle(Protocol):
-    """Something that runs and can be cancelled: an asyncio task, a Textual worker."""
-
-    def cancel(self) -> object:
-        """Stop it."""
-        ...
-
-
-Spawn = Callable[[Coroutine[Any, Any, None], str, str], Handle]
-"""Starts a coroutine in the background: (coroutine, name, group) -> handle."""
-
-
-def spawn_task(work: Coroutine[Any, Any, None], name: str, group: str) -> Handle:
-    """Start a coroutine as a plain asyncio task; the caller keeps the handle."""
-    return asyncio.get_running_loop().create_task(work, name=f"{group}:{name}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +95,7 @@ class Session:
         )
         self._loop: AgentLoop | None = None
         self._handles: list[Handle] = []
-        self._queue: deque[str] = deque()
+        self._queue = QueryQueue(self.workspace)
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
@@ -130,6 +114,11 @@ class Session:
     def queued(self) -> tuple[str, ...]:
         """The queries waiting behind the running one, oldest first."""
         return tuple(self._queue)
+
+    @property
+    def queue_held(self) -> bool:
+        """Whether the waiting queries stay until `resume_queue` or the next `submit`."""
+        return self._queue.held
 
     @property
     def pending_auth(self) -> AuthRequired | None:
@@ -159,15 +148,25 @@ class Session:
     def submit(self, text: str) -> None:
         """Take a query: it runs now, or waits behind the ones before it."""
         if text.strip() and not self._finished:
-            self._queue.append(text.strip())
+            self._queue.add(text.strip())
             self._roused()
 
     def unqueue(self) -> str | None:
         """Take back the newest query that still waits; None when there is none."""
-        return self._queue.pop() if self._queue else None
+        return self._queue.take_back()
+
+    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+        """Let `wanted` wait instead of `seen`; False when other queries than `seen` wait by now."""
+        return self._queue.change(seen, wanted)
+
+    def resume_queue(self) -> None:
+        """Go on with the queries that are held since one before them did not succeed."""
+        if self._queue.held:
+            self._queue.release()
+            self._roused()
 
     async def wait_idle(self) -> None:
-        """Wait until no query runs or waits."""
+        """Wait until no query runs and none waits but those that are held."""
         await self._idle.wait()
 
     async def interrupt(self) -> None:
@@ -192,7 +191,7 @@ class Session:
             return
         self.bus.publish(AuthFinished(toolkit=waiting.toolkit, outcome=outcome))
         if outcome == "completed":
-            self._queue.appendleft(GO_ON)
+            self._queue.add_first(GO_ON)
             self._roused()
 
     async def restart(self) -> None:
@@ -206,7 +205,7 @@ class Session:
         if self._finished:
             return
         self._finished = True
-        self._queue.clear()
+        await self._queue.close()
         if self.state is SessionState.RUNNING:
             await self.interrupt()
         if self.state is SessionState.STOPPING:
@@ -307,15 +306,16 @@ class Session:
     async def _run_queries(self) -> None:
         try:
             while not self._finished:
-                while self._queue and not self._finished:
-                    await self._run_query(self._queue.popleft())
+                while (text := self._queue.take()) is not None:
+                    if await self._run_query(text) != "success":
+                        self._queue.hold()
                 self._idle.set()
                 self._wake.clear()
                 await self._wake.wait()
         finally:
             self._runner_ended.set()
 
-    async def _run_query(self, text: str) -> None:
+    async def _run_query(self, text: str) -> str:
         self._queries += 1
         context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._queries}")
         started = time.monotonic()
@@ -348,6 +348,7 @@ class Session:
                     text=outcome.text,
                 )
             )
+        return outcome.status
 
     async def _attempt(self, text: str, context: AgentContext) -> TurnOutcome:
         if self._loop is None or not self._loop.is_alive:

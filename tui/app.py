@@ -36,6 +36,7 @@ from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
+from tui.queries import Queries
 from tui.themes import DEFAULT_THEME, MISSING, THEMES
 
 __all__ = ["DEMO", "UaTuiApp"]
@@ -97,7 +98,7 @@ class UaTuiApp(CopyingApp):
         self._build = build
         self._state_dir = state_dir
         self._session: SessionPort | None = None
-        self._unsent: list[str] = [first_query] if first_query else []
+        self._queries = Queries(self, first_query)
         self._early_state = "starting"
         self._leaving = False
         self._copy_pressed_at = 0.0
@@ -202,12 +203,13 @@ class UaTuiApp(CopyingApp):
     async def _open(self) -> None:
         with deferred():
             await self._start_session()
-        self._send_unsent()
+        self._queries.send_on()
+        self.status.state = self.state
 
     async def _start_session(self) -> None:
         if self._session is None:
             self._early_state = "starting"
-            self.status.follow(self._state)
+            self.status.follow(lambda: self.state)
             session = await self._build(self.spawn)
             session.bus.subscribe(self._pump.receive)
             self._session = session
@@ -245,20 +247,27 @@ class UaTuiApp(CopyingApp):
                 log.exception("%s could not show %d events", type(pane).__name__, len(events))
                 self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why.")
         self._asks.take(events)
-        self._refresh_queue()
-        if self._state() == "failed" and self._failure is not None:
+        self._queries.show()
+        if self.state == "failed" and self._failure is not None:
             failure, self._failure = self._failure, None
             self._show_failure(failure)
 
-    def _state(self) -> str:
+    @property
+    def session(self) -> SessionPort | None:
+        """The session; None until it is made."""
+        return self._session
+
+    @property
+    def state(self) -> str:
+        """What the session is doing."""
         return self._early_state if self._session is None else str(self._session.state)
 
     # -- what the person says ---------------------------------------------------------------------
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         """Hand a query on, or keep it until the session can take it."""
-        self._unsent.append(event.text)
-        self._send_unsent()
+        self._queries.send(event.text)
+        self.status.state = self.state
 
     def on_prompt_commanded(self, event: Prompt.Commanded) -> None:
         """Do what the person named."""
@@ -270,23 +279,19 @@ class UaTuiApp(CopyingApp):
 
     def on_prompt_take_back(self) -> None:
         """Put the newest queued query back into the prompt."""
-        text = self._unsent.pop() if self._unsent else self._session and self._session.unqueue()
-        if text:
-            self.frame.prompt.put(text)
-        self._refresh_queue()
+        self._queries.take_back()
 
-    def _send_unsent(self) -> None:
-        session = self._session
-        while session is not None and self._unsent and str(session.state) in ("idle", "running", "stopping"):
-            session.submit(self._unsent.pop(0))
-        self._refresh_queue()
-        self.status.state = self._state()
+    def on_prompt_go_on(self) -> None:
+        """Let held queries run."""
+        self._queries.go_on()
 
-    def _refresh_queue(self) -> None:
-        session = self._session
-        # An idle session takes up what it was given in the same breath: that is not waiting.
-        queued = len(session.queued) if session is not None and self._state() != "idle" else 0
-        self.frame.prompt.show_queued(queued + len(self._unsent))
+    def on_prompt_open_queue(self) -> None:
+        """Show all that waits."""
+        self.action_queue()
+
+    def action_queue(self) -> None:
+        """Show all that waits, to put it in order."""
+        self._queries.open()
 
     def _answer_permission(self, event: PermissionAsked, allow: bool, scope: str) -> None:
         if self._session is not None:
@@ -324,7 +329,7 @@ class UaTuiApp(CopyingApp):
 
     def action_escape(self) -> None:
         """Stop the agent; when it rests, share the screen again, or change between prompt and panes."""
-        if self._session is not None and self._state() == "running":
+        if self._session is not None and self.state == "running":
             self.spawn(self._session.interrupt(), "interrupt", "agent")
             self.status.apply([])
         elif self.frame.maximised:
@@ -348,7 +353,7 @@ class UaTuiApp(CopyingApp):
 
     def action_restart(self) -> None:
         """Start the agent again after it failed."""
-        if self._state() != "failed":
+        if self.state != "failed":
             self.notify("The agent is running: nothing to restart.", markup=False)
             return
         self.notice.clear()
@@ -376,11 +381,12 @@ class UaTuiApp(CopyingApp):
 
         if self._leaving:
             self.exit(return_code=1)
-        elif isinstance(self.screen, QuitScreen) or self._state() not in ("running", "stopping"):
+        elif isinstance(self.screen, QuitScreen) or self.state not in ("running", "stopping"):
             self._leave("quit")
         else:
-            queued = len(self._session.queued) if self._session is not None else 0
-            self.push_screen(QuitScreen(queued), lambda yes: self._leave("quit") if yes else None)
+            self.push_screen(
+                QuitScreen(len(self._queries.waiting)), lambda yes: self._leave("quit") if yes else None
+            )
 
     # -- failing and leaving ----------------------------------------------------------------------
 
@@ -388,7 +394,7 @@ class UaTuiApp(CopyingApp):
         from tui.screens.error import ErrorScreen
 
         self.notice.show(failure.message, "Ctrl+R restarts")
-        self.status.state = self._state()
+        self.status.state = self.state
         if not isinstance(self.screen, ErrorScreen):
             self.push_screen(ErrorScreen(failure.message, failure.causes), self._after_failure)
 
@@ -402,7 +408,7 @@ class UaTuiApp(CopyingApp):
         from tui.screens.setup import SetupScreen
 
         self._early_state = "failed"
-        self.status.state = self._state()
+        self.status.state = self.state
         self.push_screen(
             SetupScreen(message), lambda choice: self._leave("quit", result=DEMO if choice == DEMO else None)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -73,6 +73,19 @@ class SessionPort(Protocol):
 
     def unqueue(self) -> str | None:
         """Take the newest queued query back."""
+        ...
+
+    @property
+    def queue_held(self) -> bool:
+        """Whether the waiting queries stay until `resume_queue` or the next `submit`."""
+        ...
+
+    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+        """Let `wanted` wait instead of `seen`; False when other queries than `seen` wait by now."""
+        ...
+
+    def resume_queue(self) -> None:
+        """Go on with held queries."""
         ...
 
     async def interrupt(self) -> None:

@@ -27,7 +27,16 @@ MAX_BYTES_READ = 32 << 20
 MAX_NAMES = 500
 # Written by the session itself while it runs: an agent that could rewrite them could rewrite what it did.
 RECORDS = frozenset(
-    {".lock", "journal.jsonl", "trace.json", "transcript.md", "summary.txt", "run.log", "spans.jsonl"}
+    {
+        ".lock",
+        "journal.jsonl",
+        "trace.json",
+        "transcript.md",
+        "summary.txt",
+        "run.log",
+        "spans.jsonl",
+        "queue.json",
+    }
 )
 
 

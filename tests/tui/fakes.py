@@ -47,6 +47,7 @@ class FakeSession:
     answers: list[tuple[str, bool, str]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
     interrupts: int = 0
+    queue_held: bool = False
     restarts: int = 0
     closed: list[str] = field(default_factory=list)
     may_start: asyncio.Event = field(default_factory=asyncio.Event)
@@ -95,8 +96,20 @@ class FakeSession:
     def unqueue(self) -> str | None:
         return self.waiting.pop() if self.waiting else None
 
+    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+        if list(seen) != self.waiting:
+            return False
+        self.waiting[:] = wanted
+        return True
+
+    def resume_queue(self) -> None:
+        self.queue_held = False
+        if self.waiting:
+            self.submit(self.waiting.pop(0))
+
     async def interrupt(self) -> None:
         self.interrupts += 1
+        self.queue_held = bool(self.waiting)
         self.finish("interrupted")
 
     def answer_permission(

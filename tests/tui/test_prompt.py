@@ -120,12 +120,12 @@ async def test_up_in_an_empty_prompt_asks_for_the_queued_query() -> None:
     app = PromptApp()
     async with app.run_test() as pilot:
         await pilot.press("x", "enter")
-        app.prompt.show_queued(2)
+        app.prompt.show_queue(["a", "b"])
         await pilot.press("up")
         assert app.taken_back == 1
         assert app.prompt.text == ""
         assert "2 queued" in str(app.prompt.border_subtitle)
-        app.prompt.show_queued(0)
+        app.prompt.show_queue([])
         await pilot.press("up")
         assert app.prompt.text == "x"
 

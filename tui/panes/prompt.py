@@ -13,6 +13,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
@@ -20,6 +21,7 @@ from tui.filters import strip_controls
 from tui.history import PromptHistory
 from tui.panes.completing import Completing
 from tui.panes.completion import Offer
+from tui.panes.queue_bar import QueueBar
 
 if TYPE_CHECKING:
     from tui.commands import Command
@@ -56,6 +58,12 @@ class Prompt(TextArea):
     class TakeBack(Message):
         """The person wants the newest queued query back in the prompt."""
 
+    class GoOn(Message):
+        """The person pressed Enter on the empty prompt while queries are held."""
+
+    class OpenQueue(Message):
+        """The person wants to see all that waits."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
             id=id,
@@ -67,7 +75,9 @@ class Prompt(TextArea):
         self.cursor_blink = False
         self._history = PromptHistory(None, "", str)
         self._pastes: dict[int, str] = {}
-        self._queued = 0
+        self._queue: tuple[str, ...] = ()
+        self._held = False
+        self._bar: QueueBar | None = None
         self._completing = Completing(self, self._take)
 
     @property
@@ -94,12 +104,21 @@ class Prompt(TextArea):
         reports = folder.parent.parent / SAVED_REPORTS if of_session else None
         self._completing.offer_files(FileIndex(folder, reports))
 
-    def show_queued(self, count: int) -> None:
-        """Say how many queries wait behind the running one."""
-        if count == self._queued:
+    def show_queue(self, texts: Sequence[str], *, held: bool = False) -> None:
+        """Show above the prompt what waits, oldest first; `held` when it waits for Enter."""
+        if (tuple(texts), held) == (self._queue, self._held):
             return
-        self._queued = count
-        self.border_subtitle = f"{count} queued · ↑ takes back" if count else ""
+        self._queue, self._held = tuple(texts), held
+        count = len(texts)
+        keys = "Enter sends on · " if held else ""
+        word = "held" if held else "queued"
+        self.border_subtitle = f"{count} {word} · {keys}↑ takes back · Alt+↑ all" if count else ""
+        if self._bar is None:
+            parent = self.parent
+            assert isinstance(parent, Widget)
+            self._bar = QueueBar(self.action_open_queue)
+            parent.mount(self._bar, before=self)
+        self._bar.show(texts, held=held)
 
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end."""
@@ -111,6 +130,8 @@ class Prompt(TextArea):
         """Send what was typed, unless it is only blanks; the name of a command is obeyed."""
         text = self.value.strip()
         if not text:
+            if self._held:
+                self.post_message(self.GoOn())
             return
         if text.startswith("/"):
             from tui.commands import typed_command
@@ -123,6 +144,10 @@ class Prompt(TextArea):
         self.load_text("")
         self._pastes.clear()
         self.post_message(self.Sent(text))
+
+    def action_open_queue(self) -> None:
+        """Ask for all that waits."""
+        self.post_message(self.OpenQueue())
 
     def action_new_line(self) -> None:
         """Break the line at the cursor."""
@@ -150,7 +175,7 @@ class Prompt(TextArea):
         """Move up; from the first row, to the older entry or the newest queued query."""
         if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
             super().action_cursor_up(select)
-        elif self._queued and not self.text:
+        elif self._queue and not self.text:
             self.post_message(self.TakeBack())
         elif (older := self._history.older(self.value)) is not None:
             self.put(older)
@@ -223,6 +248,10 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             self.action_edit_outside()
+        elif event.key == "alt+up":
+            event.stop()
+            event.prevent_default()
+            self.action_open_queue()
         elif event.key.startswith("alt+"):
             # Textual gives Alt+2 the character 2; it is a command, not something typed.
             event.character = None

@@ -30,7 +30,8 @@ class QuitScreen(Dialog[bool]):
 
     def compose(self) -> ComposeResult:
         """Say what would be stopped and what is kept."""
-        waiting = f" {self._queued} queued {'query' if self._queued == 1 else 'queries'} would be dropped."
+        queries = "query" if self._queued == 1 else "queries"
+        waiting = f" {self._queued} queued {queries} would not run; queue.json keeps what waits."
         with Box(classes="box -asks") as box:
             box.border_title = Content("Quit")
             yield Static(Content("The agent is still at work."), classes="heading")

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.errors import WorkspaceError
+from core.queue import QUEUE_FILE, QueryQueue, read_queue
+from core.text import Redactor
+from core.workspace import Workspace
+
+SECRET = "sk-ant-canary-9876543210"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace.create(tmp_path, datetime.now(UTC), Redactor([SECRET]))
+
+
+async def kept(queue: QueryQueue, workspace: Workspace) -> tuple[str, ...]:
+    if queue._keeper is not None:
+        await queue._keeper
+    return read_queue(workspace)
+
+
+async def test_what_waits_is_on_the_disk_until_it_is_taken(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace)
+    for text in ("one", "two\nlines", "three \u202e \x1b[2J"):
+        queue.add(text)
+    assert await kept(queue, workspace) == tuple(queue)
+    path = workspace.path / QUEUE_FILE
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert b"\x1b" not in path.read_bytes()
+    assert queue.take() == "one"
+    assert await kept(queue, workspace) == tuple(queue)
+    assert queue.take_back() == "three \u202e \x1b[2J"
+    assert queue.take() == "two\nlines"
+    assert queue.take() is None
+    assert await kept(queue, workspace) == ()
+    assert not path.exists()
+
+
+async def test_secrets_are_masked_on_the_disk_and_not_in_the_queue(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace)
+    queue.add(f"use {SECRET}")
+    assert SECRET not in str(await kept(queue, workspace))
+    assert queue.take() == f"use {SECRET}"
+
+
+async def test_what_waits_at_the_end_stays_for_the_next_time(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace)
+    queue.add("never run")
+    await queue.close()
+    assert queue.take() is None
+    assert not queue.change(["never run"], [])
+    assert read_queue(workspace) == ("never run",)
+
+
+async def test_a_held_queue_gives_nothing_out_until_it_is_let_go(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace)
+    queue.hold()
+    assert not queue.held
+    queue.add("one")
+    queue.hold()
+    assert queue.held
+    assert queue.take() is None
+    queue.release()
+    assert queue.take() == "one"
+
+
+async def test_a_new_query_goes_before_held_ones_and_lets_them_go_on(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace)
+    for text in ("one", "two"):
+        queue.add(text)
+    queue.hold()
+    queue.add("first of all")
+    queue.add("last")
+    assert [queue.take() for _ in range(5)] == ["first of all", "one", "two", "last", None]
+
+
+async def test_holding_ends_when_nothing_is_left_to_hold(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace)
+    queue.add("one")
+    queue.hold()
+    assert queue.take_back() == "one"
+    queue.add("two")
+    assert queue.take() == "two"
+
+
+async def test_a_change_counts_only_for_what_was_seen(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace)
+    for text in ("one", "two", "three"):
+        queue.add(text)
+    seen = tuple(queue)
+    assert queue.change(seen, ["three", " ", "one"])
+    assert tuple(queue) == ("three", "one")
+    assert not queue.change(seen, [])
+    assert await kept(queue, workspace) == ("three", "one")
+
+
+async def test_a_disk_that_fails_costs_the_file_and_not_the_queue(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace)
+    (workspace.path / QUEUE_FILE).mkdir()
+    queue.add("one")
+    await queue.close()
+    assert tuple(queue) == ("one",)
+
+
+def test_a_file_of_others_is_refused(workspace: Workspace) -> None:
+    assert read_queue(workspace) == ()
+    workspace.write(QUEUE_FILE, '{"queries": [1]}')
+    with pytest.raises(WorkspaceError, match=r"queue\.json"):
+        read_queue(workspace)
