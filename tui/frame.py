@@ -289,20 +289,10 @@ class Frame(Horizontal):
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
         """Ask before a link of the preview leaves for the browser."""
-        from tui.copying import copy_text
-        from tui.links import browser_link
-        from tui.screens.link import LinkScreen
+        from tui.following import follow_link
 
         event.stop()
-        link = browser_link(event.url)
-
-        def settle(answer: str | None) -> None:
-            if answer == "copy":
-                copy_text(self, event.url, "Link")
-            elif answer == "open" and link is not None:
-                self.app.open_url(link.url)
-
-        self.app.push_screen(LinkScreen(event.url), settle)
+        follow_link(self, event.url)
 
     def _view(self, path: Path) -> None:
         from tui.screens.viewer import ViewerScreen

@@ -32,6 +32,7 @@ class PaneHost(App[None]):
         super().__init__()
         self.pane = pane
         self.opened: list[str] = []
+        self.urls: list[str] = []
 
     def on_load(self) -> None:
         for theme in THEMES:
@@ -44,6 +45,9 @@ class PaneHost(App[None]):
 
     def on_mount(self) -> None:
         self.pane.focus()
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        self.urls.append(url)
 
     def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
         self.opened.append(message.tool_use_id)

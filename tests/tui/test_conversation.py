@@ -3,6 +3,8 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
+import pytest
+
 from core.events import (
     ApiRetry,
     AuthFinished,
@@ -31,6 +33,7 @@ from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tui.panes.blocks import ConversationTheme, Notice, Tone, render_block
 from tui.panes.conversation import ConversationPane
 from tui.panes.notices import message_of
+from tui.screens.link import LinkScreen
 from tui.text_layout import plain
 
 
@@ -354,3 +357,26 @@ async def test_wheel_and_keys_leave_the_tail_and_come_back_to_it() -> None:
         view.scroll_to(y=view.scroll_y + 3)
         await pilot.pause()
         assert view.following
+
+
+async def test_a_link_is_followed_only_through_the_dialog(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.screens.dialog.QUIET_SECONDS", 0.0)
+    view = pane()
+    app = PaneHost(view)
+    async with app.run_test(size=(60, 20)) as pilot:
+        evil, good = "ssh://-oProxyCommand=x", "https://news.example/a"
+        view.apply([*asked(), said(f"One <{evil}> and [two]({good})."), said(f"See [here]({good}).", "m2")])
+        await pilot.pause()
+        row = next(y for y, row in enumerate(rows(view)) if "One" in row)
+        column = rows(view)[row].index("ssh:")
+        await pilot.click(view, offset=(column + 3, row + 1))
+        assert isinstance(app.screen, LinkScreen)
+        await pilot.press("o", "escape")
+        assert app.urls == []
+        await pilot.press("end", "o")
+        assert isinstance(app.screen, LinkScreen)
+        await pilot.press("o")
+        assert app.urls == [good]
+        view.apply([said("Nothing here.", "m3")])
+        await pilot.press("end", "o")
+        assert not isinstance(app.screen, LinkScreen)

@@ -7,10 +7,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rich.segment import Segment
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.selection import Selection
 
 from tui.copying import copy_text
+from tui.following import follow_link
 from tui.lines import LineView
 from tui.markdown import MARKDOWN_COMPONENTS
 from tui.panes.blocks import (
@@ -48,7 +50,10 @@ class BlockView(LineView[Block]):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {*CONVERSATION_COMPONENTS, *MARKDOWN_COMPONENTS}
     GUTTER = 2
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "Copy", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "copy", "Copy", show=False),
+        Binding("o", "follow", "Follow a link", show=False),
+    ]
 
     def __init__(
         self,
@@ -125,6 +130,32 @@ class BlockView(LineView[Block]):
         """Fold or unfold by a click on the line that stands for the text."""
         if isinstance(entry, Fold) and line == entry.gap:
             self.opened(entry)
+
+    # Links
+
+    def on_click(self, event: events.Click) -> None:
+        """Ask about the link that was clicked; a click anywhere else moves the cursor."""
+        url = event.style.meta.get("url")
+        if isinstance(url, str) and url and event.chain == 1:
+            event.stop()
+            event.prevent_default()
+            follow_link(self, url)
+        else:
+            super().on_click(event)
+
+    def action_follow(self) -> None:
+        """Ask about the first link of the message under the cursor, if it has one."""
+        if not self._entries:
+            return
+        first, last = self._span(self._cursor_index())
+        for index in range(first, last + 1):
+            for strip in self._rendered(index).strips:
+                for _, style, _ in strip:
+                    url = style.meta.get("url") if style is not None else None
+                    if isinstance(url, str) and url:
+                        follow_link(self, url)
+                        return
+        self.notify("This message has no link.", markup=False)
 
     # Copying
 

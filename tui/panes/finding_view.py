@@ -22,7 +22,7 @@ from tui.panes.finding import Findings, Hit, Span
 
 __all__ = ["FindingView"]
 
-TURN_SECONDS = 0.008
+TURN_SECONDS = 0.005
 LONGEST_NEEDLE = 200
 SHOWN_NEEDLE = 30
 MOST_PASSED_OVER = 50
@@ -307,16 +307,25 @@ class FindingView(BlockView):
         known = self._painted_marks.get((entry.key, line))
         if known is not None and known[0] is strip and known[1] == spans:
             return known[2]
-        marked = strip
-        for start, end, is_current in spans:
-            marked = self._mark_span(
-                marked, start, end, "lines--found-current" if is_current else "lines--found"
-            )
+        marked = self._mark_spans(strip, spans)
         self._painted_marks[entry.key, line] = (strip, spans, marked)
         return marked
 
-    def _mark_span(self, strip: Strip, start: int, end: int, name: str) -> Strip:
-        first, last = strip.index_to_cell_position(start), strip.index_to_cell_position(end)
-        style = self.palette[name]
-        middle = Strip(Segment.apply_style(strip.crop(first, last), post_style=style))
-        return Strip.join([strip.crop(0, first), middle, strip.crop(last)])
+    def _mark_spans(self, strip: Strip, spans: Sequence[tuple[int, int, bool]]) -> Strip:
+        """Lay the style of matches over parts of a line that follow each other, cut once."""
+        bounds = [
+            (strip.index_to_cell_position(start), strip.index_to_cell_position(end), is_current)
+            for start, end, is_current in spans
+        ]
+        cuts = sorted({cell for start, end, _ in bounds for cell in (start, end)} - {0, strip.cell_length})
+        styles = {
+            start: self.palette["lines--found-current" if is_current else "lines--found"]
+            for start, _, is_current in bounds
+        }
+        ends = {end for _, end, _ in bounds}
+        style = None
+        parts: list[Strip] = []
+        for at, part in zip([0, *cuts], strip.divide([*cuts, strip.cell_length]), strict=True):
+            style = styles.get(at, None if at in ends else style)
+            parts.append(part if style is None else Strip(Segment.apply_style(part, post_style=style)))
+        return Strip.join(parts)

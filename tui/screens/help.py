@@ -53,6 +53,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("↑ ↓", "previous, next message"),
             ("y", "copy the message as it was written"),
+            ("o", "follow its first link; a click follows any"),
             ("/, n, N", "search, next, previous; Esc ends"),
             ("Enter", "fold and unfold thinking, sub-agents"),
         ),
