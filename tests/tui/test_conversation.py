@@ -3,8 +3,6 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
-import pytest
-
 from core.events import (
     ApiRetry,
     AuthFinished,
@@ -29,6 +27,7 @@ from core.events import (
     TextDelta,
     ThinkingDelta,
 )
+from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tui.panes.blocks import ConversationTheme, Notice, Tone, render_block
 from tui.panes.conversation import ConversationPane
@@ -359,8 +358,7 @@ async def test_wheel_and_keys_leave_the_tail_and_come_back_to_it() -> None:
         assert view.following
 
 
-async def test_a_link_is_followed_only_through_the_dialog(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.screens.dialog.QUIET_SECONDS", 0.0)
+async def test_a_link_is_followed_only_through_the_dialog() -> None:
     view = pane()
     app = PaneHost(view)
     async with app.run_test(size=(60, 20)) as pilot:
@@ -371,10 +369,12 @@ async def test_a_link_is_followed_only_through_the_dialog(monkeypatch: pytest.Mo
         column = rows(view)[row].index("ssh:")
         await pilot.click(view, offset=(column + 3, row + 1))
         assert isinstance(app.screen, LinkScreen)
+        await until(lambda: not app.screen.has_class("-quiet"))
         await pilot.press("o", "escape")
         assert app.urls == []
         await pilot.press("end", "o")
         assert isinstance(app.screen, LinkScreen)
+        await until(lambda: not app.screen.has_class("-quiet"))
         await pilot.press("o")
         assert app.urls == [good]
         view.apply([said("Nothing here.", "m3")])
