@@ -35,6 +35,11 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("Ctrl+J", "new line; Shift+Enter where it is sent"),
             ("↑ ↓", "older and newer prompts, at the edges"),
             ("↑ when empty", "take back what was queued last"),
+            ("Enter when empty", "send on what was held after a stop"),
+            ("Alt+↑", "the queue: move, delete, take back"),
+            ("@", "name a file; Tab takes, Esc closes"),
+            ("/ at the start", "run a command"),
+            ("Ctrl+G", "write on in $VISUAL or $EDITOR"),
         ),
     ),
     (

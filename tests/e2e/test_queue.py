@@ -1,0 +1,72 @@
+"""Queries that wait, with the real agent behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+from core.events import Event, MessageFinished, QueryFinished, QueryReceived, TextDelta
+from core.queue import QUEUE_FILE, read_queue
+from core.session import Session, SessionState
+from tests.e2e.test_sessions import children, demo_session, of, own_home
+
+__all__ = ["own_home"]
+
+LONG = "Research the latest AI chip news and write a comprehensive report"
+
+
+async def spoken(session: Session) -> None:
+    """Wait until the agent has begun to speak."""
+    said = asyncio.Event()
+    leave = session.bus.subscribe(lambda e: said.set() if isinstance(e, TextDelta) else None)
+    await asyncio.wait_for(said.wait(), 60)
+    leave()
+
+
+async def test_what_waits_survives_an_interrupt_and_what_was_said_is_kept(tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with demo_session(tmp_path, events, demo_pace=1.0) as session:
+        session.submit(LONG)
+        await spoken(session)
+        session.submit("What is the capital of France?")
+        session.submit("What is the capital of Spain?")
+        await session.interrupt()
+        await session.wait_idle()
+        assert session.state is SessionState.IDLE
+        assert session.queue_held
+        assert len(session.queued) == 2
+        assert any(event.text for event in of(events, MessageFinished))
+        assert session.unqueue() == "What is the capital of Spain?"
+        session.resume_queue()
+        await session.wait_idle()
+    assert [e.status for e in of(events, QueryFinished)] == ["interrupted", "success"]
+    assert not (session.workspace.path / QUEUE_FILE).exists()
+
+
+async def test_what_waits_survives_the_death_of_the_agent_and_an_end(tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with demo_session(tmp_path, events, demo_pace=1.0) as session:
+        session.submit(LONG)
+        await spoken(session)
+        for text in ("What is the capital of France?", "What is the capital of Spain?"):
+            session.submit(text)
+        (agent,) = [pid for pid, command in children(os.getpid()) if "claude" in command]
+        os.kill(agent, signal.SIGKILL)
+        await session.wait_idle()
+        assert session.state is SessionState.FAILED
+        assert len(session.queued) == 2
+        await session.restart()
+        assert session.queue_held
+        session.submit("What is the capital of Italy?")
+        asked = of(events, QueryReceived)
+        while len(asked) < 2:
+            await asyncio.sleep(0.01)
+            asked = of(events, QueryReceived)
+        assert asked[1].text == "What is the capital of Italy?"
+        assert len(session.queued) == 2
+    assert read_queue(session.workspace) == (
+        "What is the capital of France?",
+        "What is the capital of Spain?",
+    )
