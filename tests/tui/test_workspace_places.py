@@ -223,6 +223,11 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     assert found(f"{tmp_path}/tool_results/toolu_5.json.zst") == "toolu_5"
     assert found(f"{tmp_path}/urls.txt") is None
 
+    origins.apply([call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_8")])
+    assert found(f"{tmp_path}/work_products/a.md") == "toolu_8"
+    origins.apply([ToolCallFinished(tool_use_id="toolu_8", status="denied")])
+    assert found(f"{tmp_path}/work_products/a.md") == "toolu_6", "a call that was denied wrote nothing"
+
 
 async def test_the_journal_of_another_session_tells_where_its_files_came_from(session: Path) -> None:
     past = other(session, "session_20261101_050000")
@@ -260,3 +265,16 @@ async def test_a_click_on_a_title_shows_that_place(session: Path) -> None:
         await until(lambda: rows(pane) == ["session_20261101_050000"])
         await pilot.click("PlaceTabs", offset=(2, 0))
         await until(lambda: "run.log" in rows(pane))
+
+
+async def test_a_file_that_went_while_another_place_was_shown_leaves_no_mark(session: Path) -> None:
+    other(session, "session_20261101_050000")
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(60, 20)) as (_, pilot):
+        await until(lambda: "run.log" in rows(pane))
+        pane.focus()
+        await pilot.press("t")
+        pane.apply([artifact("search_results/short_lived.json")])
+        assert len(pane.new_files) == 1
+        await pilot.press("t")
+        await until(lambda: not pane.new_files)

@@ -185,8 +185,9 @@ class LiveTree(ScrollView, can_focus=True):
                     folder = model.folders.get(listing.path)
                     if taken is not None and folder is not None:
                         self._found(model, folder, taken[0], first=taken[1])
-                        self._taken(model, folder)
                         differs = True
+                    if folder is not None:
+                        self._taken(model, folder)
                 if model is self.model:
                     if differs:
                         self.changed()

@@ -52,7 +52,8 @@ class Origins:
     def __init__(self) -> None:
         self._saved: dict[str, Origin] = {}
         self._stored: dict[str, Origin] = {}
-        self._asked: dict[str, Origin] = {}
+        self._asked: dict[str, list[Origin]] = {}
+        self._asked_by: dict[str, list[str]] = {}
 
     def apply(self, events: Iterable[Event]) -> None:
         """Take up events, in order."""
@@ -63,11 +64,15 @@ class Origins:
                     self._saved[_key(event.path)] = origin
                     if event.copied_to is not None:
                         self._saved[_key(event.copied_to)] = origin
-                case ToolCallFinished(observation=seen) if seen is not None and seen.stored_at is not None:
-                    self._stored[_key(seen.stored_at)] = Origin(event.tool_use_id)
+                case ToolCallFinished(observation=seen):
+                    if event.status != "success":
+                        self._take_back(event.tool_use_id)
+                    if seen is not None and seen.stored_at is not None:
+                        self._stored[_key(seen.stored_at)] = Origin(event.tool_use_id)
                 case ToolCallStarted():
                     for path in _written_by(event.name, event.input):
-                        self._asked[_key(path)] = Origin(event.tool_use_id)
+                        self._asked.setdefault(_key(path), []).append(Origin(event.tool_use_id))
+                        self._asked_by.setdefault(event.tool_use_id, []).append(_key(path))
                 case _:
                     pass
 
@@ -76,11 +81,16 @@ class Origins:
         keys = [_key(path)]
         if folder is not None and path.startswith(folder + os.sep):
             keys.insert(0, _key(path[len(folder) + 1 :]))
-        for known in (self._saved, self._stored, self._asked):
+        for known in (self._saved, self._stored):
             for key in keys:
                 if key in known:
                     return known[key]
-        return None
+        return next((self._asked[key][-1] for key in keys if self._asked.get(key)), None)
+
+    def _take_back(self, call: str) -> None:
+        """Forget what a call was asked to write, for it did not."""
+        for key in self._asked_by.pop(call, ()):
+            self._asked[key] = [origin for origin in self._asked[key] if origin.tool_use_id != call]
 
 
 def read_origin(session: Path, path: Path) -> Call | None:
