@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC
+
+import pytest
+from textual.pilot import Pilot
+
+from core.events import Event
+from tests.tui.files_host import until
+from tests.tui.pane_host import PaneHost
+from tests.tui.played import fixed_bus, played_events
+from tui.panes.conversation import ConversationPane
+
+SIZES = [(80, 24), (120, 40), (200, 50)]
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+
+
+def steps(view: ConversationPane, theme: str, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Play the session of the pictures at its fixed times, then press keys."""
+
+    async def before(pilot: Pilot[None]) -> None:
+        pilot.app.theme = theme
+        events: list[Event] = []
+        bus = fixed_bus()
+        bus.subscribe(events.append)
+        for event in played_events():
+            bus.publish(event)
+        view.apply(events)
+        for key in keys:
+            await pilot.press(key)
+        await until(lambda: not view.searching or not view._looking)
+        await pilot.pause()
+
+    return before
+
+
+@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
+@pytest.mark.parametrize("size", SIZES)
+def test_a_search_that_unfolds(snap_compare: Callable[..., bool], size: tuple[int, int], theme: str) -> None:
+    view = ConversationPane(zone=UTC)
+    keys = ("slash", *"news", "enter", "n", "n")
+    assert snap_compare(PaneHost(view), terminal_size=size, run_before=steps(view, theme, *keys))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_message_under_the_cursor(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
+    view = ConversationPane(zone=UTC)
+    assert snap_compare(
+        PaneHost(view), terminal_size=size, run_before=steps(view, "ua-dark", "up", "up", "up")
+    )
