@@ -596,6 +596,24 @@ class TestTables:
         with pytest.raises(Stopped):
             work.prepare(stop)
 
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("a.json", '["' + "x" * 5_000_000 + '"]'),
+            ("a.jsonl", '{"k": "' + "x" * 5_000_000 + '"}'),
+            ("a.csv", "a," * 2_500_000),
+            ("a.csv", '"open ' * 1_000_000),
+            ("a.txt", "x" * 5_000_000),
+        ],
+    )
+    @pytest.mark.parametrize("limit", [PREVIEW_LIMIT, WHOLE_LIMIT])
+    def test_one_line_of_five_million_characters_is_shown_cut(
+        self, tmp_path: Path, name: str, text: str, limit: int
+    ) -> None:
+        document = load(write(tmp_path, name, text), limit)
+        rows = document.best.lay_out(80, THEME)
+        assert all(cell_len(text_of(rows, y).rstrip()) <= 80 for y in range(min(len(rows), 30)))
+
     def test_sorting_in_runs_is_sorting(self) -> None:
         keys = [float(i * 7919 % 50_021) if i % 10 else None for i in range(50_000)]
         for descending in (False, True):

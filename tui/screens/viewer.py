@@ -106,13 +106,15 @@ class ViewerScreen(ViewerDeeds):
             document = await in_thread(partial(load, self.path, PREVIEW_LIMIT))
             if WHOLE_LIMIT >= document.size > PREVIEW_LIMIT:
                 document = await in_thread(partial(load, self.path, WHOLE_LIMIT))
-            elif document.size > PREVIEW_LIMIT and document.rendered is not None:
+            elif document.size > PREVIEW_LIMIT:
                 # Reading so much takes a while: meanwhile the beginning is there.
                 self._take(document)
                 self.view.show(self._body(), place=place)
                 cursor = self.view.steered
                 document = await in_thread(partial(load, self.path, WHOLE_LIMIT))
                 body = document.rendered
+                if body is None:
+                    return
                 if cursor is not None and isinstance(body, Steered) and not self.raw:
                     body.reveal(cursor.row_place())
         except FileUnviewable as error:

@@ -17,6 +17,7 @@ __all__ = ["VIEWER", "Lines"]
 _CELL = 400
 _MOST_COLUMNS = 2_000
 _LONGEST_RECORD = 1024 * 1024
+_LONGEST_SHOWN = 64 * 1024
 _SNIFFED = 64 * 1024
 _LINE = re.compile(rb"[^\r\n][^\n]*\n?")
 _RECORD = re.compile(rb'[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n?')
@@ -35,11 +36,9 @@ class Lines:
         return max(0, len(self._starts) - 1)
 
     def __getitem__(self, number: int) -> list[str]:
-        """The cells of a record, each on one line."""
-        piece = self._data[
-            self._starts[number] : min(self._starts[number + 1], self._starts[number] + _LONGEST_RECORD)
-        ]
-        return split_cells(piece, self._delimiter)
+        """The cells of a record, each on one line; of a very long record the first ones."""
+        start, end = self._starts[number], self._starts[number + 1]
+        return split_cells(self._data[start : min(end, start + _LONGEST_SHOWN)], self._delimiter)
 
     def holds(self, number: int, wanted: bytes) -> bool:
         """Whether a record has these bytes of small letters; quicker than to look at its cells."""
@@ -88,7 +87,7 @@ def _parsed(piece: bytes, delimiter: str) -> list[str]:
             row = next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), [])
         except csv.Error:
             row = [text]
-    return row
+    return row[:_MOST_COLUMNS]
 
 
 def record_starts(data: bytes) -> array[int]:
@@ -134,7 +133,7 @@ def _view(sample: Sample) -> View:
     starts = record_starts(data)
     if not sample.complete and len(starts) > 2:
         starts.pop()
-    header = split_cells(data[starts[0] : starts[1]], delimiter)
+    header = split_cells(data[starts[0] : min(starts[1], starts[0] + _LONGEST_SHOWN)], delimiter)
     lines = Lines(data, delimiter, starts[1:])
     width = max([len(header), *(len(lines[number]) for number in range(min(len(lines), 200)))])
     columns = [Column(header[i] if i < len(header) else "") for i in range(min(width, _MOST_COLUMNS))]
@@ -143,7 +142,7 @@ def _view(sample: Sample) -> View:
     count = len(lines)
     facts = (
         f"{'at least ' if not sample.complete else ''}{count:,} row{'' if count == 1 else 's'}",
-        f"{width:,} column{'' if width == 1 else 's'}",
+        f"{'at least ' if width >= _MOST_COLUMNS else ''}{width:,} column{'' if width == 1 else 's'}",
     )
     return View(kind, raw, table, facts, all_rendered=sample.complete)
 

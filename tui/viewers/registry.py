@@ -165,7 +165,9 @@ def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document
         except Declined:
             continue
         except (ValueError, RecursionError):
-            spoiled = spoiled or f"Not valid {viewer.name}; shown as it is."
+            # A part of a file may end anywhere: only of a whole one it can be said that it is damaged.
+            if sample.complete:
+                spoiled = spoiled or f"Not valid {viewer.name}; shown as it is."
             continue
         break
     return _document(sample, view, spoiled)

@@ -228,6 +228,9 @@ class SteeredView(DocumentView):
             return strip
         name = "document--cursor" if self.has_focus else "document--cursor-blurred"
         style = self.get_component_rich_style(name, partial=True)
+        if style.reverse:
+            # Where the cursor is told by reversing, every colour in the row would become a block of its own.
+            return Strip([Segment(strip.text, self.rich_style + style)])
         return Strip([Segment(part.text, part.style + style if part.style else style) for part in strip])
 
     def _row_at(self, y: int) -> int:
