@@ -113,6 +113,13 @@ class QueryReceived(Event, frozen=True, kw_only=True):
     text: str
 
 
+class QuerySteered(Event, frozen=True, kw_only=True):
+    """The agent took up, in the middle of a query, what a person said into it."""
+
+    query_id: str
+    text: str
+
+
 class QueryClassified(Event, frozen=True, kw_only=True):
     """The path a query takes, who decided, and what was said."""
 
@@ -373,6 +380,7 @@ class UnknownEvent(Event, frozen=True, kw_only=True, tag="_unknown"):
 AnyEvent = (
     SessionStarted
     | QueryReceived
+    | QuerySteered
     | QueryClassified
     | PathFellBack
     | TextDelta

@@ -160,6 +160,8 @@ def _entry(event: ev.Event, cut: Callable[[str], str]) -> tuple[str, str]:
             )
         case ev.QueryReceived():
             return "query", event.text
+        case ev.QuerySteered():
+            return "query", f"said into it: {event.text}"
         case ev.QueryClassified():
             return (
                 "path",

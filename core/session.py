@@ -151,6 +151,20 @@ class Session:
             self._queue.add(text.strip())
             self._roused()
 
+    async def steer(self, text: str) -> bool:
+        """Say something into the running query; False when none listens and it waits to run next instead."""
+        text = text.strip()
+        if not text or self._finished:
+            return False
+        if self.state is not SessionState.RUNNING:
+            self.submit(text)
+            return False
+        if self._loop is not None and await self._loop.steer(text):
+            return True
+        self._queue.add_first(text)
+        self._roused()
+        return False
+
     def unqueue(self) -> str | None:
         """Take back the newest query that still waits; None when there is none."""
         return self._queue.take_back()
@@ -334,6 +348,8 @@ class Session:
             if self.state in {SessionState.RUNNING, SessionState.STOPPING, SessionState.STARTING}:
                 alive = self._loop is not None and self._loop.is_alive
                 self.state = SessionState.IDLE if alive else SessionState.FAILED
+            for untaken in reversed(self._loop.untaken if self._loop is not None else ()):
+                self._queue.add_first(untaken)
             if outcome.cost_usd is not None:
                 self._cost = (self._cost or 0.0) + outcome.cost_usd
             self.bus.publish(

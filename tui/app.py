@@ -277,6 +277,10 @@ class UaTuiApp(CopyingApp):
         """Note that somebody is typing: a dialog that opens now must not take the keys for answers."""
         self.typed_at = time.monotonic()
 
+    def on_prompt_steered(self, event: Prompt.Steered) -> None:
+        """Say something into the running query."""
+        self._queries.steer(event.text)
+
     def on_prompt_take_back(self) -> None:
         """Put the newest queued query back into the prompt."""
         self._queries.take_back()

@@ -71,6 +71,10 @@ class SessionPort(Protocol):
         """Run a query now, or queue it behind the running one."""
         ...
 
+    async def steer(self, text: str) -> bool:
+        """Say something into the running query; False when it waits to run next instead."""
+        ...
+
     def unqueue(self) -> str | None:
         """Take the newest queued query back."""
         ...

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui.app import UaTuiApp
+    from tui.ports import SessionPort
 
 __all__ = ["Queries"]
 
@@ -41,6 +42,21 @@ class Queries:
         session = self._app.session
         while session is not None and self._unsent and str(session.state) in _TAKES:
             session.submit(self._unsent.pop(0))
+        self.show()
+
+    def steer(self, text: str) -> None:
+        """Say something into the running query; without one it is sent like any other."""
+        if self._app.session is None or self._app.state != "running":
+            self.send(text)
+        else:
+            self._app.spawn(self._steer(self._app.session, text), "steer", "agent")
+
+    async def _steer(self, session: SessionPort, text: str) -> None:
+        heard = await session.steer(text)
+        told = (
+            "The agent hears it at its next step." if heard else "The agent cannot hear it now: it runs next."
+        )
+        self._app.notify(told, markup=False)
         self.show()
 
     def go_on(self) -> None:

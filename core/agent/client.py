@@ -77,8 +77,8 @@ class AgentClient:
         except sdk.ClaudeSDKError as error:
             raise AgentUnavailable(f"the agent's stream broke: {clean(str(error))}{self._said()}") from error
 
-    async def query(self, text: str) -> None:
-        """Hand over a person's words.
+    async def query(self, text: str, message_id: str | None = None) -> None:
+        """Hand over a person's words; the agent tells `message_id` back when it takes them up.
 
         Raises:
             AgentUnavailable: nobody is there to take them.
@@ -86,7 +86,7 @@ class AgentClient:
         import claude_agent_sdk as sdk
 
         try:
-            await self._client.query(text)
+            await self._client.query(text if message_id is None else _one(text, message_id))
         except (sdk.ClaudeSDKError, OSError) as error:
             raise AgentUnavailable(f"the agent is gone: {clean(str(error))}{self._said()}") from error
 
@@ -133,6 +133,15 @@ class AgentClient:
 
     def _said(self) -> str:
         return f"; it said: {self._stderr[-1]}" if self._stderr else ""
+
+
+async def _one(text: str, message_id: str) -> AsyncIterator[dict[str, Any]]:
+    yield {
+        "type": "user",
+        "message": {"role": "user", "content": text},
+        "parent_tool_use_id": None,
+        "uuid": message_id,
+    }
 
 
 def _exit_of(code: int | None) -> str:

@@ -17,9 +17,11 @@ from core.agent.auth import find_auth_link
 from core.agent.client import AgentClient
 from core.agent.gate import PermissionGate
 from core.agent.hooks import AgentHooks
+from core.agent.refusals import REFUSALS
 from core.agent.results import RawResult
 from core.agent.settling import Settler
-from core.agent.translate import OpenCall, RawToolResult, Translator, TurnResult
+from core.agent.steering import Steering
+from core.agent.translate import OpenCall, RawToolResult, Taken, Translator, TurnBegun, TurnResult
 from core.errors import AgentError, AgentUnavailable
 from core.events import (
     ApiRetry,
@@ -27,6 +29,7 @@ from core.events import (
     Event,
     MessageFinished,
     PathFellBack,
+    QuerySteered,
     SubagentFinished,
     ToolCallFinished,
     ToolCallStarted,
@@ -45,13 +48,8 @@ log = logging.getLogger(__name__)
 
 _STOP_WITHIN = 6.0
 _SERVERS_WITHIN = 20.0
-_REFUSALS = {
-    "authentication_failed": (
-        "the model's service refused the credentials: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, "
-        "and ANTHROPIC_BASE_URL if it is set"
-    ),
-    "billing_error": "the model's service refused for lack of credit: check the account's billing",
-}
+_TAKEN_WITHIN = 15.0
+_ASK_AGAIN = 0.4
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,9 @@ class _Turn:
     calls: list[ToolCall] = field(default_factory=list)
     interrupted: bool = False
     refusal: str | None = None
+    asked: bool = False
+    going_on: asyncio.TimerHandle | None = None
+    steering: Steering = field(default_factory=Steering)
 
 
 class AgentLoop:
@@ -109,6 +110,7 @@ class AgentLoop:
         self._session_model = model
         self._stopping: asyncio.Task[None] | None = None
         self.failure: AgentUnavailable | None = None
+        self.untaken: list[str] = []
         self.ended = asyncio.Event()
 
     @property
@@ -170,11 +172,29 @@ class AgentLoop:
         try:
             async with self._model(model):
                 await self._client.query(text)
+                turn.asked = True
                 result = await turn.done
         finally:
             self._turn = None
+            self.untaken = list(turn.steering.waiting.values())
             self._close_open("cancelled")
         return self._outcome(turn, result)
+
+    async def steer(self, text: str) -> bool:
+        """Say something into the running query; False when no query listens.
+
+        The agent takes it up at its next step, which `query_steered` tells. What it did not take up before the
+        query ended is in `untaken` then.
+        """
+        turn = self._turn
+        if turn is None or not turn.asked or turn.interrupted or turn.done.done():
+            return False
+        message_id = turn.steering.add(text)
+        try:
+            await self._client.query(text, message_id)
+        except AgentUnavailable:
+            return turn.steering.taken(message_id) is None
+        return True
 
     async def interrupt(self) -> None:
         """Stop the running query, by force when asking does not help."""
@@ -217,19 +237,54 @@ class AgentLoop:
                 except Exception as error:
                     log.warning("the model could not be switched back: %s", error)
 
-    async def _take(self, item: Event | RawToolResult | TurnResult) -> None:
+    async def _take(self, item: Event | RawToolResult | TurnResult | Taken | TurnBegun) -> None:
         match item:
             case RawToolResult():
                 await self._finish_call(item)
             case TurnResult():
-                turn = self._turn
-                if turn is not None and not turn.done.done():
-                    turn.done.set_result(item)
+                self._end_turn(item)
+            case TurnBegun():
+                if self._turn is not None and self._turn.going_on is not None:
+                    self._turn.going_on.cancel()
+            case Taken(message_id=message_id):
+                if self._turn is not None:
+                    self._note_taken(self._turn, message_id)
             case SubagentFinished(status="error") if self._turn is not None and self._turn.interrupted:
                 self._publish(msgspec.structs.replace(item, status="cancelled"))
             case Event():
                 self._publish(item)
                 self._react(item)
+
+    def _note_taken(self, turn: _Turn, message_id: str) -> None:
+        if (text := turn.steering.taken(message_id)) is not None:
+            self._publish(QuerySteered(query_id=turn.query_id, text=clean(text)))
+
+    def _end_turn(self, result: TurnResult) -> None:
+        turn = self._turn
+        if turn is None or turn.done.done():
+            return
+        if turn.interrupted and turn.steering.went_on:
+            # A further turn was begun with what still waits, and was stopped before the agent told so.
+            for message_id in list(turn.steering.waiting):
+                self._note_taken(turn, message_id)
+        if (whole := turn.steering.end(result)) is not None:
+            turn.done.set_result(whole)
+            return
+        turn.going_on = asyncio.get_running_loop().call_later(_TAKEN_WITHIN, self._go_without, turn)
+        if turn.interrupted:
+            # The agent is about to begin what was said last: that is to be stopped, too.
+            self._stopping = asyncio.create_task(self._stop_again(turn))
+
+    async def _stop_again(self, turn: _Turn) -> None:
+        # Asked before that turn has begun the agent does nothing, and it does not say when it would.
+        while not turn.done.done():
+            await self._client.interrupt()
+            await asyncio.wait((turn.done,), timeout=_ASK_AGAIN)
+
+    @staticmethod
+    def _go_without(turn: _Turn) -> None:
+        if not turn.done.done() and turn.steering.waiting and (result := turn.steering.give_up()):
+            turn.done.set_result(result)
 
     def _react(self, event: Event) -> None:
         turn = self._turn
@@ -241,9 +296,9 @@ class AgentLoop:
                 self._publish(PathFellBack(query_id=turn.query_id, tool_name=event.name))
             case MessageFinished():
                 self._note_link(event.text, None)
-            case ApiRetry() if turn.refusal is None and event.error in _REFUSALS:
+            case ApiRetry() if turn.refusal is None and event.error in REFUSALS:
                 # The agent would go on trying for minutes; a key that is refused once is refused always.
-                turn.refusal = _REFUSALS[event.error]
+                turn.refusal = REFUSALS[event.error]
                 self._stopping = asyncio.create_task(self._client.interrupt())
             case _:
                 return

@@ -90,6 +90,8 @@ async def build_options(
         forward_subagent_text=True,
         max_buffer_size=_MAX_LINE,
         client_app=f"ua-tui/{VERSION}",
+        # What is said into a running turn is told back when it is taken up, and no sooner.
+        extra_args={"replay-user-messages": None},
         session_id=None if resume else session_id,
         resume=session_id if resume else None,
     )

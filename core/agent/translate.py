@@ -32,7 +32,7 @@ from core.text import Redactor, clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["OpenCall", "RawToolResult", "Translator", "TurnResult", "usage_of"]
+__all__ = ["OpenCall", "RawToolResult", "Taken", "Translator", "TurnBegun", "TurnResult", "usage_of"]
 
 
 @dataclass
@@ -68,6 +68,18 @@ class TurnResult:
     turns: int
     cost_usd: float | None
     usage: Usage | None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The agent has taken up the message that was sent under this id."""
+
+    message_id: str
+
+
+@dataclass(frozen=True)
+class TurnBegun:
+    """The agent has begun a turn, maybe by itself."""
 
 
 @dataclass
@@ -123,7 +135,7 @@ class Translator:
         self.query = query
         self.last_text = ""
 
-    def feed(self, message: sdk.Message) -> Iterator[Event | RawToolResult | TurnResult]:
+    def feed(self, message: sdk.Message) -> Iterator[Event | RawToolResult | TurnResult | Taken | TurnBegun]:
         """Translate one message, in order."""
         import claude_agent_sdk as sdk
 
@@ -277,10 +289,12 @@ class Translator:
             parent_tool_use_id=parent,
         )
 
-    def _user(self, message: sdk.UserMessage) -> Iterator[RawToolResult]:
+    def _user(self, message: sdk.UserMessage) -> Iterator[RawToolResult | Taken]:
         import claude_agent_sdk as sdk
 
         if isinstance(message.content, str):
+            if message.uuid:
+                yield Taken(message.uuid)
             return
         results = [block for block in message.content if isinstance(block, sdk.ToolResultBlock)]
         for block in results:
@@ -291,10 +305,11 @@ class Translator:
                 message_copy=message.tool_use_result if len(results) == 1 else None,
             )
 
-    def _system(self, message: sdk.SystemMessage) -> Iterator[Event]:
+    def _system(self, message: sdk.SystemMessage) -> Iterator[Event | TurnBegun]:
         data = message.data
         match message.subtype:
             case "init":
+                yield TurnBegun()
                 self.provider_session_id = data.get("session_id") or self.provider_session_id
                 self.model = data.get("model") or self.model
                 servers = data.get("mcp_servers")

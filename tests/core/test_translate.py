@@ -4,7 +4,7 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
-from core.agent.translate import RawToolResult, Translator, TurnResult
+from core.agent.translate import RawToolResult, Taken, Translator, TurnBegun, TurnResult
 from core.events import (
     ApiRetry,
     Event,
@@ -19,7 +19,7 @@ from core.events import (
 )
 from core.text import Redactor
 
-Item = Event | RawToolResult | TurnResult
+Item = Event | RawToolResult | TurnResult | Taken | TurnBegun
 
 
 def fed(translator: Translator, *messages: Any) -> list[Item]:
@@ -214,9 +214,9 @@ def test_servers_are_told_of_when_something_is_new() -> None:
         ["a", "composio"]
     ]
     again = {"mcp_servers": [{"name": "a", "status": "connected"}], "session_id": "s"}
-    assert fed(translator, sdk.SystemMessage(subtype="init", data=again)) == []
+    assert fed(translator, sdk.SystemMessage(subtype="init", data=again)) == [TurnBegun()]
     failed = {"mcp_servers": [{"name": "a", "status": "failed"}], "session_id": "s"}
-    (told,) = fed(translator, sdk.SystemMessage(subtype="init", data=failed))
+    _, told = fed(translator, sdk.SystemMessage(subtype="init", data=failed))
     assert isinstance(told, McpStatus)
     assert [server.status for server in told.servers] == ["failed", "off"]
 

@@ -16,6 +16,7 @@ from core.events import (
     PermissionAnswered,
     QueryFinished,
     QueryReceived,
+    QuerySteered,
     SessionFinished,
     SessionStarted,
 )
@@ -48,6 +49,8 @@ class FakeSession:
     outcomes: list[str] = field(default_factory=list)
     interrupts: int = 0
     queue_held: bool = False
+    steered: list[str] = field(default_factory=list)
+    deaf: bool = False
     restarts: int = 0
     closed: list[str] = field(default_factory=list)
     may_start: asyncio.Event = field(default_factory=asyncio.Event)
@@ -92,6 +95,14 @@ class FakeSession:
     def fail(self, message: str, causes: Sequence[str] = ()) -> None:
         self.state = "failed"
         self.bus.publish(ErrorRaised(where="agent", message=message, causes=list(causes)))
+
+    async def steer(self, text: str) -> bool:
+        if self.state != "running" or self.deaf:
+            self.waiting.insert(0, text)
+            return False
+        self.steered.append(text)
+        self.bus.publish(QuerySteered(query_id=f"q{len(self.submitted)}", text=text))
+        return True
 
     def unqueue(self) -> str | None:
         return self.waiting.pop() if self.waiting else None

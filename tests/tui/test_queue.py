@@ -158,3 +158,31 @@ async def test_an_empty_queue_opens_nothing(tmp_path: Path) -> None:
         await pilot.press("alt+up", "enter")
         await pilot.pause()
         assert len(app.screen_stack) == 1
+
+
+async def test_ctrl_s_says_it_into_the_running_query(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("a", "ctrl+s")
+        await shown(app, pilot)
+        assert session.submitted == ["a"]
+        await pilot.press("b", "ctrl+s")
+        await settled(app, pilot)
+        assert session.steered == ["b"]
+        assert app.frame.prompt.text == ""
+        pane = app.query_one("#conversation")
+        assert "into the running query" in str(pane.render_lines(pane.size.region))
+
+
+async def test_what_the_agent_cannot_hear_runs_next(tmp_path: Path) -> None:
+    session = make_session(tmp_path, deaf=True)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await queue_of(app, pilot, session, "one")
+        await pilot.press("b", "ctrl+s")
+        await settled(app, pilot)
+        assert session.waiting == ["b", "one"]
+        assert rows(app) == ["› b", "› one"]
+        assert any("runs next" in each.message for each in app._notifications)

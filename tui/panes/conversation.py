@@ -16,6 +16,7 @@ from core.events import (
     QueryClassified,
     QueryFinished,
     QueryReceived,
+    QuerySteered,
     SubagentFinished,
     SubagentStarted,
     TextDelta,
@@ -80,6 +81,7 @@ class ConversationPane(FindingView):
         super().__init__(title="Conversation", suggestions=suggestions, name=name, id=id, classes=classes)
         self._zone = zone
         self._turns: dict[str, _Turn] = {}
+        self._steered = 0
         self._streams: dict[str, MessageStream] = {}
         self._folds: dict[str, Fold] = {}
         self._agents: dict[str, str] = {}
@@ -124,6 +126,8 @@ class ConversationPane(FindingView):
                 self._finish_message(event)
             case QueryReceived():
                 self._ask(event)
+            case QuerySteered():
+                self._steer(event)
             case QueryClassified():
                 self._turn(event.query_id, event.at).path = event.decision
                 self._tell_facts(event.query_id)
@@ -152,6 +156,13 @@ class ConversationPane(FindingView):
         group = ("query", event.query_id)
         at = clock(event.at, self._zone)
         self.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=at))
+        self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
+
+    def _steer(self, event: QuerySteered) -> None:
+        self._steered += 1
+        group = ("steered", str(self._steered))
+        facts = f"into the running query · {clock(event.at, self._zone)}"
+        self.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=facts))
         self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
 
     def _turn(self, query_id: str, at: datetime) -> _Turn:

@@ -50,6 +50,12 @@ class Prompt(TextArea):
         text: str
 
     @dataclass
+    class Steered(Message):
+        """The person pressed Ctrl+S: `text` is for the running query."""
+
+        text: str
+
+    @dataclass
     class Commanded(Message):
         """The person chose a command, by its name or from what was offered."""
 
@@ -126,8 +132,11 @@ class Prompt(TextArea):
         self.load_text(self._fold(text))
         self.move_cursor(self.document.end)
 
-    def action_send(self) -> None:
-        """Send what was typed, unless it is only blanks; the name of a command is obeyed."""
+    def action_send(self, *, steer: bool = False) -> None:
+        """Send what was typed, unless it is only blanks; the name of a command is obeyed.
+
+        With `steer` it is for the query that runs.
+        """
         text = self.value.strip()
         if not text:
             if self._held:
@@ -143,7 +152,7 @@ class Prompt(TextArea):
         self._history.add(text)
         self.load_text("")
         self._pastes.clear()
-        self.post_message(self.Sent(text))
+        self.post_message(self.Steered(text) if steer else self.Sent(text))
 
     def action_open_queue(self) -> None:
         """Ask for all that waits."""
@@ -244,6 +253,10 @@ class Prompt(TextArea):
             event.stop()
             event.prevent_default()
             self.action_new_line()
+        elif event.key == "ctrl+s":
+            event.stop()
+            event.prevent_default()
+            self.action_send(steer=True)
         elif event.key == "ctrl+g":
             event.stop()
             event.prevent_default()

@@ -36,6 +36,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("↑ ↓", "older and newer prompts, at the edges"),
             ("↑ when empty", "take back what was queued last"),
             ("Enter when empty", "send on what was held after a stop"),
+            ("Ctrl+S", "say it into the running query"),
             ("Alt+↑", "the queue: move, delete, take back"),
             ("@", "name a file; Tab takes, Esc closes"),
             ("/ at the start", "run a command"),
