@@ -176,3 +176,23 @@ async def test_nothing_ticks_while_nothing_runs() -> None:
         app.truth = "idle"
         app.shown()
         assert app.line._timer is None
+
+
+async def test_stopping_counts_its_own_seconds() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(120, 3)):
+        app.line.follow(lambda: app.truth)
+        app.truth = "running"
+        app.shown(STARTED, RECEIVED)
+        app.now += 41
+        assert "41s" in app.shown()
+        app.truth = "stopping"
+        app.shown()
+        app.now += 2
+        told = app.shown()
+        assert "stopping…" in told
+        assert " 2s" in told
+        assert "43s" not in told
+        app.truth = "idle"
+        app.now += 1
+        assert "44s" in app.shown()

@@ -124,6 +124,7 @@ class StatusLine(Widget):
         self._asks: set[str] = set()
         self._tools: set[str] = set()
         self._since: float | None = None
+        self._stopping_since: float | None = None
         self._elapsed = 0.0
         self._path = ""
         self._done = 0
@@ -156,6 +157,7 @@ class StatusLine(Widget):
 
     def watch_state(self, state: str) -> None:
         """Spin while the session is busy, and only then."""
+        self._stopping_since = self._clock() if state == "stopping" else None
         if state not in BUSY and self._since is not None:
             self._elapsed = self._clock() - self._since
             self._since = None
@@ -265,7 +267,9 @@ class StatusLine(Widget):
         if failed:
             cells.append(Cell(servers, 98))
         muted = "$text-muted"
-        elapsed = self._clock() - self._since if self._since is not None else self._elapsed
+        # While the work is being stopped what counts is how long that takes.
+        since = self._since if self._stopping_since is None else self._stopping_since
+        elapsed = self._clock() - since if since is not None else self._elapsed
         cells.append(Cell(Content.styled(f"{short_time(elapsed):>6}", muted), 90))
         cells.append(Cell(Content.styled(f"{self._money():>6}", muted), 80))
         cells.append(Cell(Content.styled(f"{short_count(self._done + self._live):>4} tok", muted), 70))
@@ -285,7 +289,9 @@ class StatusLine(Widget):
                 word, mark, style = "needs you", "?", "bold $warning"
             case "running":
                 word, mark, style = self._doing, SPINNER[self._frame], "$accent"
-            case "starting" | "stopping":
+            case "stopping":
+                word, mark, style = "stopping…", SPINNER[self._frame], "$accent"
+            case "starting":
                 mark, style = SPINNER[self._frame], "$accent"
             case "idle":
                 word, mark = "ready", "●"
