@@ -344,6 +344,8 @@ def _observed(name: str, metrics: RunMetrics) -> ObserverEntry:
 
 def _note_of(event: ev.Event) -> tuple[str, ...] | None:
     match event:
+        case ev.QuerySteered():
+            return "said", event.text
         case ev.PathFellBack():
             return "path", f"taken for SIMPLE, but called {event.tool_name}: goes on as COMPLEX"
         case ev.SubagentStarted():

@@ -96,6 +96,7 @@ async def test_what_is_said_reaches_the_model_within_the_query(tmp_path: Path, c
     assert [e.text for e in of(events, QueryReceived)] == ["first question"]
     (finished,) = of(events, QueryFinished)
     assert (finished.status, finished.text) == ("success", "Done.")
+    assert STEER in (session.workspace.path / "transcript.md").read_text(encoding="utf-8")
     names = [event.event_name for event in events]
     assert names.index("query_steered") < names.index("query_finished")
 
