@@ -93,7 +93,7 @@ def said(text: str, message: str = "m") -> MessageFinished:
 def conversation() -> list[Event]:
     return [
         QueryReceived(query_id="q", text="What is\nthis?", at=at(0)),
-        ThinkingDelta(query_id="q", message_id="m", text="Let me see."),
+        ThinkingDelta(query_id="q", message_id="m", text="Let me see.", at=at(0)),
         said(SOURCE),
         PermissionAsked(request_id="p", tool_name="Bash", reason="It runs a shell."),
     ]
