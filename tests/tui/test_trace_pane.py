@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
+
 from core.events import (
     ApiRetry,
     ArtifactSaved,
@@ -16,11 +20,11 @@ from core.events import (
     SubagentStarted,
     Usage,
 )
-from core.observation import CrawlObservation, TextContent
+from core.observation import CrawlObservation, McpObservation, TextContent
 from tests.tui.pane_host import PaneHost, finished, rows, started
-from tui.panes.calls import TraceTheme, call_node, query_node, render_node
+from tui.panes.calls import CallNode, TraceTheme, call_node, query_node, render_node
 from tui.panes.trace import TracePane
-from tui.text_layout import line_width, plain
+from tui.text_layout import Line, line_width, plain
 
 
 class Clock:
@@ -95,11 +99,11 @@ async def test_live_rows_count_seconds_and_nothing_ticks_when_nothing_runs() -> 
         assert view._timer._active.is_set()
         clock.now = 33.4
         view._advance()
-        assert shown(view)[4].endswith(" 33s")
+        assert shown(view)[4].endswith(" !33s")
         assert "⠙ save_corpus" in shown(view)[4]
         clock.now = 125
         view._advance()
-        assert shown(view)[4].endswith("2m 05s")
+        assert shown(view)[4].endswith("!!2m 05s")
         view.apply([finished("t3"), finished("a", seconds=40), QueryFinished(query_id="q", status="success")])
         assert not view._timer._active.is_set()
         assert shown(view)[2].startswith("  ▾ ✓ report-creation-expert")
@@ -118,10 +122,63 @@ async def test_states_other_than_success_are_words_too() -> None:
         view.apply([ApiRetry(attempt=2, max_attempts=10, delay_ms=10)])
         assert "⟲ try 2 of 10" in shown(view)[0]
         view.apply([MessageFinished(query_id="q", message_id="m", text="")])
-        assert "try" not in shown(view)[0]
+        assert "⟲ 1 retry" in shown(view)[0]
         view.apply([QueryFinished(query_id="q", status="interrupted")])
         assert "⊘ Bash  rm  no result" in shown(view)[2]
         assert "⊘ Research the news" in shown(view)[0]
+
+
+async def test_slow_calls_are_marked_while_they_run_and_afterwards() -> None:
+    clock = Clock()
+    view = pane(clock)
+    async with PaneHost(view).run_test(size=(70, 20)):
+        view.apply([asked(), started("t1", "Bash", command="a"), started("t2", "Bash", command="b")])
+        ends: list[str] = []
+        colors: list[object] = []
+        for now in (9.0, 10.9, 59.0, 61.0, 700.0):
+            clock.now = now
+            view._advance()
+            ends.append(shown(view)[1].split()[-1] if now < 60 else shown(view)[1][-9:])
+            last = [part for part in view.render_line(1) if part.text.strip()][-1]
+            colors.append(last.style.color if last.style else None)
+        assert ends == ["9s", "!10s", "!59s", " !!1m 01s", "!!11m 40s"]
+        assert len(set(colors)) == 3
+        assert colors[1] == colors[2]
+        assert colors[3] == colors[4]
+        view.apply([finished("t1", seconds=10.0), finished("t2", seconds=124)])
+        assert shown(view)[1].endswith("  10.0s")
+        assert shown(view)[2].endswith(" !!2m 04s")
+        assert "!" not in shown(view)[0], "a query is expected to take its time"
+
+
+async def test_a_result_that_was_cut_says_whether_the_rest_is_lost() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 20)):
+        view.apply([asked()])
+        for call, recovered in (("t1", True), ("t2", False)):
+            seen = McpObservation(
+                tool_name="x",
+                tool_use_id=call,
+                server="s",
+                content=(TextContent("y"),),
+                truncated=True,
+                recovered=recovered,
+            )
+            view.apply([started(call, "Bash", command="long " * 20), finished(call, observation=seen)])
+        done = ObserverFinished(run_id="r", observer="search", tool_use_id="t1", status="saved", items=25)
+        view.apply([done])
+        assert "cut, recovered · 25 items" in shown(view)[1]
+        assert "cut, rest lost" in shown(view)[2]
+
+
+async def test_retries_stay_on_the_row_of_their_query_only() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(70, 20)):
+        retry = [ApiRetry(attempt=number, max_attempts=10, delay_ms=10) for number in (1, 2)]
+        view.apply([asked(), *retry, QueryFinished(query_id="q", status="error"), asked("q2", "More")])
+        view.apply([started("t", "Bash", query="q2")])
+        assert "⟲ 2 retries · failed" in shown(view)[0]
+        assert "⟲" not in shown(view)[1]
 
 
 async def test_a_subagent_shows_tokens_and_that_it_was_sent_back() -> None:
@@ -232,17 +289,117 @@ async def test_untrusted_names_and_arguments_are_shown_as_text() -> None:
         assert all(char.isprintable() for char in text)
 
 
-async def test_many_calls_are_found_and_drawn_by_the_screenful() -> None:
+async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pytest.MonkeyPatch) -> None:
     view = pane()
+    drawn: list[str] = []
+    render = view.render_entry
+
+    def count(entry: CallNode, width: int) -> Sequence[Line]:
+        drawn.append(entry.key)
+        return render(entry, width)
+
+    monkeypatch.setattr(view, "render_entry", count)
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
         events: list[Event] = [asked()]
-        events += [started(f"t{n}", "Read", path=f"file{n}") for n in range(20_000)]
+        events += [started(f"t{n}", "Read", path=f"file{n}") for n in range(100_000)]
         view.apply(events)
-        assert len(view._measured) < 60
+        view.apply([finished(f"t{n}") for n in range(0, 100_000, 2)])
+        assert len(drawn) < 80
         await pilot.press("home")
         assert "Research" in rows(view)[0]
-        view.reveal("t10000")
-        assert any("file10000" in row for row in rows(view))
+        view.reveal("t50000")
+        assert any("file50000" in row for row in rows(view))
+        view.keep_only("file9999")
+        assert len(view.entries) == 12
+        assert all("file9999" in row for row in shown(view)[1:])
+        view.keep_only("")
+        assert any("file50000" in row for row in rows(view))
+        assert len(drawn) < 200
+
+
+def kept(view: TracePane) -> list[str]:
+    return [node.key for node in view.entries]
+
+
+def title(view: TracePane) -> str:
+    assert view._border_title is not None
+    return view._border_title.plain
+
+
+async def test_a_filter_keeps_matches_and_what_they_stand_under() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+        view.apply([*SESSION, asked("q2", "More"), started("z", "Bash", query="q2", command="ls -l")])
+        await pilot.press("f", *"crawl")
+        assert kept(view) == ["query/q", "a", "t2"]
+        assert title(view) == "Trace · 1 of 5 calls · 1 failed  f crawl▏"
+        await pilot.press("enter")
+        assert view.cursor is not None
+        assert view.cursor.key == "t2"
+        assert not title(view).endswith("▏")
+        await pilot.press("escape")
+        assert len(view.entries) == 7
+        assert title(view) == "Trace · 5 calls · 1 failed"
+        await pilot.press("slash", *"state:fail", "enter")
+        assert kept(view) == ["query/q", "a", "t2"]
+        await pilot.press("f", "ctrl+u", *"TOOL:news", "enter")
+        assert kept(view) == ["query/q", "t1"]
+        await pilot.press("f", "ctrl+u", *'"ls -l"')
+        assert kept(view) == ["query/q2", "z"]
+        await pilot.press("ctrl+u", *"nowhere")
+        assert any("No call matches" in row for row in shown(view))
+        await pilot.press("backspace", "escape")
+        assert len(view.entries) == 7
+
+
+async def test_matches_are_stepped_through_around_the_ends() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+        view.apply(SESSION)
+        await pilot.press("f", *"local_toolkit", "enter")
+        seen: list[object] = []
+        for key in ("home", "n", "n", "n", "N"):
+            await pilot.press(key)
+            assert view.cursor is not None
+            seen.append(view.cursor.key)
+        assert seen == ["query/q", "t2", "t3", "t2", "t3"]
+
+
+async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 20)):
+        view.apply(SESSION)
+        view.keep_only("state:running")
+        assert kept(view) == ["query/q", "a", "t3"]
+        view.apply([finished("t3")])
+        assert kept(view) == ["query/q", "a"]
+        view.apply([finished("a"), asked("q2", "More")])
+        assert kept(view) == []
+        view.apply([started("n1", "Read", query="q2", path="x"), started("n2", "Glob", query="q2")])
+        assert kept(view) == ["query/q2", "n1", "n2"]
+        view.apply([started("late", "Grep", "a", pattern="x"), finished("n1")])
+        assert kept(view) == ["query/q", "a", "late", "query/q2", "n2"]
+        assert "2 of 7 calls" in title(view)
+        view.keep_only("")
+        every = ["query/q", "t1", "a", "t2", "t3", "late", "query/q2", "n1", "n2"]
+        assert kept(view) == every
+
+
+async def test_a_filter_unfolds_what_hides_a_match_and_folds_it_again() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 20)) as pilot:
+        view.apply(SESSION)
+        await pilot.press("home", "enter")
+        assert kept(view) == ["query/q"]
+        view.keep_only("save_corpus")
+        assert kept(view) == ["query/q", "a", "t3"]
+        view.keep_only("")
+        assert kept(view) == ["query/q"]
+        view.keep_only("news")
+        assert view.reveal("t2"), "a call that the filter leaves out ends it"
+        assert view.cursor is not None
+        assert view.cursor.key == "t2"
+        assert len(view.entries) == 5
 
 
 def test_a_row_never_leaves_its_width_and_numbers_keep_their_column() -> None:
@@ -260,4 +417,4 @@ def test_a_row_never_leaves_its_width_and_numbers_keep_their_column() -> None:
             ends = [plain(line) for line in drawn]
             assert {line_width(line) for line in drawn} == {width}
             assert ends[1].endswith("   0.4s")
-            assert ends[2].endswith(" 2m 04s")
+            assert ends[2].endswith(" !!2m 04s")

@@ -19,11 +19,13 @@ from tui.text_layout import PLAIN, Line, spread, width_of
 __all__ = ["CallNode", "CallRecord", "TraceTheme", "call_node", "query_node", "render_node"]
 
 SLOW, VERY_SLOW = 10.0, 60.0
-SIZE_CELLS, TIME_CELLS = 5, 7
+SLOW_MARK, VERY_SLOW_MARK = "!", "!!"
+SIZE_CELLS, TIME_CELLS = 5, 9
 SIZE_FROM_WIDTH = 52
 OTHER_CELLS = 12
 LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
+RECOVERED, LOST = "cut, recovered", "cut, rest lost"
 
 
 @dataclass(slots=True)
@@ -37,7 +39,10 @@ class CallRecord:
 
 @dataclass(slots=True, eq=False)
 class CallNode:
-    """A row of the trace: a query, a sub-agent or a call. `began` and `took` are seconds of a monotonic clock."""
+    """A row of the trace: a query, a sub-agent or a call. `began` and `took` are seconds of a monotonic clock.
+
+    While there is a filter, `matched` says that the row is looked for, and `hits` counts such rows from here down.
+    """
 
     key: str
     kind: Literal["query", "agent", "call"]
@@ -51,10 +56,13 @@ class CallNode:
     mark: Mark = Mark.RUNNING
     note: str = ""
     flag: str = ""
+    tries: int = 0
     size: int | None = None
     began: float = 0.0
     took: float | None = None
     revision: int = 0
+    matched: bool = False
+    hits: int = 0
 
     @property
     def depth(self) -> int:
@@ -82,12 +90,13 @@ class CallNode:
         child.place = len(self.children)
         self.children.append(child)
 
-    def shown(self) -> Iterator[CallNode]:
-        """Yield the rows under this one that are unfolded, in order."""
+    def shown(self, *, filtered: bool = False) -> Iterator[CallNode]:
+        """Yield the rows under this one that are unfolded, in order; with `filtered` only those with hits."""
         if self.open:
             for child in self.children:
-                yield child
-                yield from child.shown()
+                if child.hits or not filtered:
+                    yield child
+                    yield from child.shown(filtered=filtered)
 
     def walk(self) -> Iterator[CallNode]:
         """Yield all rows under this one."""
@@ -95,11 +104,14 @@ class CallNode:
             yield child
             yield from child.walk()
 
-    def last_shown(self) -> CallNode:
-        """Return the lowest unfolded row under this one, or itself."""
+    def last_shown(self, *, filtered: bool = False) -> CallNode:
+        """Return the lowest unfolded row under this one, or itself; with `filtered` only of those with hits."""
         node = self
-        while node.open and node.children:
-            node = node.children[-1]
+        while node.open:
+            below = (child for child in reversed(node.children) if child.hits or not filtered)
+            if (last := next(below, None)) is None:
+                break
+            node = last
         return node
 
     def finish(self, finished: ToolCallFinished) -> None:
@@ -109,8 +121,12 @@ class CallNode:
         self.mark = Mark[finished.status.upper()]
         self.took = finished.duration_ms / 1000
         self.note = _outcome(finished) or (self.note if self.kind == "agent" else "")
-        self.size = finished.observation.size if finished.observation is not None else None
-        if isinstance(finished.observation, CrawlObservation) and self.note:
+        seen = finished.observation
+        self.size = seen.size if seen is not None else None
+        # What a sub-agent says at its end is short by design; its own calls tell what was cut.
+        if seen is not None and seen.truncated and not isinstance(seen, SubagentObservation):
+            self.flag = RECOVERED if seen.recovered else LOST
+        if isinstance(seen, CrawlObservation) and self.note:
             self.argument = ""
 
 
@@ -142,8 +158,6 @@ def _outcome(finished: ToolCallFinished) -> str:
     if isinstance(observation, CrawlObservation):
         wanted = observation.pages + observation.failed
         return f"{observation.pages}/{wanted} pages" if observation.failed else f"{wanted} pages"
-    if observation is not None and observation.truncated and not isinstance(observation, SubagentObservation):
-        return "" if observation.recovered else "truncated"
     return ""
 
 
@@ -202,12 +216,13 @@ def _words(node: CallNode, room: int, theme: TraceTheme) -> Line:
         note_room = min(width_of(note), max(0, room // 2 - 2))
         label = tail_cut(node.label, room - (note_room + 2 if note_room >= LEAST_CELLS else 0))
         words = [Segment(label, theme.query)]
-        return words + _word(note, note_room, theme.note)
+        return words + _word(note, note_room, theme.warning if node.flag else theme.note)
     others = note or node.argument
     most = max(room * 3 // 5, room - OTHER_CELLS) if others else room
     label = middle_cut(node.label, most)
     rest = room - width_of(label) - 2
-    urgent = node.kind == "agent" or node.mark not in {Mark.SUCCESS, Mark.RUNNING}
+    fine = node.mark in {Mark.SUCCESS, Mark.RUNNING}
+    urgent = bool(node.flag) or node.kind == "agent" or not fine
     argument_room = min(width_of(node.argument), rest)
     note_room = min(width_of(note), rest)
     if note and node.argument:
@@ -217,7 +232,7 @@ def _words(node: CallNode, room: int, theme: TraceTheme) -> Line:
             argument_room = min(argument_room, rest - note_room - 2)
         else:
             note_room = 0
-    style = theme.of(node.mark) if node.mark not in {Mark.SUCCESS, Mark.RUNNING} else theme.note
+    style = (theme.warning if node.flag else theme.note) if fine else theme.of(node.mark)
     words = [Segment(label, theme.name)]
     return words + _word(node.argument, argument_room, theme.argument) + _word(note, note_room, style)
 
@@ -241,7 +256,10 @@ def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
     text = duration(seconds) if node.took is not None else _live(seconds)
     style = theme.number
     if node.kind == "call" and seconds > SLOW:
-        style = theme.bad if seconds > VERY_SLOW else theme.warning
+        # The mark says it where there is no colour.
+        very = seconds > VERY_SLOW
+        style = theme.bad if very else theme.warning
+        text = (VERY_SLOW_MARK if very else SLOW_MARK) + text
     line: Line = [Segment(f"{text:>{TIME_CELLS}}", style)]
     if width >= SIZE_FROM_WIDTH:
         bytes_ = "" if node.size is None or node.kind == "query" else size(node.size)

@@ -34,8 +34,8 @@ from core.events import (
 )
 from core.text import clean_line
 from tui.format import Mark, tokens
-from tui.lines import LineView
 from tui.panes.calls import CallNode, CallRecord, TraceTheme, call_node, query_node, render_node
+from tui.panes.filtered_tree import FilteredTree
 from tui.text_layout import Line, wrap
 
 __all__ = ["CallRecord", "TracePane"]
@@ -44,7 +44,7 @@ TICK = 1.0
 NO_RESULT = "no result"
 
 
-class TracePane(LineView[CallNode]):
+class TracePane(FilteredTree):
     """Shows the session's tool calls as a tree; only rows that changed are drawn again."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -57,7 +57,7 @@ class TracePane(LineView[CallNode]):
         Binding("e", "failure(1)", "Next failure"),
         Binding("E", "failure(-1)", "Previous failure", show=False),
     ]
-    HELP = "Tool calls. Left and right fold, Enter shows a call whole, e and E go from failure to failure."
+    HELP = "Tool calls. Left and right fold, Enter shows a call whole, e and E go from failure to failure, f filters."
 
     class Opened(Message):
         """A call is to be shown whole."""
@@ -79,7 +79,6 @@ class TracePane(LineView[CallNode]):
         self._monotonic = monotonic
         self._theme = TraceTheme()
         self._calls_by_key: dict[str, CallNode] = {}
-        self._queries: list[CallNode] = []
         self._live: dict[str, CallNode] = {}
         self._failures: list[CallNode] = []
         self._asked: dict[str, str] = {}
@@ -87,7 +86,7 @@ class TracePane(LineView[CallNode]):
         self._retrying = False
         self._tick = 0
         self._timer: Timer | None = None
-        self._tell_counts()
+        self.tell_counts()
 
     def on_mount(self) -> None:
         """Set up the one timer; it runs only while a row does."""
@@ -102,7 +101,7 @@ class TracePane(LineView[CallNode]):
         for event in events:
             self._take(event)
         if (calls, failures) != (self._calls, len(self._failures)):
-            self._tell_counts()
+            self.tell_counts()
         self._wind()
         self.settle()
 
@@ -110,8 +109,7 @@ class TracePane(LineView[CallNode]):
         if self._retrying and isinstance(
             event, TextDelta | ThinkingDelta | MessageFinished | ToolCallStarted
         ):
-            self._retrying = False
-            self._note(self._queries[-1], "")
+            self._got_through()
         match event:
             case QueryReceived():
                 self._query(event.query_id, event.text)
@@ -132,7 +130,9 @@ class TracePane(LineView[CallNode]):
                 self._sent_back(clean_line(event.subagent))
             case ApiRetry() if self._queries:
                 self._retrying = True
-                self._note(self._queries[-1], f"⟲ try {event.attempt} of {event.max_attempts}")
+                self._queries[-1].tries += 1
+                self._queries[-1].flag = f"{Mark.RETRY.glyph} try {event.attempt} of {event.max_attempts}"
+                self.changed(self._queries[-1])
             case ArtifactSaved(tool_use_id=str(call)) if call in self._calls_by_key:
                 record = self._calls_by_key[call].record
                 if record is not None:
@@ -148,13 +148,19 @@ class TracePane(LineView[CallNode]):
             case _:
                 pass
 
+    def _got_through(self) -> None:
+        """Keep on the query's row how often the model had to be asked again."""
+        if self._retrying:
+            query = self._queries[-1]
+            query.flag = f"{Mark.RETRY.glyph} {query.tries} {'retry' if query.tries == 1 else 'retries'}"
+            self._retrying = False
+            self.changed(query)
+
     def _query(self, query_id: str, text: str) -> CallNode:
         node = query_node(query_id, text, self._monotonic())
-        node.place = len(self._queries)
-        self._queries.append(node)
         self._calls_by_key[node.key] = node
         self._live[node.key] = node
-        self.append(node)
+        self.add_root(node)
         return node
 
     def _start(self, event: ToolCallStarted) -> None:
@@ -164,20 +170,12 @@ class TracePane(LineView[CallNode]):
         if parent is None:
             parent = self._calls_by_key.get(f"query/{event.query_id}") or self._query(event.query_id, "")
         node = call_node(event, self._monotonic())
-        above = parent.last_shown()
-        parent.add(node)
         self._calls_by_key[node.key] = node
         self._live[node.key] = node
         self._calls += 1
-        if parent.visible and parent.open:
-            index = self.index_of(above.key)
-            assert index is not None
-            if index == len(self._entries) - 1:
-                self.append(node)
-            else:
-                self.splice(index + 1, 0, [node])
+        self.add_below(parent, node)
         if len(parent.children) == 1:
-            self._change(parent)
+            self.changed(parent)
 
     def _finish(self, event: ToolCallFinished) -> None:
         node = self._calls_by_key.get(event.tool_use_id)
@@ -187,7 +185,7 @@ class TracePane(LineView[CallNode]):
         self._live.pop(node.key, None)
         if node.mark is Mark.ERROR:
             self._failures.append(node)
-        self._change(node)
+        self.changed(node)
 
     def _subagent(self, event: SubagentStarted | SubagentProgress | SubagentFinished) -> None:
         node = self._calls_by_key.get(event.tool_use_id)
@@ -199,7 +197,7 @@ class TracePane(LineView[CallNode]):
             node.argument = clean_line(event.description) or node.argument
         elif event.usage is not None and event.usage.total:
             node.note = tokens(event.usage.total)
-        self._change(node)
+        self.changed(node)
 
     def _sent_back(self, agent: str) -> None:
         rows = (
@@ -208,12 +206,13 @@ class TracePane(LineView[CallNode]):
         node = next(rows, None)
         if node is not None:
             node.flag = f"{Mark.RETRY.glyph} {Mark.RETRY.word}"
-            self._change(node)
+            self.changed(node)
 
     def _end_query(self, event: QueryFinished) -> None:
         node = self._calls_by_key.get(f"query/{event.query_id}")
         if node is None:
             return
+        self._got_through()
         # Every call ends before its query does; where a torn journal lost the end, the row must not run for ever.
         self._end_rows([below for below in node.walk() if below.running])
         marks = {"success": Mark.SUCCESS, "error": Mark.ERROR, "interrupted": Mark.CANCELLED}
@@ -233,15 +232,11 @@ class TracePane(LineView[CallNode]):
 
     def _mark_row(self, node: CallNode, mark: Mark) -> None:
         node.mark = mark
-        self._change(node)
+        self.changed(node)
 
     def _note(self, node: CallNode, note: str) -> None:
         node.note = note
-        self._change(node)
-
-    def _change(self, node: CallNode) -> None:
-        node.revision += 1
-        self.touch(node.key)
+        self.changed(node)
 
     # What others may ask
 
@@ -260,6 +255,8 @@ class TracePane(LineView[CallNode]):
         node = self._calls_by_key.get(tool_use_id)
         if node is None:
             return False
+        if self.matched is not None and not node.hits:
+            self.keep_only("")
         above = node.parent
         hidden: list[CallNode] = []
         while above is not None:
@@ -267,7 +264,7 @@ class TracePane(LineView[CallNode]):
             above = above.parent
         for folded in reversed(hidden):
             if not folded.open:
-                self._set_open(folded, open_=True)
+                self.set_open(folded, open_=True)
         self.show_entry(node.key)
         self.settle()
         return True
@@ -285,19 +282,21 @@ class TracePane(LineView[CallNode]):
         self._tick += 1
         for node in self.on_screen:
             if node.key in self._live:
-                self._change(node)
+                self.changed(node)
         self.settle()
 
     # The view
 
-    def _tell_counts(self) -> None:
+    def tell_counts(self) -> None:
+        """Show on the border how many calls there are, how many failed, and what is kept of them."""
         parts: list[str | Content | tuple[str, str]] = ["Trace"]
         if self._calls:
-            parts.append(f" · {self._calls} call{'' if self._calls == 1 else 's'}")
+            kept = "" if self.matched is None else f"{self.matched:,} of "
+            parts.append(f" · {kept}{self._calls:,} call{'' if self._calls == 1 else 's'}")
             parts.append(" · ")
             failed = f"{len(self._failures)} failed"
             parts.append((failed, "bold $text-error") if self._failures else failed)
-        self.border_title = Content.assemble(*parts)
+        self.border_title = Content.assemble(*parts, *self.filter_title())
 
     def restyled(self) -> None:
         """Read the styles of the trace again."""
@@ -314,23 +313,15 @@ class TracePane(LineView[CallNode]):
     def render_empty(self, width: int) -> Sequence[Line]:
         """Say what will be here."""
         muted = self.palette["lines--muted"]
+        if self.filtering:
+            return [[], *wrap([("No call matches. Esc shows all of them.", muted)], width)]
         text = "Every tool call appears here as it happens: which tool, with what, how it ended and how long it took."
         return [[], *wrap([(text, muted)], width)]
 
     # Keys
 
-    def _set_open(self, node: CallNode, *, open_: bool) -> None:
-        index = self.index_of(node.key)
-        if index is None or node.open == open_:
-            node.open = open_
-            return
-        below = list(node.shown()) if not open_ else []
-        node.open = open_
-        self.splice(index + 1, len(below), list(node.shown()))
-        self._change(node)
-
     def _toggle(self, node: CallNode, *, open_: bool) -> None:
-        self._set_open(node, open_=open_)
+        self.set_open(node, open_=open_)
         self.show_entry(node.key)
         self.settle()
 
@@ -353,14 +344,17 @@ class TracePane(LineView[CallNode]):
         if not node.open:
             self._toggle(node, open_=True)
         else:
-            self.show_entry(node.children[0].key)
-            self.settle()
+            below = next(node.shown(filtered=self.matched is not None), None)
+            if below is not None:
+                self.show_entry(below.key)
+                self.settle()
 
     def action_failure(self, direction: int) -> None:
         """Go to the next or the previous failed call, around the ends."""
-        if not self._failures:
+        looked_for = [node for node in self._failures if self.matched is None or node.matched]
+        if not looked_for:
             return
-        failures = sorted(self._failures, key=lambda node: node.path)
+        failures = sorted(looked_for, key=lambda node: node.path)
         here = self.cursor
         path = here.path if here is not None else ()
         if direction > 0:

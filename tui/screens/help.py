@@ -66,7 +66,13 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     (
         "In the trace",
-        (("← →", "fold and unfold"), ("e, E", "next, previous failure"), ("Enter", "the whole call")),
+        (
+            ("← →", "fold and unfold"),
+            ("e, E", "next, previous failure"),
+            ("f, /", "filter: words, tool:news, state:failed"),
+            ("n, N", "next, previous match; Esc ends"),
+            ("Enter", "the whole call"),
+        ),
     ),
     (
         "In the observers",

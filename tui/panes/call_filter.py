@@ -1,0 +1,67 @@
+"""Which calls of the trace a person looks for: by tool, by state, by what stands in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui.format import Mark
+from tui.panes.calls import SLOW, CallNode
+
+__all__ = ["CallFilter", "read_filter"]
+
+_WORD = re.compile(r'(?:(tool|state):)?("[^"]*"?|\S+)', re.IGNORECASE)
+_LONGEST_VALUE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilter:
+    """What a call must have, each in small letters: part of its tool's name, of a state, of its text."""
+
+    tools: Sequence[str] = ()
+    states: Sequence[str] = ()
+    texts: Sequence[str] = ()
+
+    def matches(self, node: CallNode) -> bool:
+        """Whether a row is looked for; a query never is, it only stays above what is."""
+        if node.record is None:
+            return False
+        if self.tools:
+            name = f"{node.label} {node.record.started.name}".casefold()
+            if not all(tool in name for tool in self.tools):
+                return False
+        if self.states and not all(_in_state(node, state) for state in self.states):
+            return False
+        return not self.texts or _has_texts(node, self.texts)
+
+
+def read_filter(typed: str) -> CallFilter | None:
+    """Read what was typed: words, all of which count, `tool:` or `state:` before one; None when it is nothing.
+
+    Case does not count; double quotes keep words together.
+    """
+    found: dict[str, list[str]] = {"tool": [], "state": [], "": []}
+    for kind, word in _WORD.findall(typed):
+        if text := word.strip('"').casefold():
+            found[kind.casefold()].append(text)
+    if not any(found.values()):
+        return None
+    return CallFilter(tuple(found["tool"]), tuple(found["state"]), tuple(found[""]))
+
+
+def _in_state(node: CallNode, wanted: str) -> bool:
+    states = [node.mark.word, node.flag]
+    if node.took is not None and node.took > SLOW:
+        states.append("slow")
+    if node.mark is Mark.WAITING:
+        states.append(Mark.RUNNING.word)
+    return any(wanted in state.casefold() for state in states)
+
+
+def _has_texts(node: CallNode, texts: Sequence[str]) -> bool:
+    assert node.record is not None
+    started = node.record.started
+    values = [value[:_LONGEST_VALUE] for value in started.input.values() if isinstance(value, str)]
+    told = "\n".join((node.label, started.name, node.argument, node.note, node.flag, *values)).casefold()
+    return all(text in told for text in texts)

@@ -1,0 +1,254 @@
+"""The tree of the trace as a view: what is folded and what a filter leaves out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+
+from core.text import clean_line
+from tui.lines import LineView
+from tui.panes.call_filter import CallFilter, read_filter
+from tui.panes.calls import CallNode
+
+__all__ = ["FilteredTree"]
+
+LONGEST_FILTER = 200
+SHOWN_FILTER = 30
+
+
+class FilteredTree(LineView[CallNode]):
+    """Rows under rows; `f` keeps those that are looked for and what they stand under, Esc brings all back.
+
+    A subclass adds rows with `add_root` and `add_below`, tells of changes with `changed`, and says in
+    `tell_counts` what the border shows.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f,slash", "filter", "Filter", show=False),
+        Binding("n", "match(1)", "Next match", show=False),
+        Binding("N", "match(-1)", "Previous match", show=False),
+    ]
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._queries: list[CallNode] = []
+        self._filter: CallFilter | None = None
+        self._typed = ""
+        self._typing = False
+        self._matched = 0
+        self._folded: list[CallNode] = []
+        self._left_at: tuple[Hashable | None, bool] = (None, True)
+
+    def tell_counts(self) -> None:
+        """Show the counts on the border."""
+
+    # Rows
+
+    def add_root(self, node: CallNode) -> None:
+        """Add a row at the top of the tree, as the last."""
+        node.place = len(self._queries)
+        self._queries.append(node)
+        node.hits = 0
+        if self._filter is None:
+            self.append(node)
+
+    def add_below(self, parent: CallNode, node: CallNode) -> None:
+        """Add a row under another, as the last."""
+        parent.add(node)
+        if self._filter is not None:
+            self._weigh(node)
+        elif parent.visible and parent.open:
+            self._put_in(node)
+
+    def changed(self, node: CallNode) -> None:
+        """Take note that a row looks different, and may now be one that is looked for, or no longer."""
+        node.revision += 1
+        if self._filter is not None and node.record is not None:
+            self._weigh(node)
+        self.touch(node.key)
+
+    def _left_out(self, node: CallNode) -> bool:
+        return self._filter is not None and not node.hits
+
+    def _shown(self, node: CallNode) -> list[CallNode]:
+        """The row itself and all under it that are to be seen, in order."""
+        if self._left_out(node):
+            return []
+        return [node, *node.shown(filtered=self._filter is not None)]
+
+    def _weigh(self, node: CallNode) -> None:
+        """Match a row anew, and bring in or take out the rows for which that makes a difference."""
+        assert self._filter is not None
+        change = int(self._filter.matches(node)) - int(node.matched)
+        if not change:
+            return
+        self._matched += change
+        node.matched = change > 0
+        # The highest row that comes or goes takes all under it along.
+        flipped: CallNode | None = None
+        at: CallNode | None = node
+        if change < 0:
+            highest = node
+            while highest.parent is not None and highest.parent.hits == 1:
+                highest = highest.parent
+            if highest.hits == 1 and (index := self.index_of(highest.key)) is not None:
+                self.splice(index, len(self._shown(highest)), ())
+        while at is not None:
+            if change > 0 and not at.hits:
+                flipped = at
+                if at is not node and not at.open:
+                    at.open = True
+                    self._folded.append(at)
+            at.hits += change
+            at = at.parent
+        if flipped is not None and flipped.visible:
+            self._put_in(flipped)
+        self.tell_counts()
+
+    def _put_in(self, node: CallNode) -> None:
+        """Put a row and what is to be seen under it where it belongs among the entries."""
+        siblings = self._queries if node.parent is None else node.parent.children
+        above = node.parent
+        for place in range(node.place - 1, -1, -1):
+            if not self._left_out(siblings[place]):
+                above = siblings[place].last_shown(filtered=self._filter is not None)
+                break
+        index = -1 if above is None else self.index_of(above.key)
+        assert index is not None
+        rows = self._shown(node)
+        if index == len(self._entries) - 1:
+            self.append(*rows)
+        else:
+            self.splice(index + 1, 0, rows)
+
+    def set_open(self, node: CallNode, *, open_: bool) -> None:
+        """Fold or unfold a row."""
+        index = self.index_of(node.key)
+        if index is None or node.open == open_:
+            node.open = open_
+            return
+        filtered = self._filter is not None
+        below = list(node.shown(filtered=filtered)) if not open_ else []
+        node.open = open_
+        self.splice(index + 1, len(below), list(node.shown(filtered=filtered)))
+        node.revision += 1
+        self.touch(node.key)
+
+    # The filter
+
+    @property
+    def filtering(self) -> bool:
+        """Whether a filter is on or being typed."""
+        return self._typing or self._filter is not None
+
+    @property
+    def matched(self) -> int | None:
+        """How many rows are looked for and there; None without a filter."""
+        return None if self._filter is None else self._matched
+
+    def filter_title(self) -> list[tuple[str, str]]:
+        """What is typed, for the border."""
+        if not self.filtering:
+            return []
+        typed = clean_line(self._typed, SHOWN_FILTER) if self._typed.strip() else self._typed
+        return [(f"  f {typed}" + ("▏" if self._typing else ""), "$accent")]
+
+    def keep_only(self, typed: str) -> None:
+        """Show only what is looked for, with what it stands under; nothing typed shows all."""
+        self._typed = typed[:LONGEST_FILTER]
+        wanted = read_filter(self._typed)
+        if wanted != self._filter:
+            self._apply_filter(wanted)
+        self.tell_counts()
+
+    def _apply_filter(self, wanted: CallFilter | None) -> None:
+        cursor = self.cursor.key if self.cursor is not None else None
+        if self._filter is None:
+            self._left_at = (self._cursor, self._following)
+        else:
+            for node in self._folded:
+                node.open = False
+        self._filter = wanted
+        self._folded = []
+        self._matched = sum(self._count(query) for query in self._queries) if wanted is not None else 0
+        self.splice(0, len(self._entries), [row for query in self._queries for row in self._shown(query)])
+        if wanted is None:
+            kept, following = self._left_at
+            if following or kept is None or self.index_of(kept) is None:
+                self.action_cursor_end()
+            else:
+                self.show_entry(kept)
+        else:
+            first = next((row.key for row in self._entries if row.matched), None)
+            stays = self.index_of(cursor) if cursor is not None else None
+            self._following = False
+            if stays is not None and self._entries[stays].matched:
+                self.show_entry(self._entries[stays].key)
+            elif first is not None:
+                self.show_entry(first)
+        self.settle()
+
+    def _count(self, node: CallNode) -> int:
+        assert self._filter is not None
+        node.matched = self._filter.matches(node)
+        node.hits = int(node.matched) + sum(self._count(child) for child in node.children)
+        if node.hits > int(node.matched) and not node.open:
+            # What is looked for must not stay folded away.
+            node.open = True
+            self._folded.append(node)
+        return node.hits
+
+    # Keys
+
+    def action_filter(self) -> None:
+        """Ask what to show only; what is typed from here on is that."""
+        self._typing = True
+        self.tell_counts()
+
+    def action_match(self, step: int) -> None:
+        """Go to the next match, or the one before, around the ends."""
+        if self._filter is None or not self._matched:
+            return
+        here, size = self._cursor_index(), len(self._entries)
+        for distance in range(1, size + 1):
+            node = self._entries[(here + step * distance) % size]
+            if node.matched:
+                self.show_entry(node.key)
+                self.settle()
+                return
+
+    def on_key(self, event: events.Key) -> None:
+        """Take what is typed for the filter; Esc ends a filter before it means anything else."""
+        if not self.filtering or (not self._typing and event.key != "escape"):
+            return
+        match event.key:
+            case "escape":
+                self._typing = False
+                self.keep_only("")
+            case "enter":
+                self._typing = False
+                self.tell_counts()
+            case "backspace":
+                self.keep_only(self._typed[:-1])
+            case "ctrl+u":
+                self.keep_only("")
+            case _ if event.character is not None and event.is_printable:
+                self.keep_only(self._typed + event.character)
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Take what is pasted for the filter."""
+        if self._typing:
+            event.stop()
+            self.keep_only(self._typed + clean_line(event.text))
+
+    def on_blur(self) -> None:
+        """Keep the filter as it is typed when the reader goes elsewhere."""
+        self._typing = False
+        self.tell_counts()
