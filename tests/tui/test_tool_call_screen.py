@@ -3,6 +3,8 @@ from __future__ import annotations
 import base64
 import json
 import struct
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -20,6 +22,7 @@ from core.observation import (
 from core.text import is_unsafe
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.test_viewers import lines
+from tui.pager import NoPager, pager_command
 from tui.screens.tool_call import ToolCallScreen
 from tui.viewers.call_body import arguments_text, call_body, notes_of, result_text
 
@@ -206,3 +209,37 @@ def test_arguments_that_are_no_strict_json_are_written_all_the_same() -> None:
         call = started(**arguments)
         assert arguments_text(call)
         assert text(call, None)
+
+
+async def test_a_call_is_read_in_the_pager_of_the_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = tmp_path / "read"
+    monkeypatch.setenv("PAGER", f"tee '{read}'")
+    screen = ToolCallScreen(started(query="AI chips"), finished(mcp("all \x1b[2Jdone")))
+    async with hosted(screen=screen) as (app, pilot):
+        await pilot.press("P")
+        await pilot.pause()
+        assert app.said == ["A pager needs a terminal of its own, and there is none here."]
+        monkeypatch.setattr(app, "suspend", nullcontext)
+        await pilot.press("P")
+        text = read.read_text()
+        assert '"query": "AI chips"' in text
+        assert "done" in text
+        assert "\x1b" not in text
+        monkeypatch.setenv("PAGER", "no-such-pager -x")
+        await pilot.press("P")
+        await pilot.pause()
+        assert app.said[-1].startswith("The pager 'no-such-pager' of $PAGER cannot be found.")
+
+
+def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(NoPager, match="There is no pager"):
+        pager_command({"PATH": str(tmp_path)})
+    with pytest.raises(NoPager, match="cannot be read"):
+        pager_command({"PAGER": "less 'x"})
+    usual = tmp_path / "less"
+    usual.write_text("#!/bin/sh\n")
+    usual.chmod(0o755)
+    assert pager_command({"PATH": str(tmp_path)}) == [str(usual)]
+    assert pager_command({"PATH": str(tmp_path), "PAGER": "less -S"}) == ["less", "-S"]

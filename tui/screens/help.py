@@ -72,6 +72,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("f, /", "filter: words, tool:news, state:failed"),
             ("n, N", "next, previous match; Esc ends"),
             ("Enter", "the whole call"),
+            ("y, a, P", "of a call: copy result, arguments; $PAGER"),
         ),
     ),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -18,7 +19,8 @@ from core.text import clean_line
 from tui.copying import copy_text
 from tui.format import Mark, milliseconds, size, tool_label, tool_name
 from tui.jobs import start_job
-from tui.viewers.call_body import arguments_text, call_body, result_text
+from tui.pager import NoPager, page, pager_command
+from tui.viewers.call_body import arguments_text, call_body, call_text, result_text
 from tui.viewers.chrome import KeyLine, TitleLine
 from tui.viewers.view import DocumentView
 
@@ -47,6 +49,7 @@ class ToolCallScreen(ModalScreen[str | None]):
         Binding("enter", "open_artifact", "Open the artifact", show=False),
         Binding("y", "copy_result", "Copy the result", show=False),
         Binding("a", "copy_arguments", "Copy the arguments", show=False),
+        Binding("P", "page", "Open in $PAGER", show=False),
     ]
     AUTO_FOCUS = "DocumentView"
 
@@ -126,6 +129,7 @@ class ToolCallScreen(ModalScreen[str | None]):
             if len(options) > 1:
                 keys.append(("Tab", "files", "app.focus_next"))
         keys += [("y", "copy result", "screen.copy_result"), ("a", "copy arguments", "screen.copy_arguments")]
+        keys.append(("P", "pager", "screen.page"))
         self.query_one(KeyLine).offer(*keys)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -150,6 +154,14 @@ class ToolCallScreen(ModalScreen[str | None]):
     def action_copy_arguments(self) -> None:
         """Copy the arguments."""
         self._copy(arguments_text(self.started), "Arguments")
+
+    def action_page(self) -> None:
+        """Read arguments and result in the person's own pager."""
+        try:
+            command = pager_command(os.environ)
+            page(self.app, call_text(self.started, self.finished), command)
+        except NoPager as error:
+            self.notify(str(error), markup=False, severity="warning")
 
     def _copy(self, text: str, what: str) -> None:
         if not text:

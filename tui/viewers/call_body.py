@@ -30,7 +30,7 @@ from tui.viewers.json_text import json_body
 from tui.viewers.markdown_body import RENDERED_CHARACTERS, MarkdownBody
 from tui.viewers.text_body import LineStyler, TextBody
 
-__all__ = ["arguments_text", "call_body", "notes_of", "result_text"]
+__all__ = ["arguments_text", "call_body", "call_text", "notes_of", "result_text"]
 
 _INDENT = 2
 _LONGEST = 4 * 1024 * 1024
@@ -77,6 +77,18 @@ def result_text(finished: ToolCallFinished | None) -> str:
         return ""
     blocks = finished.observation.to_llm_content
     return "\n".join(clean(block.text) for block in blocks if isinstance(block, TextContent))
+
+
+def call_text(started: ToolCallStarted, finished: ToolCallFinished | None) -> str:
+    """Arguments and result as one clean text, for a pager."""
+    arguments = msgspec.json.format(arguments_text(started), indent=_INDENT) if started.input else "none"
+    parts = [started.name, "", "Arguments", arguments, "", "Result"]
+    if finished is None:
+        parts.append("The call is still running.")
+    else:
+        parts += notes_of(finished.observation)
+        parts.append(result_text(finished) or _without_result(finished.status))
+    return clean("\n".join(parts)) + "\n"
 
 
 def _without_result(status: str) -> str:
