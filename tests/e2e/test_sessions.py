@@ -149,6 +149,11 @@ async def test_an_interrupt_keeps_what_was_said_and_the_prompt_usable(tmp_path: 
         await session.interrupt()
         await session.wait_idle()
         assert session.state is SessionState.IDLE
+        # What waited is kept, and goes on when the person says so.
+        assert session.queued == ("What is the capital of France?",)
+        session.resume_queue()
+        await session.wait_idle()
+        assert session.queued == ()
     first, second = of(events, QueryFinished)
     assert (first.status, second.status) == ("interrupted", "success")
     assert "Paris" in second.text
