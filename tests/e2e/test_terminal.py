@@ -106,8 +106,7 @@ def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
 
 def test_without_credentials_the_screen_explains_and_offers_the_demo(tmp_path: Path) -> None:
     with terminal(tmp_path) as screen:
-        seen = screen.wait_for("ANTHROPIC_API_KEY", "emo")
-        assert "ANTHROPIC_BASE_URL" in seen
+        screen.wait_for("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "emo")
         screen.type("\x11")
         screen.end()
         assert_restored(screen)
