@@ -27,18 +27,19 @@ _SUFFIX = r"(?:[_-]?(?:access[_-]?)?key|[_-]?token|[_-]?value)?"
 _AFTER_BOUNDARY = r"(?:(?<![A-Za-z0-9_]{0})|(?<=\\[nrtbf]{0})|(?<=\\u[0-9a-fA-F]{{4}}{0}))"
 
 
-def _pair(name: str, *, header: bool = False) -> tuple[str, re.Pattern[str]]:
+def _pair(name: str, *, header: bool = False) -> tuple[str, str]:
     tail = f"{_QUOTED_VALUE}|{_HEADER_VALUE if header else _ASSIGNED_VALUE}"
-    return name, re.compile(f"(?i:{re.escape(name)}{_SUFFIX})(?i:{tail})")
+    return name, f"(?i:{re.escape(name)}{_SUFFIX})(?i:{tail})"
 
 
-def _token(prefix: str, pattern: str, *, anywhere: bool = False) -> tuple[str, re.Pattern[str]]:
+def _token(prefix: str, pattern: str, *, anywhere: bool = False) -> tuple[str, str]:
     boundary = "" if anywhere else _AFTER_BOUNDARY.format(re.escape(prefix))
-    return prefix.lower(), re.compile(f"({re.escape(prefix)}{boundary}{pattern})")
+    return prefix.lower(), f"({re.escape(prefix)}{boundary}{pattern})"
 
 
-# Each pattern begins with its lower-case needle, and its one matching group is the secret.
-_DETECTORS: tuple[tuple[str, re.Pattern[str]], ...] = (
+# Each pattern begins with its lower-case needle, and its one matching group is the secret. Compiled when its needle is
+# first found: compiling all of them takes longer than most of what the program does before its first frame.
+_DETECTORS: tuple[tuple[str, str], ...] = (
     _token("sk-ant-", r"[A-Za-z0-9_-]{6,}", anywhere=True),
     _token("sk-", r"[A-Za-z0-9_-]{20,}"),
     _token("ak_", r"[A-Za-z0-9_-]{8,}"),
@@ -51,20 +52,16 @@ _DETECTORS: tuple[tuple[str, re.Pattern[str]], ...] = (
     _token("eyJ", r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
     (
         "-----begin",
-        re.compile(
-            r"-----BEGIN [A-Z ]*PRIVATE KEY-----((?:[A-Za-z0-9+/=\s:,.-]|\\+[nr])++)",
-        ),
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----((?:[A-Za-z0-9+/=\s:,.-]|\\+[nr])++)",
     ),
     (
         "bearer",
-        re.compile(
-            r"(?i:bearer)(?:\s+|%20|\+)"
-            r"((?=[A-Za-z0-9.~+/]*[0-9_=-]|[A-Za-z0-9.~+/]{20})[A-Za-z0-9._~+/=-]{8,})"
-        ),
+        r"(?i:bearer)(?:\s+|%20|\+)"
+        r"((?=[A-Za-z0-9.~+/]*[0-9_=-]|[A-Za-z0-9.~+/]{20})[A-Za-z0-9._~+/=-]{8,})",
     ),
     (
         "connect.composio.dev",
-        re.compile(r"(?i:connect\.composio\.dev)(?::\d+)?\\?/link\\?/([^\s\"'\\<>()\[\]]+)"),
+        r"(?i:connect\.composio\.dev)(?::\d+)?\\?/link\\?/([^\s\"'\\<>()\[\]]+)",
     ),
     _pair("authorization", header=True),
     _pair("api-key", header=True),
@@ -79,11 +76,11 @@ _DETECTORS: tuple[tuple[str, re.Pattern[str]], ...] = (
             "session_token", "sessiontoken", "authtoken", "bearer_token", "link_token", "bot_token",
         )
     ),
-    ("token", re.compile(rf"(?i:token(?<![A-Za-z0-9_-]token))(?i:{_QUOTED_VALUE}|{_ASSIGNED_VALUE})")),
+    ("token", rf"(?i:token(?<![A-Za-z0-9_-]token))(?i:{_QUOTED_VALUE}|{_ASSIGNED_VALUE})"),
     *(
         (
             f"{name}=",
-            re.compile(rf"(?i:{name}(?:(?<=[?&;]{name})|(?<=\\u0026{name}))){_ASSIGNED_VALUE}"),
+            rf"(?i:{name}(?:(?<=[?&;]{name})|(?<=\\u0026{name}))){_ASSIGNED_VALUE}",
         )
         for name in ("key", "sig", "signature", "x-amz-signature", "x-amz-credential", "x-amz-security-token")
     ),
@@ -93,6 +90,7 @@ _LONGEST_USERINFO = 8_192
 _NEEDLES = tuple(needle for needle, _ in _DETECTORS)
 # Where a long look found nothing, there is nothing either from further on in the same run of characters.
 _RUNS = {_NEEDLES.index("eyj"): _token("eyJ", r"[A-Za-z0-9_-]*+")[1]}
+_compiled = cache(re.compile)
 # Beyond so many places a look at each costs more than one look at everything.
 _MOST_PLACES = 16
 _BYTES_A_PLACE = 1_024
@@ -138,10 +136,10 @@ class SecretSearch:
                 found.fields = True
             if number >= len(_NEEDLES) or start < done[number]:
                 continue
-            if match := _DETECTORS[number][1].match(text, start):
+            if match := _compiled(_DETECTORS[number][1]).match(text, start):
                 found.spans.append(match.span(match.lastindex or 0))
                 done[number] = match.end()
-            elif (run := _RUNS.get(number)) and (looked_at := run.match(text, start)):
+            elif (run := _RUNS.get(number)) and (looked_at := _compiled(run).match(text, start)):
                 done[number] = looked_at.end()
         found.words = [(self._words[number], start) for number, start, _ in _in_characters(words, data, text)]
         found.spans += _passwords_in_addresses(text)

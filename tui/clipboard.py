@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from core.errors import UniversalAgentError
-from core.files import Root
 from core.text import clean_line
 
 __all__ = ["Clipboard", "Copied", "Route", "osc52", "routes"]
@@ -186,6 +185,8 @@ class Clipboard:
         """Leave `text` in a new file of `folder`; `why` is told with its path."""
         if folder is None:
             return Copied("none", why=f"{why}, and there is no session folder to leave a file in")
+        from core.files import Root
+
         try:
             written = await asyncio.to_thread(
                 lambda: Root(folder).write_new(FILE, text.encode("utf-8", "replace"))
