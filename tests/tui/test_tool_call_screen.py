@@ -22,7 +22,7 @@ from core.observation import (
 from core.text import is_unsafe
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.test_viewers import lines
-from tui.pager import NoPager, pager_command
+from tui.programs import PAGER, NoProgram, command_of
 from tui.screens.tool_call import ToolCallScreen
 from tui.viewers.call_body import arguments_text, call_body, notes_of, result_text
 
@@ -234,12 +234,12 @@ async def test_a_call_is_read_in_the_pager_of_the_person(
 
 
 def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(NoPager, match="There is no pager"):
-        pager_command({"PATH": str(tmp_path)})
-    with pytest.raises(NoPager, match="cannot be read"):
-        pager_command({"PAGER": "less 'x"})
+    with pytest.raises(NoProgram, match="There is no pager"):
+        command_of(PAGER, {"PATH": str(tmp_path)})
+    with pytest.raises(NoProgram, match="cannot be read"):
+        command_of(PAGER, {"PAGER": "less 'x"})
     usual = tmp_path / "less"
     usual.write_text("#!/bin/sh\n")
     usual.chmod(0o755)
-    assert pager_command({"PATH": str(tmp_path)}) == [str(usual)]
-    assert pager_command({"PATH": str(tmp_path), "PAGER": "less -S"}) == ["less", "-S"]
+    assert command_of(PAGER, {"PATH": str(tmp_path)}) == [str(usual)]
+    assert command_of(PAGER, {"PATH": str(tmp_path), "PAGER": "less -S"}) == ["less", "-S"]

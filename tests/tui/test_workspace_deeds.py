@@ -14,9 +14,9 @@ from core.files import Root
 from core.packing import pack
 from tests.tui.files_host import Host, hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, rows
-from tui.editor import NoEditor, editor_command
 from tui.panes.workspace import WorkspacePane
 from tui.panes.workspace_files import text_of
+from tui.programs import EDITOR, NoProgram, command_of
 from tui.screens.delete import DeleteScreen
 
 
@@ -212,19 +212,19 @@ def test_which_editor_is_started(tmp_path: Path) -> None:
     vi.write_text("#!/bin/sh\n")
     vi.chmod(0o755)
     here = {"PATH": str(tmp_path)}
-    assert editor_command(here) == [str(vi)]
-    assert editor_command({**here, "VISUAL": "", "EDITOR": "vi -R"}) == ["vi", "-R"]
+    assert command_of(EDITOR, here) == [str(vi)]
+    assert command_of(EDITOR, {**here, "VISUAL": "", "EDITOR": "vi -R"}) == ["vi", "-R"]
     for broken in ({"EDITOR": "'vi"}, {"EDITOR": "emacs"}):
-        with pytest.raises(NoEditor, match="Set"):
-            editor_command({**here, **broken})
-    with pytest.raises(NoEditor, match="There is no editor"):
-        editor_command({"PATH": "/nowhere"})
+        with pytest.raises(NoProgram, match="Set"):
+            command_of(EDITOR, {**here, **broken})
+    with pytest.raises(NoProgram, match="There is no editor"):
+        command_of(EDITOR, {"PATH": "/nowhere"})
 
 
 def test_deeds_import_nothing_heavy_before_they_are_done() -> None:
     code = (
         "import sys, tui.panes.workspace; "
-        "print({'tui.editor', 'tui.screens.delete', 'tui.viewers.safe_html', 'core.toolkit'} & {*sys.modules})"
+        "print({'tui.programs', 'tui.screens.delete', 'tui.viewers.safe_html', 'core.toolkit'} & {*sys.modules})"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -167,11 +167,11 @@ class Prompt(TextArea):
         """Write on in the person's own editor, pastes written out; what failed leaves the prompt as it was."""
         from core.errors import UniversalAgentError
         from tui.draft import edit_draft
-        from tui.editor import edit, editor_command
+        from tui.programs import EDITOR, command_of, edit
 
         self._completing.hide()
         try:
-            command = editor_command(os.environ)
+            command = command_of(EDITOR, os.environ)
             text = edit_draft(self.value, lambda path: edit(self.app, path, command))
         except UniversalAgentError as error:
             self.notify(str(error), severity="warning", markup=False)

@@ -137,8 +137,8 @@ class FileDeeds(Widget):
 
     def action_edit(self) -> None:
         """Open the file under the cursor in the person's editor."""
-        from tui.editor import NoEditor, edit, editor_command
         from tui.panes.workspace_files import why_kept
+        from tui.programs import EDITOR, NoProgram, command_of, edit
 
         here = self._here()
         if here is None:
@@ -151,8 +151,8 @@ class FileDeeds(Widget):
             self._tell(why, warning=True)
             return
         try:
-            code = edit(self.app, path, editor_command(os.environ))
-        except NoEditor as error:
+            code = edit(self.app, path, command_of(EDITOR, os.environ))
+        except NoProgram as error:
             self._tell(str(error), warning=True)
             return
         if code:

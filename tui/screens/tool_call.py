@@ -19,7 +19,7 @@ from core.text import clean_line
 from tui.copying import copy_text
 from tui.format import Mark, milliseconds, size, tool_label, tool_name
 from tui.jobs import start_job
-from tui.pager import NoPager, page, pager_command
+from tui.programs import PAGER, NoProgram, command_of, page
 from tui.viewers.call_body import arguments_text, call_body, call_text, result_text
 from tui.viewers.chrome import KeyLine, TitleLine
 from tui.viewers.view import DocumentView
@@ -158,9 +158,9 @@ class ToolCallScreen(ModalScreen[str | None]):
     def action_page(self) -> None:
         """Read arguments and result in the person's own pager."""
         try:
-            command = pager_command(os.environ)
+            command = command_of(PAGER, os.environ)
             page(self.app, call_text(self.started, self.finished), command)
-        except NoPager as error:
+        except NoProgram as error:
             self.notify(str(error), markup=False, severity="warning")
 
     def _copy(self, text: str, what: str) -> None:

@@ -85,15 +85,15 @@ class ViewerDeeds(ModalScreen[None]):
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, and read it again afterwards."""
-        from tui.editor import NoEditor, edit, editor_command
+        from tui.programs import EDITOR, NoProgram, command_of, edit
 
         why = self._why_kept("changed") or _not_for_editors(self.path)
         if why is not None:
             self._warn(why)
             return
         try:
-            code = edit(self.app, self.path, editor_command(os.environ))
-        except NoEditor as error:
+            code = edit(self.app, self.path, command_of(EDITOR, os.environ))
+        except NoProgram as error:
             self._warn(str(error))
             return
         if code:
