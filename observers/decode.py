@@ -21,6 +21,7 @@ MAX_TEXT = 64 << 20
 MAX_DEPTH = 64
 """Deepest nesting that anything downstream walks into."""
 
+_UNREADABLE = "the result looks like JSON but cannot be read"
 _MAX_LITERAL = 4 << 20
 _MAX_WRAPPINGS = 6
 _MAX_ATTEMPTS = 32
@@ -32,6 +33,10 @@ _CUT_NOTICE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _OPENING = re.compile(r"[{\[]")
+# How documents begin and prose does not: no footnote's "[1]", no link's "[title]", no placeholder's "{name}".
+_DOCUMENT = re.compile(
+    r"""(?:\[\s*+)*+\{\s*+(?:["']|\w++\s*+:(?!//)|$)|(?:\[\s*+)++(?:"|$)|(?:[\[{]\s*+){4}""", re.ASCII
+)
 # What stands on the line of such a label is said of a result; it is not the result.
 _QUOTING = re.compile(
     r"^\W{0,8}(?:content|text|description|summary|snippet|highlights|abstract)\W{0,3}:\s?$(?<!\n)",
@@ -177,7 +182,9 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
             values += inner.values
             truncated = True
         elif not values and rest == 0:
-            problem = "the result looks like JSON but cannot be read"
+            problem = _UNREADABLE
+    elif not values and _begins_as_document(body):
+        problem = _UNREADABLE
     opened = [_unwrap(value, wrappings) for value in values] if wrappings < _MAX_WRAPPINGS else []
     return Decoded(
         values=tuple(inner for part in opened for inner in part.values) or tuple(values),
@@ -285,6 +292,17 @@ def _reads_as_document(body: str, start: int, error: json.JSONDecodeError) -> bo
     if opening.startswith(('{"', '[{"', "[[", '["')):
         return error.pos - start > 2
     return opening.startswith(("{'", "[{'")) or opening in ("{", "[", "[{")
+
+
+def _begins_as_document(body: str) -> bool:
+    """Whether a text without any document in it was to be one, rather than prose that begins with a bracket."""
+    if _DOCUMENT.match(body) is None:
+        return False
+    try:
+        _LENIENT.raw_decode(body)
+    except json.JSONDecodeError:
+        return True
+    return False
 
 
 def _salvage(text: str) -> Any | None:

@@ -61,11 +61,53 @@ def test_prose_stays_prose() -> None:
     assert decoded.problem is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1] See the first footnote.",
+        "[A title](https://a.example/) and [another](https://b.example/)",
+        "[[An article]] of an encyclopedia",
+        "[2026-03-10 12:00] started",
+        "[Note: this is prose] and goes on",
+        "[ ] a task",
+        "{name} is a placeholder",
+        "{{Infobox person | name = A}}",
+        "{https://a.example/}",
+        '["quoted"] in brackets',
+        "{} is empty",
+    ],
+)
+def test_prose_that_begins_with_a_bracket_stays_prose(text: str) -> None:
+    decoded = decode_text(text)
+    assert (decoded.values, decoded.prose, decoded.problem) == ((), text, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * 100_000,
+        "{" * 100_000 + "}" * 100_000,
+        "{[" * 5_000 + "1",
+        '{"resul',
+        '[{"titl',
+        '["https://a.examp',
+        '{title: "A", url: "https://a.example/"}',
+        "[{title: 1}]",
+    ],
+)
+def test_a_document_that_cannot_be_read_is_told_of_and_kept_as_it_is(text: str) -> None:
+    decoded = decode_text(text)
+    assert (decoded.values, decoded.prose) == ((), text)
+    assert decoded.problem == "the result looks like JSON but cannot be read"
+    assert decode_text(json.dumps(text)).problem == decoded.problem
+
+
 def test_several_blocks_and_documents() -> None:
     assert decode_texts([json.dumps({"a": 1}), json.dumps({"b": 2})]).values == ({"a": 1}, {"b": 2})
     assert decode_text('{"a": 1}\n{"b": 2}\n').values == ({"a": 1}, {"b": 2})
     whole = json.dumps(ROWS)
     assert decode_texts([whole[:20], whole[20:]]).values == (ROWS,)
+    assert decode_texts([whole[:5], whole[5:]]).values == (ROWS,)
 
 
 @pytest.mark.parametrize("dump", [json.dumps, repr], ids=["json", "python"])

@@ -233,14 +233,19 @@ async def test_what_cannot_be_read_is_told_of_and_stops_nobody(
     beside = Beside(aside, [observer.name for observer in observers if observer.name != "probe"])
     runner = ObserverRunner(observers, context, events.append, beside=beside)
     runner.start(asyncio.get_running_loop().create_task)
-    hostile = {"lists": "[" * 100_000, "objects": '{"a":' * 5_000, "long": "[" + "1," * (52 << 20) + "1]"}
+    hostile = {
+        "lists": "[" * 100_000,
+        "objects": '{"a":' * 5_000,
+        "braces": "{" * 100_000,
+        "long": "[" + "1," * (52 << 20) + "1]",
+    }
     for name, text in hostile.items():
         runner.submit(result(SEARCH, text, name))
     del hostile, text
     runner.submit(result(SEARCH, {"results": [{"title": "T", "url": "https://a.example/"}]}, "good"))
     assert await runner.drain(300) == []
     by_observer = {(event.observer, event.tool_use_id): event for event in finished(events)}
-    for name in ("lists", "objects", "long"):
+    for name in ("lists", "objects", "braces", "long"):
         event = by_observer["search_results", name]
         assert event.status != "failed", event.error
         assert re.search("nested too deeply|too large|cannot be read", event.note or ""), event.note

@@ -358,6 +358,23 @@ def test_a_search_that_cannot_be_read_is_kept_raw(context: ObserverContext, resu
     assert "nested too deeply" in (outcome.note or "")
 
 
+def test_what_looks_like_json_and_is_none_is_kept_raw_and_prose_is_not(
+    context: ObserverContext, result: Make
+) -> None:
+    text = "{" * 100_000
+    outcome = SearchResults().observe(result("mcp__x__web_search", text), context)
+    (saved,) = outcome.artifacts
+    assert (saved.kind, outcome.note) == (
+        "unparsed",
+        "the result looks like JSON but cannot be read; kept as it is",
+    )
+    assert saved.path.startswith("search_results/unparsed/")
+    assert context.workspace.read(saved.path).decode().endswith(f"\n\n{text}")
+    for prose in ("[1] See the footnote.", "[A title] and {braces}"):
+        outcome = SearchResults().observe(result("mcp__x__web_search", prose, "toolu_2"), context)
+        assert (outcome.artifacts, outcome.note) == ((), "no search results in it")
+
+
 def test_the_same_content_is_saved_once(context: ObserverContext, result: Make) -> None:
     first, _ = observe(context, result("mcp__x__web_search", {"results": ITEMS}))
     again, _ = observe(context, result("mcp__x__web_search", {"results": ITEMS}))
