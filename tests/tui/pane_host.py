@@ -55,6 +55,9 @@ class PaneHost(App[None]):
     def on_observers_pane_opened(self, message: ObserversPane.Opened) -> None:
         self.opened.append(message.path)
 
+    def on_observers_pane_call_asked(self, message: ObserversPane.CallAsked) -> None:
+        self.opened.append(message.tool_use_id)
+
 
 def rows(view: LineView[Any]) -> list[str]:
     """What the view shows, row by row."""

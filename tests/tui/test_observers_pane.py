@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from core.events import ArtifactSaved, ComplianceEnforced, ComplianceFailed, ObserverFinished, ObserverStarted
 from core.metrics import RunMetrics
-from tests.tui.pane_host import PaneHost, rows
+from tests.tui.pane_host import PaneHost, rows, started
 from tui.panes.observer_table import TableStyles, render_table
 from tui.panes.observers import ObserversPane, ObserversTheme, Run, render_run
 from tui.text_layout import PLAIN, line_width, plain
@@ -30,8 +30,15 @@ def saved(path: str, observer: str = "search", call: str = "t", copied: str | No
     )
 
 
-def shown(view: ObserversPane) -> list[str]:
+def filled(view: ObserversPane) -> list[str]:
     return [row.rstrip() for row in rows(view) if row.strip()]
+
+
+def shown(view: ObserversPane) -> list[str]:
+    """The rows below the numbers of the observers."""
+    found = filled(view)
+    rules = [place for place, row in enumerate(found) if set(row.strip()) == {"─"}]
+    return found[rules[0] + 1 :] if rules else found
 
 
 def title(view: ObserversPane) -> str:
@@ -43,13 +50,13 @@ async def test_a_run_is_one_row_from_start_to_end() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)):
         view.apply([began("r")])
-        assert shown(view) == ["… search             at work"]
+        assert shown(view) == ["… search at work"]
         view.apply([saved("search_results/news_1.json"), saved("search_results/web_1.json")])
         paths = ["search_results/news_1.json", "search_results/web_1.json"]
         view.apply([ended("r", artifacts=paths, items=35, rejected=2, duplicates=1, duration_ms=2.4)])
         assert len(shown(view)) == 1
         row = shown(view)[0]
-        assert row.startswith("✓ search             news_1.json +1")
+        assert row.startswith("✓ search news_1.json +1")
         assert row.endswith("35 items, 2 rejected, 1 duplicate   2 ms")
         assert title(view) == "Observers · 2 saved · 0 failed · 2 ms"
 
@@ -60,7 +67,7 @@ async def test_failed_runs_say_why_and_are_counted() -> None:
         view.apply(
             [ended("r", "failed", error="ValueError: no such file\nin media.py, line 3", duration_ms=31)]
         )
-        assert shown(view)[0].startswith("✗ search             ValueError: no such file in media.py")
+        assert shown(view)[0].startswith("✗ search ValueError: no such file in media.py")
         assert title(view) == "Observers · 0 saved · 1 failed · 31 ms"
         await pilot.press("enter")
         assert [row.strip() for row in shown(view)[1:]] == ["ValueError: no such file", "in media.py, line 3"]
@@ -99,9 +106,9 @@ async def test_a_broken_rule_and_its_enforcement_are_one_row() -> None:
     }
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
         view.apply([ComplianceFailed(**rule)])
-        assert shown(view)[0].startswith("⊘ compliance         corpus before report")
+        assert shown(view)[0].startswith("⊘ compliance corpus before report")
         view.apply([ComplianceEnforced(**rule)])
-        assert shown(view) == ["⟲ compliance         corpus before report → sent back"]
+        assert shown(view) == ["⟲ compliance corpus before report → sent back"]
         await pilot.press("enter")
         assert "report-creation-expert: Save the corpus." in shown(view)[1]
         view.apply([ComplianceFailed(**rule)])
@@ -166,32 +173,76 @@ def ran(*runs: tuple[str, Literal["saved", "skipped", "failed"], int, float]) ->
     ]
 
 
-async def test_a_table_above_the_rows_tells_what_each_observer_did() -> None:
+async def test_numbers_stand_above_the_rows_and_m_tells_more_of_them() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
         view.apply(ran(("search", "saved", 20, 2), ("search", "saved", 15, 9), ("media", "failed", 0, 31)))
         rows_alone = shown(view)
+        briefly = filled(view)[:3]
+        assert [row.split() for row in briefly] == [
+            ["observer", "runs", "fail", "p50", "p95"],
+            ["search", "2", "0", "2", "ms", "9", "ms"],
+            ["media", "1", "1", "31", "ms", "31", "ms"],
+        ]
         await pilot.press("m")
-        table = shown(view)[:4]
+        table = filled(view)[:4]
         assert [row.split() for row in table[:3]] == [
             ["observer", "runs", "saved", "skip", "fail", "items", "p50", "p95"],
             ["search", "2", "2", "0", "0", "35", "2", "ms", "9", "ms"],
             ["media", "1", "0", "0", "1", "0", "31", "ms", "31", "ms"],
         ]
         assert len({len(row) for row in table}) == 1
-        assert shown(view)[4:] == rows_alone
+        assert shown(view) == rows_alone
         view.apply([ended("late", "skipped", "media", duration_ms=1)])
-        assert shown(view)[2].split()[1:6] == ["2", "0", "1", "1", "0"]
-        assert len(shown(view)) == len(rows_alone) + 5
+        assert filled(view)[2].split()[1:6] == ["2", "0", "1", "1", "0"]
         await pilot.press("m")
+        assert filled(view)[0] == briefly[0]
         assert shown(view) == [*rows_alone, shown(view)[-1]]
+
+
+async def test_numbers_leave_most_of_a_low_pane_to_the_rows() -> None:
+    view = ObserversPane()
+    async with PaneHost(view).run_test(size=(90, 16)) as pilot:
+        view.apply(ran(*((f"observer_{n}", "saved", 1, 2) for n in range(6))))
+        assert [row.split()[0] for row in filled(view)[:4]] == ["observer", "observer_0", "+5", "─" * 36]
+        assert len(shown(view)) == 6
+        await pilot.resize_terminal(90, 6)
+        await pilot.pause()
+        assert filled(view) == shown(view)
+
+
+async def test_a_wide_row_names_the_call_and_p_asks_for_it() -> None:
+    view = ObserversPane()
+    host = PaneHost(view)
+    async with host.run_test(size=(90, 20)) as pilot:
+        view.apply([started("t", "mcp__composio__COMPOSIO_SEARCH_NEWS", query="chips")])
+        view.apply([began("r"), ended("r", artifacts=["news_1.json"], items=25, duration_ms=2)])
+        assert shown(view)[0].split() == [
+            "✓",
+            "search",
+            "SEARCH_NEWS",
+            "news_1.json",
+            "25",
+            "items",
+            "2",
+            "ms",
+        ]
+        await pilot.press("p")
+        await pilot.pause()
+        assert host.opened == ["t"]
+        view.apply([ComplianceFailed(subagent="a", rule="r", message="m")])
+        await pilot.press("end", "p")
+        await pilot.pause()
+        assert host.opened == ["t"]
+        await pilot.resize_terminal(50, 20)
+        await pilot.pause()
+        assert "SEARCH_NEWS" not in "".join(shown(view))
 
 
 async def test_the_table_stays_while_rows_scroll_and_clicks_meet_their_rows() -> None:
     view = ObserversPane()
     host = PaneHost(view)
     async with host.run_test(size=(90, 16)) as pilot:
-        await pilot.press("m")
         assert "observer" not in "".join(shown(view)[:1])
         view.apply([ended(f"r{n}", artifacts=[f"{n}.json"], duration_ms=1) for n in range(40)])
         head = rows(view)[:3]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -12,10 +12,12 @@ from core.metrics import RunMetrics
 from tui.format import count, middle_cut, milliseconds
 from tui.text_layout import Line, cut_line, width_of
 
-__all__ = ["TableStyles", "render_table"]
+__all__ = ["BRIEFLY", "TableStyles", "render_table"]
 
 COLUMNS = {"runs": 5, "saved": 6, "skip": 5, "fail": 5, "items": 6, "p50": 7, "p95": 7}
 """The columns and their cells, the space before each included."""
+BRIEFLY = ("runs", "fail", "p50", "p95")
+"""The columns that are always shown where there is room."""
 GIVEN_UP = ("skip", "items", "p50", "saved", "runs", "p95", "fail")
 """The order in which columns go when there is no room for all."""
 NAME_CELLS = 24
@@ -33,7 +35,11 @@ class TableStyles(NamedTuple):
 
 
 def render_table(
-    metrics: Mapping[str, RunMetrics], width: int, height: int, styles: TableStyles
+    metrics: Mapping[str, RunMetrics],
+    width: int,
+    height: int,
+    styles: TableStyles,
+    wanted: Collection[str] = tuple(COLUMNS),
 ) -> list[Line]:
     """Render a head line, a line per observer and a rule, in at most `height` lines of `width` cells.
 
@@ -48,10 +54,10 @@ def render_table(
     if left_out > 0:
         left_out += room > 1
         shown = sorted(shown, key=lambda each: (-each[1].failed, -each[1].runs))[: max(1, room - 1)]
-    columns = dict(COLUMNS)
+    columns = {column: cells for column, cells in COLUMNS.items() if column in wanted}
     for name in GIVEN_UP:
         if FEWEST_NAME_CELLS + sum(columns.values()) > width:
-            del columns[name]
+            columns.pop(name, None)
     widest = max(FEWEST_NAME_CELLS, *(width_of(name) for name, _ in shown))
     name_cells = max(1, min(widest, NAME_CELLS, width - sum(columns.values())))
     lines: list[Line] = [

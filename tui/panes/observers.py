@@ -19,19 +19,22 @@ from core.events import (
     Event,
     ObserverFinished,
     ObserverStarted,
+    ToolCallStarted,
 )
 from core.metrics import RunMetrics
 from core.text import clean, clean_line
-from tui.format import Mark, middle_cut, milliseconds, tail_cut
+from tui.format import Mark, middle_cut, milliseconds, tail_cut, tool_label
 from tui.lines import LineView
-from tui.panes.observer_table import TableStyles, render_table
+from tui.panes.observer_table import BRIEFLY, TableStyles, render_table
 from tui.text_layout import PLAIN, Line, cut_line, spread, width_of, wrap
 
 __all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
 
 NAME_CELLS = 18
 TIME_CELLS = 7
-NAMED_CELLS = 24
+CALL_CELLS = 16
+CALL_FROM_WIDTH = 68
+NAMED_CELLS = 18
 
 
 @dataclass(slots=True, eq=False)
@@ -41,6 +44,7 @@ class Run:
     key: str
     observer: str
     tool_use_id: str = ""
+    call: str = ""
     mark: Mark = Mark.RUNNING
     artifacts: list[str] = field(default_factory=list)
     copied: bool = False
@@ -104,21 +108,28 @@ class ObserversTheme:
         return cls(**{name: style(f"observers--{name}") for name in names})
 
 
-def render_run(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
-    """Render a row: mark, observer, what was saved or why not, counts and time; below it the cause when open."""
+def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CELLS) -> list[Line]:
+    """Render a row: mark, observer, call, what was saved or why not, counts, time; below it the cause when open.
+
+    `names` is how many cells the longest name of an observer takes; a narrow row leaves the call out.
+    """
     if width < 8:
         return [cut_line([Segment(f"{_glyph(run)} {run.observer}", theme.name)], width)]
     failed = run.mark is Mark.ERROR
     mark = theme.quiet if run.quiet else _mark_style(run.mark, theme)
-    name_cells = min(NAME_CELLS, max(4, width // 4))
+    name_cells = min(names, NAME_CELLS, max(4, width // 3))
     name = middle_cut(run.observer, name_cells)
     left: Line = [
         Segment(f"{_glyph(run)} ", mark),
         Segment(name + " " * (name_cells + 1 - width_of(name)), theme.quiet if run.quiet else theme.name),
     ]
     time = "" if run.milliseconds is None else milliseconds(run.milliseconds)
-    right: Line = [Segment(f"{time:>{TIME_CELLS}}", theme.number)] if width >= 24 else []
+    right: Line = [Segment(f"{time:>{TIME_CELLS}}", theme.number)] if width >= 24 and time else []
     room = width - name_cells - 3 - (TIME_CELLS + 1 if right else 0)
+    if width >= CALL_FROM_WIDTH and run.call:
+        call = middle_cut(run.call, CALL_CELLS)
+        left.append(Segment(call + " " * (CALL_CELLS + 2 - width_of(call)), theme.quiet))
+        room -= CALL_CELLS + 2
     counts = next((each for each in (run.counts, run.counts.partition(",")[0]) if _fits(run, each, room)), "")
     if counts:
         right.insert(0, Segment(counts, theme.counts))
@@ -156,17 +167,20 @@ def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
 class ObserversPane(LineView[Run]):
     """Shows a row per observer run, failures with their cause, and what the compliance rules did.
 
-    `m` puts a table above the rows, a line per observer: its runs, what came of them, and how long they took.
+    Above the rows stands a line per observer: its runs, its failures, and how long they took; `m` tells more.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("m", "toggle_table", "Numbers", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "toggle_table", "Numbers", show=False),
+        Binding("p", "call", "The call it came from", show=False),
+    ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"observers--{name}"
         for name in ("name", "what", "counts", "number", "quiet", "running", "good", "warning", "bad")
     }
     HELP = (
         "What was saved from each result. Enter goes to the file, or shows why a run failed; "
-        "m shows each observer's runs and times."
+        "p goes to the call, m tells more of each observer."
     )
 
     class Opened(Message):
@@ -176,9 +190,18 @@ class ObserversPane(LineView[Run]):
             super().__init__()
             self.path = path
 
+    class CallAsked(Message):
+        """The call that a run looked at is to be shown."""
+
+        def __init__(self, tool_use_id: str) -> None:
+            super().__init__()
+            self.tool_use_id = tool_use_id
+
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._theme = ObserversTheme()
+        self._names = 0
+        self._calls: dict[str, str] = {}
         self._runs: dict[str, Run] = {}
         self._latest: dict[tuple[str, str | None], Run] = {}
         self._copied: set[str] = set()
@@ -200,6 +223,9 @@ class ObserversPane(LineView[Run]):
 
     def _take(self, event: Event) -> bool:
         match event:
+            case ToolCallStarted():
+                self._calls[event.tool_use_id] = tool_label(event.name, event.input)
+                return False
             case ObserverStarted():
                 self._run(event)
             case ObserverFinished():
@@ -223,9 +249,10 @@ class ObserversPane(LineView[Run]):
             run = Run(
                 key=f"run/{event.run_id}", observer=clean_line(event.observer), tool_use_id=event.tool_use_id
             )
+            run.call = self._calls.get(event.tool_use_id, "")
             self._runs[event.run_id] = run
             self._latest[event.observer, event.tool_use_id] = run
-            self.append(run)
+            self._add(run)
         return run
 
     def _finish(self, event: ObserverFinished) -> None:
@@ -241,7 +268,7 @@ class ObserversPane(LineView[Run]):
         if run is None or (isinstance(event, ComplianceFailed) and run.mark is Mark.RETRY):
             run = Run(key=f"rule/{len(self._entries)}", observer="compliance", mark=Mark.DENIED)
             self._rules[topic] = run
-            self.append(run)
+            self._add(run)
         rule = clean_line(event.rule).replace("_", " ")
         run.cause = f"{clean_line(event.subagent)}: {clean(event.message[:4_000]).strip()}"
         run.what = rule
@@ -249,6 +276,14 @@ class ObserversPane(LineView[Run]):
             run.mark = Mark.RETRY
             run.what = f"{rule} → {Mark.RETRY.word}"
         self._change(run)
+
+    def _add(self, run: Run) -> None:
+        if width_of(run.observer) > self._names:
+            # All rows share the column of names.
+            self._names = width_of(run.observer)
+            for row in self._entries:
+                self._change(row)
+        self.append(run)
 
     def _change(self, run: Run, *, copied: bool = False) -> None:
         run.copied = run.copied or copied
@@ -278,17 +313,17 @@ class ObserversPane(LineView[Run]):
         return self._metrics
 
     def action_toggle_table(self) -> None:
-        """Show or hide the table of what each observer did."""
+        """Tell more of what each observer did, or less."""
         self._with_table = not self._with_table
         self.settle()
 
     def render_head(self, width: int, height: int) -> Sequence[Line]:
-        """Render the table when it is wanted."""
-        if not self._with_table:
-            return []
+        """Render the table: whole when it is wanted, else briefly."""
         theme = self._theme
         styles = TableStyles(self.palette["lines--muted"], theme.what, theme.number, theme.quiet, theme.bad)
-        return render_table(self._metrics, width, height, styles)
+        if self._with_table:
+            return render_table(self._metrics, width, height, styles)
+        return render_table(self._metrics, width, height * 3 // 4, styles, BRIEFLY)
 
     def restyled(self) -> None:
         """Read the styles of the feed again."""
@@ -296,7 +331,7 @@ class ObserversPane(LineView[Run]):
 
     def render_entry(self, entry: Run, width: int) -> Sequence[Line]:
         """Render a row."""
-        return render_run(entry, width, self._theme)
+        return render_run(entry, width, self._theme, self._names)
 
     def render_empty(self, width: int) -> Sequence[Line]:
         """Say what will be here."""
@@ -315,3 +350,9 @@ class ObserversPane(LineView[Run]):
             self._change(entry)
             self.show_entry(entry.key)
             self.settle()
+
+    def action_call(self) -> None:
+        """Ask for the call that the run under the cursor looked at."""
+        run = self.cursor
+        if run is not None and run.tool_use_id:
+            self.post_message(self.CallAsked(run.tool_use_id))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Prompt"]
 
-PLACEHOLDER = "Ask for something…"
+PLACEHOLDER = "Ask for something · @ names a file · / runs a command"
 PASTE_LIMIT = 8_000
 _STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
 

@@ -77,7 +77,11 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     (
         "In the observers",
-        (("m", "runs and times of each observer"), ("Enter", "go to the file; why it failed")),
+        (
+            ("m", "more numbers of each observer"),
+            ("p", "the call that was looked at"),
+            ("Enter", "go to the file; why it failed"),
+        ),
     ),
     (
         "In the workspace",
