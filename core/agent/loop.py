@@ -21,8 +21,9 @@ from core.agent.refusals import REFUSALS
 from core.agent.results import RawResult
 from core.agent.settling import Settler
 from core.agent.steering import Steering
+from core.agent.stopping import Stopping
 from core.agent.translate import OpenCall, RawToolResult, Taken, Translator, TurnBegun, TurnResult
-from core.errors import AgentError, AgentUnavailable
+from core.errors import AgentUnavailable
 from core.events import (
     ApiRetry,
     AuthRequired,
@@ -46,10 +47,8 @@ __all__ = ["AgentLoop", "TurnOutcome"]
 
 log = logging.getLogger(__name__)
 
-_STOP_WITHIN = 6.0
 _SERVERS_WITHIN = 20.0
 _TAKEN_WITHIN = 15.0
-_ASK_AGAIN = 0.4
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class AgentLoop:
         self._turn: _Turn | None = None
         self._cost = 0.0
         self._session_model = model
-        self._stopping: asyncio.Task[None] | None = None
+        self._stopping = Stopping(self._client)
         self.failure: AgentUnavailable | None = None
         self.untaken: list[str] = []
         self.ended = asyncio.Event()
@@ -203,22 +202,12 @@ class AgentLoop:
             return
         turn.interrupted = True
         self._gate.cancel_all("The person interrupted the work.")
-        try:
-            async with asyncio.timeout(_STOP_WITHIN):
-                await self._client.interrupt()
-                await asyncio.shield(turn.done)
-        except TimeoutError:
-            log.warning("the agent did not stop within %s s and is ended", _STOP_WITHIN)
-            self._client.kill()
-        except AgentError:
-            log.info("the agent ended while it was being stopped")
+        await self._stopping.stop(turn.done)
 
     async def close(self) -> None:
         """Let the agent go."""
         self._gate.cancel_all("The session is closing.")
-        if self._stopping is not None:
-            self._stopping.cancel()
-            await asyncio.gather(self._stopping, return_exceptions=True)
+        await self._stopping.close()
         await self._client.disconnect()
 
     @asynccontextmanager
@@ -273,13 +262,8 @@ class AgentLoop:
         turn.going_on = asyncio.get_running_loop().call_later(_TAKEN_WITHIN, self._go_without, turn)
         if turn.interrupted:
             # The agent is about to begin what was said last: that is to be stopped, too.
-            self._stopping = asyncio.create_task(self._stop_again(turn))
-
-    async def _stop_again(self, turn: _Turn) -> None:
-        # Asked before that turn has begun the agent does nothing, and it does not say when it would.
-        while not turn.done.done():
-            await self._client.interrupt()
-            await asyncio.wait((turn.done,), timeout=_ASK_AGAIN)
+            # Asked before that turn has begun the agent does nothing, and it does not say when it would.
+            self._stopping.ask_until(turn.done)
 
     @staticmethod
     def _go_without(turn: _Turn) -> None:
@@ -299,7 +283,7 @@ class AgentLoop:
             case ApiRetry() if turn.refusal is None and event.error in REFUSALS:
                 # The agent would go on trying for minutes; a key that is refused once is refused always.
                 turn.refusal = REFUSALS[event.error]
-                self._stopping = asyncio.create_task(self._client.interrupt())
+                self._stopping.ask()
             case _:
                 return
 

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.agent.stopping import Stopping
+from core.errors import AgentUnavailable
+
+
+class Agent:
+    """Notes what it is asked; it answers when it may."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.was_asked = asyncio.Semaphore(0)
+        self.answered = 0
+        self.killed = False
+        self.may_answer = asyncio.Event()
+
+    async def interrupt(self) -> None:
+        self.asked += 1
+        self.was_asked.release()
+        await self.may_answer.wait()
+        self.answered += 1
+
+    def kill(self) -> None:
+        self.killed = True
+
+
+def others() -> set[asyncio.Task[object]]:
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+async def test_all_asking_ends_when_the_agent_is_let_go() -> None:
+    agent = Agent()
+    stopping = Stopping(agent)
+    stopping.ask()
+    stopping.ask_until(asyncio.get_running_loop().create_future())
+    await agent.was_asked.acquire()
+    await agent.was_asked.acquire()
+    assert len(others()) == 2
+    await stopping.close()
+    assert others() == set()
+    assert agent.answered == 0
+
+
+async def test_it_is_asked_until_the_turn_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.agent.stopping._ASK_AGAIN", 0)
+    agent = Agent()
+    agent.may_answer.set()
+    stopping = Stopping(agent)
+    done = asyncio.get_running_loop().create_future()
+    stopping.ask_until(done)
+    for _ in range(3):
+        await agent.was_asked.acquire()
+    done.set_result(None)
+    await asyncio.wait(others())
+    asked = agent.asked
+    stopping.ask_until(done)
+    await asyncio.wait(others())
+    assert agent.asked == asked
+    assert not agent.killed
+
+
+async def test_an_agent_that_does_not_stop_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.agent.stopping._STOP_WITHIN", 0)
+    agent = Agent()
+    await Stopping(agent).stop(asyncio.get_running_loop().create_future())
+    assert agent.killed
+
+
+async def test_one_that_stops_or_ends_by_itself_is_not_ended() -> None:
+    agent = Agent()
+    agent.may_answer.set()
+    done = asyncio.get_running_loop().create_future()
+    done.set_result(None)
+    await Stopping(agent).stop(done)
+    gone = asyncio.get_running_loop().create_future()
+    gone.set_exception(AgentUnavailable("the agent is gone"))
+    await Stopping(agent).stop(gone)
+    assert (agent.asked, agent.killed) == (2, False)
