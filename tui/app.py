@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import time
 from collections.abc import Coroutine, Iterable, Sequence
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,46 +13,37 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.widgets import TextArea
 from textual.worker import Worker, WorkerState
 
-from core.errors import CredentialsError, causes_of
+from core.errors import CredentialsError
 from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
 from core.settings import Settings
 from tui.asks import Asks
 from tui.clipboard import Clipboard
 from tui.commands import commands_of
-from tui.copying import CopyingApp, copy_text
-from tui.filters import ControlFilter
+from tui.copying import copy_text
+from tui.failures import DEMO, Failures, told
 from tui.frame import PANES, Frame
 from tui.garbage import deferred
-from tui.leaving import end_within
+from tui.leaving import Leaving
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
 from tui.queries import Queries
-from tui.themes import DEFAULT_THEME, MISSING, THEMES
+from tui.styled import StyledApp
 
 __all__ = ["DEMO", "UaTuiApp"]
 
-DEMO = "demo"
-"""What `run` returns when the person asked for the demo instead."""
-
-STYLES = Path(__file__).parent.parent / "styles"
-FIRST_STYLES = ("app.tcss", "prompt.tcss", "status.tcss")
-CLOSE_SECONDS = 30.0
 AGAIN_SECONDS = 2.0
-EXIT_SECONDS = 4.0
-SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(CopyingApp):
+class UaTuiApp(StyledApp):
     """The full screen around one session.
 
     Args:
@@ -66,7 +55,6 @@ class UaTuiApp(CopyingApp):
     """
 
     TITLE = "ua-tui"
-    CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
     AUTO_FOCUS = "#prompt"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -91,25 +79,20 @@ class UaTuiApp(CopyingApp):
         state_dir: Path | None = None,
         clipboard: Clipboard | None = None,
     ) -> None:
-        super().__init__(clipboard or Clipboard())
-        # Always the same one: strips keep what each filter made of them.
-        self._fence = ControlFilter()
+        super().__init__(clipboard or Clipboard(), settings.theme)
         self.settings = settings
         self._build = build
         self._state_dir = state_dir
         self._session: SessionPort | None = None
         self._queries = Queries(self, first_query)
         self._early_state = "starting"
-        self._leaving = False
+        self.leaving = Leaving(self)
+        self._failures = Failures(self)
         self._copy_pressed_at = 0.0
         self.typed_at = float("-inf")
-        self._failure: ErrorRaised | None = None
         self._pump = EventPump(self.call_later, self._deliver)
         self._pump.hold()
         self._asks = Asks(self, self._answer_permission, self._finish_auth)
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = settings.theme if settings.theme in self.available_themes else DEFAULT_THEME
 
     # -- the screen -------------------------------------------------------------------------------
 
@@ -122,21 +105,6 @@ class UaTuiApp(CopyingApp):
             model=self.settings.model,
             mode=self.settings.effective_permission_mode,
         )
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Let nothing through to the terminal that could steer it."""
-        return [*super().get_line_filters(), self._fence]
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Fill in what some themes leave out."""
-        return MISSING
-
-    def refresh_css(self, animate: bool = True) -> None:
-        """Style everything anew; before there is a screen nothing has been styled, and one parse is enough."""
-        if self.screen_stack:
-            super().refresh_css(animate)
-        else:
-            self.stylesheet.set_variables(self.get_css_variables())
 
     @property
     def session_folder(self) -> Path | None:
@@ -160,18 +128,11 @@ class UaTuiApp(CopyingApp):
 
     def on_mount(self) -> None:
         """Show the first frame before anything else is done."""
-        loop = asyncio.get_running_loop()
-        if not self.is_headless:
-            for number in SIGNALS:
-                loop.add_signal_handler(number, self._on_signal, number)
+        self.leaving.heed_signals()
         self.call_after_refresh(self._after_first_frame)
 
     async def _after_first_frame(self) -> None:
-        for path in sorted(STYLES.glob("*.tcss")):
-            if path.name not in FIRST_STYLES:
-                self.stylesheet.read(path)
-        # Reading alone does not make Textual forget the rules it has looked up so far.
-        self.stylesheet.parse()
+        self.read_other_styles()
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
         self._pump.release()
@@ -192,13 +153,11 @@ class UaTuiApp(CopyingApp):
         assert error is not None
         name = event.worker.name
         log.error("%s failed", name, exc_info=error)
-        if isinstance(error, CredentialsError):
-            self._explain_setup(str(error))
-        elif name in ("session", "restart"):
+        if name in ("session", "restart") or isinstance(error, CredentialsError):
             self._early_state = "failed"
-            self._show_failure(ErrorRaised(where=name, message=_told(error), causes=causes_of(error)))
+            self._failures.of_start(name, error)
         else:
-            self.notice.show(f"{name}: {_told(error)}")
+            self.notice.show(f"{name}: {told(error)}")
 
     async def _open(self) -> None:
         with deferred():
@@ -236,8 +195,7 @@ class UaTuiApp(CopyingApp):
                 case QueryFinished(status="error", error=error) if not self.frame.shows("conversation"):
                     self.notice.show(error or "The query failed.", "1 shows the conversation")
                 case ErrorRaised():
-                    self._failure = event
-                    self.notice.show(event.message)
+                    self._failures.take(event)
                 case _:
                     pass
         for pane in (*self.frame.panes, self.frame, self.status):
@@ -248,14 +206,17 @@ class UaTuiApp(CopyingApp):
                 self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why.")
         self._asks.take(events)
         self._queries.show()
-        if self.state == "failed" and self._failure is not None:
-            failure, self._failure = self._failure, None
-            self._show_failure(failure)
+        self._failures.look()
 
     @property
     def session(self) -> SessionPort | None:
         """The session; None until it is made."""
         return self._session
+
+    @property
+    def waiting(self) -> int:
+        """How many queries wait."""
+        return len(self._queries.waiting)
 
     @property
     def state(self) -> str:
@@ -360,8 +321,7 @@ class UaTuiApp(CopyingApp):
         if self.state != "failed":
             self.notify("The agent is running: nothing to restart.", markup=False)
             return
-        self.notice.clear()
-        self._failure = None
+        self._failures.forget()
         self.spawn(self._open(), "restart" if self._session else "session", "agent")
 
     def action_copy_or_quit(self) -> None:
@@ -381,86 +341,23 @@ class UaTuiApp(CopyingApp):
 
     async def action_quit(self) -> None:
         """Quit; ask first while work runs; leave at once when pressed again."""
-        from tui.screens.quit import QuitScreen
+        self.leaving.ask()
 
-        if self._leaving:
-            self.exit(return_code=1)
-        elif isinstance(self.screen, QuitScreen) or self.state not in ("running", "stopping"):
-            self._leave("quit")
-        else:
-            self.push_screen(
-                QuitScreen(len(self._queries.waiting)), lambda yes: self._leave("quit") if yes else None
-            )
-
-    # -- failing and leaving ----------------------------------------------------------------------
-
-    def _show_failure(self, failure: ErrorRaised) -> None:
-        from tui.screens.error import ErrorScreen
-
-        self.notice.show(failure.message, "Ctrl+R restarts")
-        self.status.state = self.state
-        if not isinstance(self.screen, ErrorScreen):
-            self.push_screen(ErrorScreen(failure.message, failure.causes), self._after_failure)
-
-    def _after_failure(self, choice: str | None) -> None:
-        if choice == "restart":
-            self.action_restart()
-        elif choice == "quit":
-            self._leave("quit")
-
-    def _explain_setup(self, message: str) -> None:
-        from tui.screens.setup import SetupScreen
-
-        self._early_state = "failed"
-        self.status.state = self.state
-        self.push_screen(
-            SetupScreen(message), lambda choice: self._leave("quit", result=DEMO if choice == DEMO else None)
-        )
-
-    def _on_signal(self, number: signal.Signals) -> None:
-        self._leave("signal", code=128 + number)
-
-    def _leave(self, reason: str, *, code: int = 0, result: str | None = None) -> None:
-        if self._leaving:
-            return
-        self._leaving = True
-        self.status.hint = "closing…  ^Q leaves at once"
-        self.spawn(self._close(reason, code, result), "close", "close")
-
-    async def _close(self, reason: str, code: int, result: str | None) -> None:
-        try:
-            if self._session is not None:
-                await asyncio.wait_for(self._session.close(reason), CLOSE_SECONDS)
-        except TimeoutError:
-            log.warning("the session did not close within %g s", CLOSE_SECONDS)
-        except Exception:
-            log.exception("the session could not be closed")
-        if not self.is_headless and result is None:
-            end_within(EXIT_SECONDS, code)
-        self.exit(result, return_code=code)
+    # -- the end ----------------------------------------------------------------------------------
 
     async def on_unmount(self) -> None:
         """Close the session after a failure of the screen itself; give the signals back."""
-        loop = asyncio.get_running_loop()
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
-        if not self._leaving and self._session is not None:
-            with suppress(Exception):
-                await asyncio.wait_for(self._session.close("screen ended"), CLOSE_SECONDS)
+        await self.leaving.finish()
 
     def _fatal_error(self) -> None:
         # Textual's own report prints local variables, which may hold secrets.
         log.error("the screen failed", exc_info=self._exception)
-        told = _told(self._exception) if self._exception else "unknown"
-        self.panic(Content(f"ua-tui stopped because of a fault of its own: {told}"))
+        why = told(self._exception) if self._exception else "unknown"
+        self.panic(Content(f"ua-tui stopped because of a fault of its own: {why}"))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer every action by name."""
         return (SystemCommand(each.title, each.help, each.run) for each in commands_of(self))
-
-
-def _told(error: BaseException) -> str:
-    return str(error) or type(error).__name__
 
 
 def _import_panes() -> None:

@@ -1,0 +1,75 @@
+"""What failed of the agent, shown where the person can do something about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import CredentialsError, causes_of
+from core.events import ErrorRaised
+
+if TYPE_CHECKING:
+    from tui.app import UaTuiApp
+
+__all__ = ["DEMO", "Failures", "told"]
+
+DEMO = "demo"
+"""What the application returns when the person asked for the demo instead."""
+
+
+class Failures:
+    """Tells in `app` of every failure, and opens a dialog for one that leaves the session without its agent."""
+
+    def __init__(self, app: UaTuiApp) -> None:
+        self._app = app
+        self._last: ErrorRaised | None = None
+
+    def take(self, event: ErrorRaised) -> None:
+        """Tell of an error in the session, which may be the one it failed of."""
+        self._last = event
+        self._app.notice.show(event.message)
+
+    def look(self) -> None:
+        """Open the dialog once when the session has failed."""
+        if self._app.state == "failed" and self._last is not None:
+            last, self._last = self._last, None
+            self._show(last)
+
+    def forget(self) -> None:
+        """Take down what was told: the agent is started again."""
+        self._app.notice.clear()
+        self._last = None
+
+    def of_start(self, where: str, error: BaseException) -> None:
+        """Show why the agent could not be started; what is missing for it is explained."""
+        if isinstance(error, CredentialsError):
+            self._explain_setup(str(error))
+        else:
+            self._show(ErrorRaised(where=where, message=told(error), causes=causes_of(error)))
+
+    def _show(self, failure: ErrorRaised) -> None:
+        from tui.screens.error import ErrorScreen
+
+        self._app.notice.show(failure.message, "Ctrl+R restarts")
+        self._app.status.state = self._app.state
+        if not isinstance(self._app.screen, ErrorScreen):
+            self._app.push_screen(ErrorScreen(failure.message, failure.causes), self._settle)
+
+    def _settle(self, choice: str | None) -> None:
+        if choice == "restart":
+            self._app.action_restart()
+        elif choice == "quit":
+            self._app.leaving.leave("quit")
+
+    def _explain_setup(self, message: str) -> None:
+        from tui.screens.setup import SetupScreen
+
+        self._app.status.state = self._app.state
+        self._app.push_screen(
+            SetupScreen(message),
+            lambda choice: self._app.leaving.leave("quit", result=DEMO if choice == DEMO else None),
+        )
+
+
+def told(error: BaseException) -> str:
+    """Return what an error says, or else what it is."""
+    return str(error) or type(error).__name__

@@ -1,0 +1,61 @@
+"""The looks of the application: its styles, themes, and what may reach the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.filter import LineFilter
+
+from tui.clipboard import Clipboard
+from tui.copying import CopyingApp
+from tui.filters import ControlFilter
+from tui.themes import DEFAULT_THEME, MISSING, THEMES
+
+__all__ = ["StyledApp"]
+
+STYLES = Path(__file__).parent.parent / "styles"
+FIRST_STYLES = ("app.tcss", "prompt.tcss", "status.tcss")
+
+
+class StyledApp(CopyingApp):
+    """An application in the styles of ua-tui, of which the first frame reads only what it needs.
+
+    Args:
+        routes: knows the routes to a clipboard.
+        theme: the theme wanted; the usual one takes the place of none and of an unknown one.
+    """
+
+    CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
+
+    def __init__(self, routes: Clipboard, theme: str | None) -> None:
+        super().__init__(routes)
+        # Always the same one: strips keep what each filter made of them.
+        self._fence = ControlFilter()
+        for each in THEMES:
+            self.register_theme(each)
+        self.theme = theme if theme and theme in self.available_themes else DEFAULT_THEME
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Let nothing through to the terminal that could steer it."""
+        return [*super().get_line_filters(), self._fence]
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Fill in what some themes leave out."""
+        return MISSING
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Style everything anew; before there is a screen nothing has been styled, and one parse is enough."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
+
+    def read_other_styles(self) -> None:
+        """Read the styles of what stands behind the first frame."""
+        for path in sorted(STYLES.glob("*.tcss")):
+            if path.name not in FIRST_STYLES:
+                self.stylesheet.read(path)
+        # Reading alone does not make Textual forget the rules it has looked up so far.
+        self.stylesheet.parse()
