@@ -18,15 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from core.errors import PathRefused, WorkspaceError
-from core.names import is_protected
-from core.text import clean_line, is_unsafe
+from core.errors import WorkspaceError
+from core.paths import TEMPORARY, refused, shown, split_path
 
-__all__ = ["AlreadyThere", "Entry", "Root", "Written", "split_path"]
+__all__ = ["AlreadyThere", "Entry", "Root", "Written"]
 
-_LONGEST_PATH = 1024
-_LONGEST_PART = 200
-_TEMPORARY = ".ua-tmp"
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _APPEND_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -72,43 +68,6 @@ class Entry:
     mtime: float
 
 
-def split_path(relative: str) -> tuple[str, ...]:
-    """Split a path below a root into its components.
-
-    Raises:
-        PathRefused: the path is not plainly inside a root, or names something protected; the message
-            names the rule.
-    """
-    if not relative:
-        raise _refused(relative, "the path is empty", "give a path relative to the folder")
-    if "\0" in relative:
-        raise _refused(relative, "the path holds a NUL character", "remove it")
-    if is_unsafe(relative) or "\n" in relative or "\t" in relative:
-        raise _refused(relative, "the path holds control or invisible characters", "remove them")
-    if "\\" in relative:
-        raise _refused(relative, "the path holds a backslash", "separate folders by /")
-    if relative.startswith("/") or (relative[1:2] == ":" and relative[0].isalpha()):
-        raise _refused(relative, "the path is absolute", "give a path relative to the folder")
-    if relative.startswith("~"):
-        raise _refused(relative, "the path begins with ~", "give a path relative to the folder")
-    if len(relative.encode()) > _LONGEST_PATH:
-        raise _refused(relative, f"the path is longer than {_LONGEST_PATH} bytes", "shorten it")
-    parts = tuple(relative.split("/"))
-    for part in parts:
-        if part == "..":
-            raise _refused(relative, "the path holds '..'", "stay inside the folder")
-        if part in {"", "."}:
-            raise _refused(relative, "the path holds an empty or '.' component", "remove it")
-        if len(part.encode()) > _LONGEST_PART:
-            raise _refused(relative, f"a name is longer than {_LONGEST_PART} bytes", "shorten it")
-        if is_protected(part):
-            rule = f"'{clean_line(part, 60)}' is a protected name"
-            raise _refused(relative, rule, "choose another name")
-        if part.endswith(_TEMPORARY):
-            raise _refused(relative, f"names ending in {_TEMPORARY} are temporary files", "choose another")
-    return parts
-
-
 class Root:
     """One folder; every path beneath it is walked by directory descriptor and no link is followed.
 
@@ -146,7 +105,7 @@ class Root:
         parts = split_path(relative)
         with self._reporting("write", relative), self._folder(parts[:-1], create=True) as folder:
             self._check_target(folder, parts[-1], relative)
-            temporary = f".{os.getpid()}-{secrets.token_hex(8)}{_TEMPORARY}"
+            temporary = f".{os.getpid()}-{secrets.token_hex(8)}{TEMPORARY}"
             try:
                 size, digest = _write_file(folder, temporary, chunks)
                 if replace:
@@ -154,7 +113,7 @@ class Root:
                 else:
                     _move_new(folder, temporary, parts[-1])
             except FileExistsError as error:
-                message = f"cannot write {_shown(relative)}: it exists already; choose another name"
+                message = f"cannot write {shown(relative)}: it exists already; choose another name"
                 raise AlreadyThere(message) from error
             finally:
                 with suppress(FileNotFoundError):
@@ -171,7 +130,7 @@ class Root:
             name = relative if number == 1 else f"{stem}-{number}{dot}{suffix}"
             with suppress(AlreadyThere):
                 return self.write(name, data, replace=False)
-        raise WorkspaceError(f"cannot write {_shown(relative)}: too many files of that name; remove some")
+        raise WorkspaceError(f"cannot write {shown(relative)}: too many files of that name; remove some")
 
     def append_line(self, relative: str, line: bytes) -> None:
         """Append one line as `append_lines` does."""
@@ -199,7 +158,7 @@ class Root:
                 self._check_regular(descriptor, relative)
                 if os.fstat(descriptor).st_nlink > 1:
                     rule = "the file has a second name (hard link)"
-                    raise _refused(relative, rule, "choose another name")
+                    raise refused(relative, rule, "choose another name")
                 _append(descriptor, data)
             finally:
                 os.close(descriptor)
@@ -264,9 +223,9 @@ class Root:
 
     def list(self, relative: str = "") -> list[Entry]:
         """List the files and folders of a folder by name; links, devices and temporary files are left out."""
-        shown = relative or "the folder"
+        named = relative or "the folder"
         parts = split_path(relative.removesuffix("/")) if relative not in {"", "."} else ()
-        with self._reporting("list", shown), self._folder(parts) as folder, os.scandir(folder) as found:
+        with self._reporting("list", named), self._folder(parts) as folder, os.scandir(folder) as found:
             entries = [entry for item in found if (entry := _entry(item)) is not None]
         return sorted(entries, key=lambda entry: entry.name)
 
@@ -282,7 +241,7 @@ class Root:
         with self._reporting("tidy", "the folder"), self._folder(()) as top:
             for _, _, names, folder in os.fwalk(".", dir_fd=top):
                 for name in names:
-                    if name.endswith(_TEMPORARY) and _is_orphan(name):
+                    if name.endswith(TEMPORARY) and _is_orphan(name):
                         with suppress(OSError):
                             os.unlink(name, dir_fd=folder)
                             removed += 1
@@ -313,7 +272,7 @@ class Root:
         except OSError as error:
             if error.errno == errno.ELOOP or (error.errno == errno.ENOTDIR and self._has_link(relative)):
                 rule = "a symbolic link is in the way"
-                raise _refused(relative, rule, "use the folder's own files") from error
+                raise refused(relative, rule, "use the folder's own files") from error
             raise _failed(action, relative, error) from error
 
     def _has_link(self, relative: str) -> bool:
@@ -341,8 +300,8 @@ def _check_kind(mode: int, relative: str) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), relative)
     if stat.S_ISLNK(mode):
-        raise _refused(relative, "it is a symbolic link", "use the folder's own files")
-    raise _refused(relative, "it is not a regular file", "use regular files only")
+        raise refused(relative, "it is a symbolic link", "use the folder's own files")
+    raise refused(relative, "it is not a regular file", "use regular files only")
 
 
 def _write_file(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, str]:
@@ -394,7 +353,7 @@ def _sync_folder(folder: int) -> None:
 
 
 def _entry(item: os.DirEntry[str]) -> Entry | None:
-    if item.name.endswith(_TEMPORARY):
+    if item.name.endswith(TEMPORARY):
         return None
     try:
         found = item.stat(follow_symlinks=False)
@@ -418,15 +377,7 @@ def _is_orphan(name: str) -> bool:
     return False
 
 
-def _shown(relative: str) -> str:
-    return f"'{clean_line(relative, 120)}'"
-
-
-def _refused(relative: str, rule: str, remedy: str) -> PathRefused:
-    return PathRefused(f"the path {_shown(relative)} is refused: {rule}; {remedy}")
-
-
 def _failed(action: str, relative: str, error: OSError) -> WorkspaceError:
     reason = error.strerror or str(error)
     advice = _ADVICE.get(error.errno or 0, "check the folder and try again")
-    return WorkspaceError(f"cannot {action} {_shown(relative)}: {reason}; {advice}")
+    return WorkspaceError(f"cannot {action} {shown(relative)}: {reason}; {advice}")

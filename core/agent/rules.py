@@ -9,8 +9,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from core.errors import PathRefused, SettingsError, WorkspaceError
-from core.files import split_path
 from core.packing import SUFFIX
+from core.paths import split_path
 from core.text import clean_line, without_surrogates
 from core.workspace import Workspace
 

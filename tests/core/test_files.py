@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import PathRefused, WorkspaceError
-from core.files import AlreadyThere, Root, split_path
+from core.files import AlreadyThere, Root
+from core.paths import split_path
 from core.text import is_unsafe
 
 BACKSLASH = "\\"
