@@ -30,6 +30,7 @@ __all__ = [
     "Classifier",
     "LogLevel",
     "PermissionMode",
+    "Pictures",
     "Settings",
     "load_settings",
     "secrets",
@@ -38,6 +39,7 @@ __all__ = [
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
 Classifier = Literal["off", "rules", "rules+model"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+Pictures = Literal["auto", "kitty", "sixel", "blocks"]
 
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
 PROJECT_FILE = "ua-tui.toml"
@@ -108,6 +110,8 @@ class Settings:
     """Who the session belongs to, as traces and Composio name them."""
     theme: Annotated[str | None, _as()] = None
     """The colour theme of the screen."""
+    pictures: Annotated[Pictures, _as(values.choice(*get_args(Pictures)))] = "auto"
+    """How pictures are drawn: by the terminal's own graphics (kitty, sixel), as half blocks, or what fits it."""
     log_level: Annotated[LogLevel, _as(values.choice(*get_args(LogLevel)))] = "INFO"
     """The least important kind of message that still enters run.log."""
     cli_path: Annotated[Path | None, _as(values.path, own=True)] = None

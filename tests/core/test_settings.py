@@ -115,6 +115,7 @@ def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:
         ("extra_tools", "Bash,NotebookEdit", "Bash, Write, Edit, WebFetch"),
         ("classifier", "model", "off, rules, rules+model"),
         ("log_level", "loud", "DEBUG, INFO"),
+        ("pictures", "iterm", "auto, kitty, sixel, blocks"),
         ("demo_pace", "-0.5", "a number of at least 0"),
         ("model", "two\nlines", "one line of text"),
     ],
