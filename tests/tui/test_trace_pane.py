@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,15 @@ from core.events import (
     SessionFinished,
     SubagentFinished,
     SubagentStarted,
+    TextDelta,
+    ThinkingDelta,
     Usage,
 )
 from core.observation import CrawlObservation, McpObservation, TextContent
 from tests.tui.pane_host import PaneHost, finished, rows, started
 from tui.panes.calls import CallNode, TraceTheme, call_node, query_node, render_node
 from tui.panes.trace import TracePane
+from tui.panes.words import hear, render_words, words_node
 from tui.text_layout import Line, line_width, plain
 
 
@@ -191,6 +195,75 @@ async def test_a_subagent_shows_tokens_and_that_it_was_sent_back() -> None:
             [SubagentFinished(task_id="k", tool_use_id="a", name="report-creation-expert", usage=usage)]
         )
         assert "⟲ sent back · 38k tok" in shown(view)[2]
+
+
+async def test_what_a_subagent_says_stands_between_its_calls_and_unfolds() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(70, 20)) as pilot:
+        view.apply([asked(), started("a", "Agent", subagent_type="expert")])
+        piece: dict[str, Any] = {"query_id": "q", "message_id": "m", "parent_tool_use_id": "a"}
+        view.apply([TextDelta(text="I read the ", **piece), started("a1", "Read", "a", path="x")])
+        view.apply([TextDelta(text="two best [/x]\x1b[2J sources.\nThen I write.", **piece)])
+        assert shown(view)[2].startswith("    ▸ “ I read the two best [/x]")
+        assert "a1" in kept(view)
+        assert kept(view).index("words/m") < kept(view).index("a1")
+        whole = "I read the two best sources.\n" + "Then I write the report. " * 5
+        view.apply([MessageFinished(text=whole, **piece)])
+        await pilot.press("home", "down", "down", "right")
+        lines = shown(view)
+        assert lines[2].strip() == "▾ “ I read the two best sources."
+        assert lines[3].strip().startswith("Then I write the report.")
+        assert len(lines) == 4 + 3
+        await pilot.press("left")
+        assert len(shown(view)) == 4
+        await pilot.click(view, offset=(6, 3))
+        assert len(shown(view)) == 4 + 3
+        await pilot.press("enter")
+        assert len(shown(view)) == 4
+        view.apply([MessageFinished(query_id="q", message_id="n", text="  ", parent_tool_use_id="a")])
+        view.apply([MessageFinished(query_id="q", message_id="o", text="x", parent_tool_use_id="nowhere")])
+        assert len(shown(view)) == 4
+        assert title(view) == "Trace · 2 calls · 0 failed"
+        view.keep_only("read")
+        assert kept(view) == ["query/q", "a", "a1"]
+
+
+async def test_a_subagent_that_gives_no_sign_says_for_how_long() -> None:
+    clock = Clock()
+    view = pane(clock)
+    async with PaneHost(view).run_test(size=(90, 20)):
+        view.apply([asked(), started("a", "Agent", subagent_type="expert"), started("a1", "Read", "a")])
+        clock.now = 30
+        view._advance()
+        assert "quiet" not in shown(view)[1], "its own call runs"
+        view.apply([finished("a1")])
+        clock.now = 34
+        view._advance()
+        assert "quiet" not in shown(view)[1]
+        clock.now = 42
+        view._advance()
+        assert "quiet 12s" in shown(view)[1]
+        thought = ThinkingDelta(query_id="q", message_id="m", text="hm", parent_tool_use_id="a")
+        view.apply([thought])
+        view._advance()
+        assert "quiet" not in shown(view)[1]
+        view.apply([finished("a")])
+        clock.now = 99
+        view._advance()
+        assert "quiet" not in shown(view)[1]
+
+
+def test_words_never_leave_their_width() -> None:
+    query, agent = query_node("q", "x", 0.0), call_node(started("a", "Agent"), 0.0)
+    words = words_node("m")
+    query.add(agent)
+    agent.add(words)
+    hear(words, MessageFinished(query_id="q", message_id="m", text="中文字符 says a lot\n" * 9))
+    for words.open in (False, True):
+        for width in range(1, 90):
+            drawn = render_words(words, width, TraceTheme())
+            assert drawn
+            assert all(line_width(line) <= width for line in drawn)
 
 
 async def test_what_came_of_a_call_is_kept_and_shown() -> None:

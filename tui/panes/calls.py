@@ -19,6 +19,7 @@ from tui.text_layout import PLAIN, Line, spread, width_of
 __all__ = ["CallNode", "CallRecord", "TraceTheme", "call_node", "query_node", "render_node"]
 
 SLOW, VERY_SLOW = 10.0, 60.0
+QUIET = 5.0
 SLOW_MARK, VERY_SLOW_MARK = "!", "!!"
 SIZE_CELLS, TIME_CELLS = 5, 9
 SIZE_FROM_WIDTH = 52
@@ -39,13 +40,14 @@ class CallRecord:
 
 @dataclass(slots=True, eq=False)
 class CallNode:
-    """A row of the trace: a query, a sub-agent or a call. `began` and `took` are seconds of a monotonic clock.
+    """A row of the trace: a query, a sub-agent, a call, or what a sub-agent said.
 
+    `began`, `took` and `heard`, when a sub-agent last gave a sign, are seconds of a monotonic clock.
     While there is a filter, `matched` says that the row is looked for, and `hits` counts such rows from here down.
     """
 
     key: str
-    kind: Literal["query", "agent", "call"]
+    kind: Literal["query", "agent", "call", "words"]
     label: str
     argument: str = ""
     parent: CallNode | None = None
@@ -60,6 +62,8 @@ class CallNode:
     size: int | None = None
     began: float = 0.0
     took: float | None = None
+    heard: float = 0.0
+    words: str = ""
     revision: int = 0
     matched: bool = False
     hits: int = 0
@@ -78,6 +82,11 @@ class CallNode:
     def visible(self) -> bool:
         """Whether everything above it is unfolded."""
         return self.parent is None or (self.parent.open and self.parent.visible)
+
+    @property
+    def foldable(self) -> bool:
+        """Whether there is something to fold away."""
+        return bool(self.children) or self.kind == "words"
 
     @property
     def running(self) -> bool:
@@ -145,6 +154,7 @@ def call_node(started: ToolCallStarted, began: float) -> CallNode:
         argument=main_argument(started.name, started.input),
         record=CallRecord(started),
         began=began,
+        heard=began,
     )
 
 
@@ -205,13 +215,13 @@ def render_node(node: CallNode, width: int, theme: TraceTheme, *, now: float, ti
     ]
     right = _numbers(node, width, theme, now)
     room = width - indent - len(arrow) - 2 - sum(width_of(part.text) for part in right) - 1
-    left += _words(node, max(1, room), theme)
+    left += _words(node, max(1, room), theme, now)
     return spread(left, right, width)
 
 
-def _words(node: CallNode, room: int, theme: TraceTheme) -> Line:
+def _words(node: CallNode, room: int, theme: TraceTheme, now: float) -> Line:
     """Share the room: name first, then what went wrong, else the argument, then the outcome."""
-    note = _note(node)
+    note = _note(node, now)
     if node.kind == "query":
         note_room = min(width_of(note), max(0, room // 2 - 2))
         label = tail_cut(node.label, room - (note_room + 2 if note_room >= LEAST_CELLS else 0))
@@ -243,10 +253,17 @@ def _word(text: str, room: int, style: Style) -> Line:
     return [Segment("  "), Segment(tail_cut(text, room), style)]
 
 
-def _note(node: CallNode) -> str:
+def _note(node: CallNode, now: float) -> str:
     if node.mark is Mark.WAITING:
         return Mark.WAITING.word
-    return " · ".join(part for part in (node.flag, node.note) if part)
+    return " · ".join(part for part in (node.flag, node.note, _quiet(node, now)) if part)
+
+
+def _quiet(node: CallNode, now: float) -> str:
+    """How long a sub-agent gave no sign; a call of its own that runs tells its own time."""
+    if node.kind != "agent" or node.mark is not Mark.RUNNING or now - node.heard < QUIET:
+        return ""
+    return "" if any(child.running for child in node.children) else f"quiet {_live(now - node.heard)}"
 
 
 def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:

@@ -27,6 +27,8 @@ class FilteredTree(LineView[CallNode]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "fold", "Fold", show=False),
+        Binding("right,l", "unfold", "Unfold", show=False),
         Binding("f,slash", "filter", "Filter", show=False),
         Binding("n", "match(1)", "Next match", show=False),
         Binding("N", "match(-1)", "Previous match", show=False),
@@ -136,6 +138,41 @@ class FilteredTree(LineView[CallNode]):
         self.splice(index + 1, len(below), list(node.shown(filtered=filtered)))
         node.revision += 1
         self.touch(node.key)
+
+    def toggle(self, node: CallNode, *, open_: bool) -> None:
+        """Fold or unfold a row, and put the cursor on it."""
+        self.set_open(node, open_=open_)
+        self.show_entry(node.key)
+        self.settle()
+
+    def action_fold(self) -> None:
+        """Fold the row under the cursor, or go to the one above it."""
+        node = self.cursor
+        if node is None:
+            return
+        if node.foldable and node.open:
+            self.toggle(node, open_=False)
+        elif node.parent is not None:
+            self.show_entry(node.parent.key)
+            self.settle()
+
+    def action_unfold(self) -> None:
+        """Unfold the row under the cursor, or go into it."""
+        node = self.cursor
+        if node is None or not node.foldable:
+            return
+        if not node.open:
+            self.toggle(node, open_=True)
+        else:
+            below = next(node.shown(filtered=self.matched is not None), None)
+            if below is not None:
+                self.show_entry(below.key)
+                self.settle()
+
+    def clicked(self, entry: CallNode, column: int, line: int) -> None:
+        """Fold or unfold by a click on the arrow."""
+        if entry.foldable and 2 * entry.depth <= column < 2 * entry.depth + 2:
+            self.toggle(entry, open_=not entry.open)
 
     # The filter
 

@@ -36,6 +36,7 @@ from core.text import clean_line
 from tui.format import Mark, tokens
 from tui.panes.calls import CallNode, CallRecord, TraceTheme, call_node, query_node, render_node
 from tui.panes.filtered_tree import FilteredTree
+from tui.panes.words import hear, render_words, words_node
 from tui.text_layout import Line, wrap
 
 __all__ = ["CallRecord", "TracePane"]
@@ -52,8 +53,6 @@ class TracePane(FilteredTree):
         for name in ("query", "name", "argument", "note", "number", "running", "good", "warning", "bad")
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "fold", "Fold", show=False),
-        Binding("right,l", "unfold", "Unfold", show=False),
         Binding("e", "failure(1)", "Next failure"),
         Binding("E", "failure(-1)", "Previous failure", show=False),
     ]
@@ -82,6 +81,7 @@ class TracePane(FilteredTree):
         self._live: dict[str, CallNode] = {}
         self._failures: list[CallNode] = []
         self._asked: dict[str, str] = {}
+        self._words: dict[str, CallNode] = {}
         self._calls = 0
         self._retrying = False
         self._tick = 0
@@ -119,6 +119,10 @@ class TracePane(FilteredTree):
                 self._finish(event)
             case SubagentStarted() | SubagentProgress() | SubagentFinished():
                 self._subagent(event)
+            case TextDelta(parent_tool_use_id=str(call)) | MessageFinished(parent_tool_use_id=str(call)):
+                self._said(call, event)
+            case ThinkingDelta(parent_tool_use_id=str(call)):
+                self._heard(self._calls_by_key.get(call))
             case PermissionAsked(tool_use_id=str(call)) if call in self._live:
                 self._asked[event.request_id] = call
                 self._mark_row(self._calls_by_key[call], Mark.WAITING)
@@ -176,6 +180,7 @@ class TracePane(FilteredTree):
         self.add_below(parent, node)
         if len(parent.children) == 1:
             self.changed(parent)
+        self._heard(parent)
 
     def _finish(self, event: ToolCallFinished) -> None:
         node = self._calls_by_key.get(event.tool_use_id)
@@ -186,12 +191,40 @@ class TracePane(FilteredTree):
         if node.mark is Mark.ERROR:
             self._failures.append(node)
         self.changed(node)
+        self._heard(node.parent)
+
+    def _said(self, call: str, event: TextDelta | MessageFinished) -> None:
+        """Put what a sub-agent says under it, between its calls."""
+        agent = self._calls_by_key.get(call)
+        if agent is None:
+            return
+        self._heard(agent)
+        node = self._words.get(event.message_id)
+        if node is None:
+            if not event.text.strip():
+                return
+            node = self._words[event.message_id] = words_node(event.message_id)
+            hear(node, event)
+            self.add_below(agent, node)
+            if len(agent.children) == 1:
+                self.changed(agent)
+        elif event.text:
+            hear(node, event)
+            self.changed(node)
+
+    def _heard(self, node: CallNode | None) -> None:
+        """Note a sign of a sub-agent and of those it works for."""
+        now = self._monotonic()
+        while node is not None:
+            node.heard = now
+            node = node.parent
 
     def _subagent(self, event: SubagentStarted | SubagentProgress | SubagentFinished) -> None:
         node = self._calls_by_key.get(event.tool_use_id)
         if node is None:
             return
         node.kind = "agent"
+        self._heard(node)
         node.label = clean_line(event.name) or node.label
         if isinstance(event, SubagentStarted):
             node.argument = clean_line(event.description) or node.argument
@@ -304,11 +337,13 @@ class TracePane(FilteredTree):
 
     def render_entry(self, entry: CallNode, width: int) -> Sequence[Line]:
         """Render a row."""
+        if entry.kind == "words":
+            return render_words(entry, width, self._theme)
         return [render_node(entry, width, self._theme, now=self._monotonic(), tick=self._tick)]
 
     def counts_as_new(self, entry: CallNode) -> bool:
-        """Count calls, not the queries they stand under."""
-        return entry.kind != "query"
+        """Count calls, neither the queries they stand under nor what is said between them."""
+        return entry.record is not None
 
     def render_empty(self, width: int) -> Sequence[Line]:
         """Say what will be here."""
@@ -319,35 +354,6 @@ class TracePane(FilteredTree):
         return [[], *wrap([(text, muted)], width)]
 
     # Keys
-
-    def _toggle(self, node: CallNode, *, open_: bool) -> None:
-        self.set_open(node, open_=open_)
-        self.show_entry(node.key)
-        self.settle()
-
-    def action_fold(self) -> None:
-        """Fold the row under the cursor, or go to the one above it."""
-        node = self.cursor
-        if node is None:
-            return
-        if node.children and node.open:
-            self._toggle(node, open_=False)
-        elif node.parent is not None:
-            self.show_entry(node.parent.key)
-            self.settle()
-
-    def action_unfold(self) -> None:
-        """Unfold the row under the cursor, or go into it."""
-        node = self.cursor
-        if node is None or not node.children:
-            return
-        if not node.open:
-            self._toggle(node, open_=True)
-        else:
-            below = next(node.shown(filtered=self.matched is not None), None)
-            if below is not None:
-                self.show_entry(below.key)
-                self.settle()
 
     def action_failure(self, direction: int) -> None:
         """Go to the next or the previous failed call, around the ends."""
@@ -364,13 +370,8 @@ class TracePane(FilteredTree):
         self.reveal(found.key)
 
     def opened(self, entry: CallNode) -> None:
-        """Show a call whole; fold or unfold a query."""
+        """Show a call whole; fold or unfold a query, or what was said."""
         if entry.record is not None:
             self.post_message(self.Opened(entry.key))
         else:
-            self._toggle(entry, open_=not entry.open)
-
-    def clicked(self, entry: CallNode, column: int, line: int) -> None:
-        """Fold or unfold by a click on the arrow."""
-        if entry.children and 2 * entry.depth <= column < 2 * entry.depth + 2:
-            self._toggle(entry, open_=not entry.open)
+            self.toggle(entry, open_=not entry.open)
