@@ -18,7 +18,6 @@ import msgspec
 from core.observation import AnyObservation
 
 __all__ = [
-    "EVENT_TYPES",
     "ApiRetry",
     "ArtifactSaved",
     "AuthFinished",
@@ -50,8 +49,6 @@ __all__ = [
     "ToolCallStarted",
     "UnknownEvent",
     "Usage",
-    "decode_event",
-    "encode_event",
 ]
 
 UNSTAMPED = datetime(1970, 1, 1, tzinfo=UTC)
@@ -375,66 +372,3 @@ class UnknownEvent(Event, frozen=True, kw_only=True, tag="_unknown"):
 
     original_name: str
     fields: dict[str, Any] = {}
-
-
-AnyEvent = (
-    SessionStarted
-    | QueryReceived
-    | QuerySteered
-    | QueryClassified
-    | PathFellBack
-    | TextDelta
-    | ThinkingDelta
-    | MessageFinished
-    | ToolCallStarted
-    | ToolCallFinished
-    | SubagentStarted
-    | SubagentProgress
-    | SubagentFinished
-    | PipelineFailed
-    | ComplianceFailed
-    | ComplianceEnforced
-    | ObserverStarted
-    | ObserverFinished
-    | ArtifactSaved
-    | PermissionAsked
-    | PermissionAnswered
-    | AuthRequired
-    | AuthFinished
-    | ApiRetry
-    | McpStatus
-    | QueryFinished
-    | ErrorRaised
-    | SessionFinished
-)
-EVENT_TYPES: tuple[type[Event], ...] = AnyEvent.__args__
-
-_NAMES = frozenset(str(kind.__struct_config__.tag) for kind in EVENT_TYPES)
-_ENCODER = msgspec.json.Encoder()
-_DECODER = msgspec.json.Decoder(AnyEvent)
-
-
-def encode_event(event: Event) -> bytes:
-    """Encode an event as one JSON object, without a line break."""
-    return _ENCODER.encode(event)
-
-
-def decode_event(line: bytes | str) -> Event:
-    """Decode one journal line; an event of a later version comes back as `UnknownEvent`.
-
-    Raises:
-        ValueError: the line is not JSON, or not an event.
-    """
-    try:
-        event: Event = _DECODER.decode(line)
-        return event
-    except (msgspec.DecodeError, RecursionError) as error:
-        try:
-            raw = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError):
-            raise ValueError(f"not an event: {error}") from error
-        name = raw.pop("event", None) if isinstance(raw, dict) else None
-        if not isinstance(name, str) or name in _NAMES:
-            raise ValueError(f"not an event: {error}") from error
-        seq = raw.pop("seq", 0)
-        return UnknownEvent(seq=seq if isinstance(seq, int) else 0, original_name=name, fields=raw)

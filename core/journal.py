@@ -19,6 +19,7 @@ import msgspec
 from core.appending import AppendFile
 from core.background import Coalesced
 from core.errors import JournalError
+from core.event_json import decode_event, encode_event
 from core.events import (
     AuthRequired,
     Event,
@@ -27,8 +28,6 @@ from core.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallFinished,
-    decode_event,
-    encode_event,
 )
 from core.masking import mask_link, seal_json
 from core.text import Redactor, without_surrogates

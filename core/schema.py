@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from core.events import EVENT_TYPES, AnyEvent
+from core.event_json import EVENT_TYPES, AnyEvent
 
 __all__ = ["journal_schema"]
 

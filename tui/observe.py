@@ -198,7 +198,7 @@ class _Report:
 
 
 def _print_event(event: Event) -> None:
-    from core.events import encode_event
+    from core.event_json import encode_event
     from core.text import escape_unsafe
 
     try:

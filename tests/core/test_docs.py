@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.events import EVENT_TYPES, Event, McpServer, Usage
+from core.event_json import EVENT_TYPES
+from core.events import Event, McpServer, Usage
 from core.observation import AnyObservation, ImageContent, Observation, TextContent
 from core.settings import ENVIRONMENT
 from core.spill import INLINE_LIMIT

@@ -16,6 +16,7 @@ import pytest
 
 from core import events as ev
 from core.errors import WorkspaceError
+from core.event_json import EVENT_TYPES
 from core.logs import LogFile, RootHandler, SessionLog, install_root_handler
 from core.observation import McpObservation, TextContent
 from core.text import Redactor
@@ -106,7 +107,7 @@ def sample(kind: type[ev.Event]) -> ev.Event:
     return kind(at=AT, **values)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ev.EVENT_TYPES if not kind.__name__.endswith("Delta")])
+@pytest.mark.parametrize("kind", [kind for kind in EVENT_TYPES if not kind.__name__.endswith("Delta")])
 def test_every_kind_of_event_has_an_entry(path: Path, log: LogFile, kind: type[ev.Event]) -> None:
     SessionLog(log)(sample(kind))
     if kind is not ev.MessageFinished:

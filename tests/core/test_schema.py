@@ -7,14 +7,13 @@ import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without typ
 import msgspec
 import pytest
 
+from core.event_json import EVENT_TYPES, encode_event
 from core.events import (
-    EVENT_TYPES,
     McpServer,
     McpStatus,
     QueryReceived,
     ToolCallFinished,
     ToolCallStarted,
-    encode_event,
 )
 from core.observation import ImageContent, SearchObservation, TextContent
 from core.schema import journal_schema

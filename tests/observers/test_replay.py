@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from core.errors import ObserverError, WorkspaceError
-from core.events import QueryReceived, ToolCallFinished, ToolCallStarted, encode_event
+from core.event_json import encode_event
+from core.events import QueryReceived, ToolCallFinished, ToolCallStarted
 from core.journal import Journal
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.spill import spill
