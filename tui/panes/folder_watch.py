@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["FolderWatch", "Hints"]
@@ -20,10 +21,10 @@ _RUST_TIMEOUT_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Paths that something happened to, and those of them that appeared."""
+    """The folders in which something happened, or to which, and the names that appeared in each."""
 
-    touched: frozenset[str]
-    added: frozenset[str] = frozenset()
+    folders: frozenset[str]
+    added: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def _import_watchfiles() -> Any:
@@ -66,7 +67,7 @@ class FolderWatch:
             try:
                 async for hints in self._watch(polling):
                     yield hints
-                    if self.path in hints.touched and not await asyncio.to_thread(os.path.isdir, self.path):
+                    if self.path in hints.folders and not await asyncio.to_thread(os.path.isdir, self.path):
                         break
             except OSError:
                 if polling:
@@ -99,8 +100,7 @@ class FolderWatch:
             ignore_permission_denied=True,
         )
         async for changes in stopped:
-            added = frozenset(path for change, path in changes if change is watchfiles.Change.added)
-            yield Hints(frozenset(path for _, path in changes), added)
+            yield await asyncio.to_thread(_hints, changes, watchfiles.Change.added)
 
     async def _wait(self) -> None:
         self._look.clear()
@@ -110,3 +110,14 @@ class FolderWatch:
             await asyncio.wait_for(self._look.wait(), _WAIT_SECONDS)
         except TimeoutError:
             return
+
+
+def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:
+    folders: set[str] = set()
+    added: dict[str, list[str]] = defaultdict(list)
+    for change, path in changes:
+        folder, _, name = path.rpartition(os.sep)
+        folders |= {folder, path}
+        if change is addition:
+            added[folder].append(name)
+    return Hints(frozenset(folders), added)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Unseen"]
 
@@ -32,6 +32,14 @@ class Unseen:
             self._paths.add(path)
             for folder in self._above(path):
                 self._beneath[folder] += 1
+
+    def add_all(self, folder: str, names: Iterable[str]) -> None:
+        """Note files of one folder as not looked at."""
+        prefix = folder + os.sep
+        came = {prefix + name for name in names} - self._paths
+        self._paths |= came
+        for above in self._above(prefix) if came else ():
+            self._beneath[above] += len(came)
 
     def discard(self, path: str) -> bool:
         """Forget a path; tells whether it was noted."""

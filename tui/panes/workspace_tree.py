@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
@@ -146,19 +146,21 @@ class WorkspaceTree(LiveTree):
         place, model = self.place, self.model
         if place is None or model is None:
             return
-        for path in hints.added if place.marks else ():
-            folder = os.path.dirname(path)
-            # A file in a folder nobody opened yet: its mark shows on the closed folder above.
-            if folder not in model.folders and os.path.splitext(path)[1] and not self._passed_over(path):
-                self.unseen.add(path)
-                self._tell()
-        self.look_at({*hints.touched, *(os.path.dirname(path) for path in hints.touched)})
+        if place.marks and self._mark_below(model, hints.added):
+            self._tell()
+        self.look_at(hints.folders)
         self._sweep_again()
 
-    def _passed_over(self, path: str) -> bool:
-        assert self.model is not None
-        parts = path[len(self.model.base) + 1 :].split(os.sep)
-        return any(part.startswith(".") or is_ignored(part) for part in parts)
+    def _mark_below(self, model: FolderTree, added: Mapping[str, Sequence[str]]) -> bool:
+        """Mark new files in folders nobody opened yet: the mark shows on the closed folder above."""
+        noted = len(self.unseen)
+        for folder, names in added.items():
+            inside = folder[len(model.base) + 1 :].split(os.sep)
+            if folder not in model.folders and not any(map(_passed_over, inside)):
+                self.unseen.add_all(
+                    folder, (name for name in names if "." in name and not _passed_over(name))
+                )
+        return len(self.unseen) != noted
 
     def _tell_polling(self) -> None:
         self.polling = True
@@ -190,10 +192,14 @@ class WorkspaceTree(LiveTree):
         top = folder.path == model.base
         # File times come from a coarser clock than ours; what a later scan finds is new within its error.
         since = place.since_ns - (0 if first else _CLOCK_ERROR_NS)
-        for entry in came:
-            if entry.is_folder or (top and entry.name in RECORDS) or entry.changed_ns <= since:
-                continue
-            self.unseen.add(os.path.join(folder.path, entry.name))
+        self.unseen.add_all(
+            folder.path,
+            (
+                entry.name
+                for entry in came
+                if not entry.is_folder and entry.changed_ns > since and not (top and entry.name in RECORDS)
+            ),
+        )
 
     def _taken(self, model: FolderTree, folder: Folder) -> None:
         """Forget marks of what is gone, and open a folder that is there to be looked into."""
@@ -288,6 +294,10 @@ class WorkspaceTree(LiveTree):
             for entry in folder.by_name.values()
         )
         return place.hint if waits and (place.marks or not model.rows) else ""
+
+
+def _passed_over(name: str) -> bool:
+    return name.startswith(".") or is_ignored(name)
 
 
 def _is_there(folder: Folder, name: str, as_folder: bool) -> bool:
