@@ -14,6 +14,7 @@ from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
 from core.observation import CrawlObservation, SubagentObservation
 from core.text import clean_line
 from tui.format import Mark, duration, main_argument, middle_cut, size, spinner, tail_cut, tool_label
+from tui.progress import Progress
 from tui.text_layout import PLAIN, Line, spread, width_of
 
 __all__ = ["CallNode", "CallRecord", "TraceTheme", "call_node", "query_node", "render_node"]
@@ -36,6 +37,7 @@ class CallRecord:
     started: ToolCallStarted
     finished: ToolCallFinished | None = None
     artifacts: list[ArtifactSaved] = field(default_factory=list)
+    progress: Progress = field(default_factory=Progress)
 
 
 @dataclass(slots=True, eq=False)

@@ -181,6 +181,7 @@ class TracePane(FilteredTree):
         if len(parent.children) == 1:
             self.changed(parent)
         self._heard(parent)
+        _note_progress(parent, event)
 
     def _finish(self, event: ToolCallFinished) -> None:
         node = self._calls_by_key.get(event.tool_use_id)
@@ -199,6 +200,7 @@ class TracePane(FilteredTree):
         if agent is None:
             return
         self._heard(agent)
+        _note_progress(agent, event)
         node = self._words.get(event.message_id)
         if node is None:
             if not event.text.strip():
@@ -225,6 +227,7 @@ class TracePane(FilteredTree):
             return
         node.kind = "agent"
         self._heard(node)
+        _note_progress(node, event)
         node.label = clean_line(event.name) or node.label
         if isinstance(event, SubagentStarted):
             node.argument = clean_line(event.description) or node.argument
@@ -375,3 +378,8 @@ class TracePane(FilteredTree):
             self.post_message(self.Opened(entry.key))
         else:
             self.toggle(entry, open_=not entry.open)
+
+
+def _note_progress(node: CallNode, event: Event) -> None:
+    if node.record is not None:
+        node.record.progress = node.record.progress.after(event, node.key)
