@@ -14,26 +14,25 @@ from typing import Literal
 from core.agent.assembly import AgentAssembly, AgentParts
 from core.agent.classifier import Classifier
 from core.agent.gate import Answer
-from core.agent.loop import AgentLoop, TurnOutcome
+from core.agent.loop import AgentLoop
 from core.agent.query import QueryPath
+from core.agent.turn import TurnOutcome
 from core.bus import Bus
 from core.errors import AgentUnavailable, UniversalAgentError, causes_of
 from core.events import (
-    ArtifactSaved,
     AuthFinished,
     AuthRequired,
     ErrorRaised,
     Event,
     QueryFinished,
     QueryReceived,
-    SessionFinished,
     SessionStarted,
-    ToolCallStarted,
 )
 from core.pipelines import AgentContext, Pipelines
 from core.queue import QueryQueue
 from core.settings import Settings
 from core.spawning import Handle, Spawn, spawn_task
+from core.tally import Tally
 from core.text import clean
 from core.version import VERSION
 
@@ -104,11 +103,10 @@ class Session:
         self._runner_ended.set()
         self._interrupting = False
         self._finished = False
-        self._started = time.monotonic()
+        self._tally = Tally()
         self._pending_auth: AuthRequired | None = None
-        self._queries = self._tool_calls = self._artifacts = 0
-        self._cost: float | None = None
-        bus.subscribe(self._count)
+        bus.subscribe(self._tally.count)
+        bus.subscribe(self._note_auth)
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -257,16 +255,7 @@ class Session:
                 message = f"there was no time left to observe {lost}"
                 self.bus.publish(ErrorRaised(where="observers", message=message))
         finally:
-            self.bus.publish(
-                SessionFinished(
-                    reason=reason,
-                    queries=self._queries,
-                    tool_calls=self._tool_calls,
-                    artifacts=self._artifacts,
-                    cost_usd=self._cost,
-                    duration_ms=(time.monotonic() - self._started) * 1000,
-                )
-            )
+            self.bus.publish(self._tally.finished(reason))
             try:
                 if self._parts.after_finish is not None:
                     await self._parts.after_finish()
@@ -330,8 +319,8 @@ class Session:
             self._runner_ended.set()
 
     async def _run_query(self, text: str) -> str:
-        self._queries += 1
-        context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._queries}")
+        self._tally.queries += 1
+        context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._tally.queries}")
         started = time.monotonic()
         self._interrupting = False
         self.bus.publish(QueryReceived(query_id=context.query_id, text=clean(text)))
@@ -350,8 +339,7 @@ class Session:
                 self.state = SessionState.IDLE if alive else SessionState.FAILED
             for untaken in reversed(self._loop.untaken if self._loop is not None else ()):
                 self._queue.add_first(untaken)
-            if outcome.cost_usd is not None:
-                self._cost = (self._cost or 0.0) + outcome.cost_usd
+            self._tally.spend(outcome.cost_usd)
             self.bus.publish(
                 QueryFinished(
                     query_id=context.query_id,
@@ -396,13 +384,6 @@ class Session:
             )
         )
 
-    def _count(self, event: Event) -> None:
-        match event:
-            case ToolCallStarted():
-                self._tool_calls += 1
-            case ArtifactSaved():
-                self._artifacts += 1
-            case AuthRequired():
-                self._pending_auth = event
-            case _:
-                return
+    def _note_auth(self, event: Event) -> None:
+        if isinstance(event, AuthRequired):
+            self._pending_auth = event

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,9 +19,9 @@ from core.agent.hooks import AgentHooks
 from core.agent.refusals import REFUSALS
 from core.agent.results import RawResult
 from core.agent.settling import Settler
-from core.agent.steering import Steering
 from core.agent.stopping import Stopping
 from core.agent.translate import OpenCall, RawToolResult, Taken, Translator, TurnBegun, TurnResult
+from core.agent.turn import Turn, TurnOutcome
 from core.errors import AgentUnavailable
 from core.events import (
     ApiRetry,
@@ -34,7 +33,6 @@ from core.events import (
     SubagentFinished,
     ToolCallFinished,
     ToolCallStarted,
-    Usage,
 )
 from core.observation import AnyObservation, ToolCall, ToolResult
 from core.text import clean
@@ -43,40 +41,12 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
 
-__all__ = ["AgentLoop", "TurnOutcome"]
+__all__ = ["AgentLoop"]
 
 log = logging.getLogger(__name__)
 
 _SERVERS_WITHIN = 20.0
 _TAKEN_WITHIN = 15.0
-
-
-@dataclass(frozen=True)
-class TurnOutcome:
-    """How one query went; `cost_usd` is of this query alone."""
-
-    status: Literal["success", "error", "interrupted"]
-    text: str = ""
-    error: str | None = None
-    turns: int = 0
-    cost_usd: float | None = None
-    usage: Usage | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
-
-
-@dataclass
-class _Turn:
-    query_id: str
-    query: str
-    simple: bool
-    done: asyncio.Future[TurnResult]
-    links: set[str] = field(default_factory=set)
-    calls: list[ToolCall] = field(default_factory=list)
-    interrupted: bool = False
-    refusal: str | None = None
-    asked: bool = False
-    going_on: asyncio.TimerHandle | None = None
-    steering: Steering = field(default_factory=Steering)
 
 
 class AgentLoop:
@@ -104,7 +74,7 @@ class AgentLoop:
         self._settler = settler
         self._publish = publish
         self._on_result = on_result
-        self._turn: _Turn | None = None
+        self._turn: Turn | None = None
         self._cost = 0.0
         self._session_model = model
         self._stopping = Stopping(self._client)
@@ -164,7 +134,7 @@ class AgentLoop:
         """
         if self.failure is not None:
             raise self.failure
-        turn = _Turn(query_id, text, simple, asyncio.get_running_loop().create_future())
+        turn = Turn(query_id, text, simple, asyncio.get_running_loop().create_future())
         self._turn = turn
         self._translator.begin(query_id, text)
         self._hooks.on_simple_path = simple
@@ -244,7 +214,7 @@ class AgentLoop:
                 self._publish(item)
                 self._react(item)
 
-    def _note_taken(self, turn: _Turn, message_id: str) -> None:
+    def _note_taken(self, turn: Turn, message_id: str) -> None:
         if (text := turn.steering.taken(message_id)) is not None:
             self._publish(QuerySteered(query_id=turn.query_id, text=clean(text)))
 
@@ -266,7 +236,7 @@ class AgentLoop:
             self._stopping.ask_until(turn.done)
 
     @staticmethod
-    def _go_without(turn: _Turn) -> None:
+    def _go_without(turn: Turn) -> None:
         if not turn.done.done() and turn.steering.waiting and (result := turn.steering.give_up()):
             turn.done.set_result(result)
 
@@ -367,26 +337,13 @@ class AgentLoop:
             )
         )
 
-    def _outcome(self, turn: _Turn, result: TurnResult) -> TurnOutcome:
+    def _outcome(self, turn: Turn, result: TurnResult) -> TurnOutcome:
         # The SDK counts cost over the life of a connection, a turn at a time.
         cost = None
         if result.cost_usd is not None:
             cost = max(0.0, result.cost_usd - self._cost)
             self._cost = max(self._cost, result.cost_usd)
-        status, error = result.status, result.error
-        if turn.refusal is not None and status != "success":
-            status, error = "error", turn.refusal
-        if turn.interrupted and status == "error":
-            status, error = "interrupted", None
-        return TurnOutcome(
-            status=status,
-            text=result.text,
-            error=error,
-            turns=result.turns,
-            cost_usd=cost,
-            usage=result.usage,
-            tool_calls=tuple(turn.calls),
-        )
+        return turn.outcome(result, cost)
 
     def _close_open(self, status: Literal["cancelled", "error"]) -> None:
         for event in [*self._translator.close_message(), *self._translator.tasks.close()]:

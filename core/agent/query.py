@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from core.agent.classifier import Classification, Classifier
-from core.agent.loop import AgentLoop, TurnOutcome
+from core.agent.loop import AgentLoop
+from core.agent.turn import TurnOutcome
 from core.errors import AgentError, UniversalAgentError
 from core.events import Event, QueryClassified
 from core.pipelines import (

@@ -1,0 +1,66 @@
+"""One query on its way through the agent, and how it went."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Literal
+
+from core.agent.steering import Steering
+from core.agent.translate import TurnResult
+from core.events import Usage
+from core.observation import ToolCall
+
+__all__ = ["Turn", "TurnOutcome"]
+
+
+@dataclass(frozen=True)
+class TurnOutcome:
+    """How one query went; `cost_usd` is of this query alone."""
+
+    status: Literal["success", "error", "interrupted"]
+    text: str = ""
+    error: str | None = None
+    turns: int = 0
+    cost_usd: float | None = None
+    usage: Usage | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass
+class Turn:
+    """What is known of a query while the agent works on it.
+
+    `done` has what the agent ends it with. `asked` says that the agent has it, `refusal` why the model's service
+    will never answer it, `links` which links to open were told of, and `going_on` is the timer that ends it when the
+    agent does not take up what was said last.
+    """
+
+    query_id: str
+    query: str
+    simple: bool
+    done: asyncio.Future[TurnResult]
+    links: set[str] = field(default_factory=set)
+    calls: list[ToolCall] = field(default_factory=list)
+    interrupted: bool = False
+    refusal: str | None = None
+    asked: bool = False
+    going_on: asyncio.TimerHandle | None = None
+    steering: Steering = field(default_factory=Steering)
+
+    def outcome(self, result: TurnResult, cost_usd: float | None) -> TurnOutcome:
+        """How the query went for a person, given what the agent ended it with."""
+        status, error = result.status, result.error
+        if self.refusal is not None and status != "success":
+            status, error = "error", self.refusal
+        if self.interrupted and status == "error":
+            status, error = "interrupted", None
+        return TurnOutcome(
+            status=status,
+            text=result.text,
+            error=error,
+            turns=result.turns,
+            cost_usd=cost_usd,
+            usage=result.usage,
+            tool_calls=tuple(self.calls),
+        )
