@@ -236,7 +236,8 @@ class Frame(Horizontal):
 
         record = self.query_one("#trace", TracePane).record(event.tool_use_id)
         if record is not None:
-            self._open_call = ToolCallScreen(record.started, record.finished, record.artifacts)
+            call = record.whole()
+            self._open_call = ToolCallScreen(call.started, call.finished, call.artifacts)
             self.app.push_screen(self._open_call, self._after_call)
 
     def _after_call(self, artifact: str | None) -> None:

@@ -12,7 +12,6 @@ from tui.panes.calls import SLOW, CallNode
 __all__ = ["CallFilter", "read_filter"]
 
 _WORD = re.compile(r'(?:(tool|state):)?("[^"]*"?|\S+)', re.IGNORECASE)
-_LONGEST_VALUE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class CallFilter:
         if node.record is None:
             return False
         if self.tools:
-            name = f"{node.label} {node.record.started.name}".casefold()
+            name = f"{node.label} {node.record.name}".casefold()
             if not all(tool in name for tool in self.tools):
                 return False
         if self.states and not all(_in_state(node, state) for state in self.states):
@@ -61,7 +60,7 @@ def _in_state(node: CallNode, wanted: str) -> bool:
 
 def _has_texts(node: CallNode, texts: Sequence[str]) -> bool:
     assert node.record is not None
-    started = node.record.started
-    values = [value[:_LONGEST_VALUE] for value in started.input.values() if isinstance(value, str)]
-    told = "\n".join((node.label, started.name, node.argument, node.note, node.flag, *values)).casefold()
+    record = node.record
+    parts = (node.label, record.name, node.argument, node.note, node.flag, record.words)
+    told = "\n".join(parts).casefold()
     return all(text in told for text in texts)

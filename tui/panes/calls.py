@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from rich.segment import Segment
 from rich.style import Style
@@ -17,7 +17,7 @@ from tui.format import Mark, duration, main_argument, middle_cut, size, spinner,
 from tui.progress import Progress
 from tui.text_layout import PLAIN, Line, spread, width_of
 
-__all__ = ["CallNode", "CallRecord", "TraceTheme", "call_node", "query_node", "render_node"]
+__all__ = ["CallNode", "CallRecord", "Record", "TraceTheme", "call_node", "query_node", "render_node"]
 
 SLOW, VERY_SLOW = 10.0, 60.0
 QUIET = 5.0
@@ -28,6 +28,31 @@ OTHER_CELLS = 12
 LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
 RECOVERED, LOST = "cut, recovered", "cut, rest lost"
+LONGEST_VALUE = 4096
+
+
+class Record(Protocol):
+    """What is known of one tool call, wherever it is kept."""
+
+    progress: Progress
+
+    @property
+    def name(self) -> str:
+        """The tool, as the model named it."""
+
+    @property
+    def words(self) -> str:
+        """The texts among the arguments, by which a call is found."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the call came to its end."""
+
+    def take(self, event: ToolCallFinished | ArtifactSaved) -> None:
+        """Note the end of the call, or a file that came of it."""
+
+    def whole(self) -> CallRecord:
+        """All of it; may read from the disk."""
 
 
 @dataclass(slots=True)
@@ -38,6 +63,33 @@ class CallRecord:
     finished: ToolCallFinished | None = None
     artifacts: list[ArtifactSaved] = field(default_factory=list)
     progress: Progress = field(default_factory=Progress)
+
+    @property
+    def name(self) -> str:
+        """The tool, as the model named it."""
+        return self.started.name
+
+    @property
+    def words(self) -> str:
+        """The texts among the arguments, by which a call is found."""
+        values = self.started.input.values()
+        return "\n".join(value[:LONGEST_VALUE] for value in values if isinstance(value, str))
+
+    @property
+    def ended(self) -> bool:
+        """Whether the call came to its end."""
+        return self.finished is not None
+
+    def take(self, event: ToolCallFinished | ArtifactSaved) -> None:
+        """Note the end of the call, or a file that came of it."""
+        if isinstance(event, ArtifactSaved):
+            self.artifacts.append(event)
+        else:
+            self.finished = event
+
+    def whole(self) -> CallRecord:
+        """All of it."""
+        return self
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +106,7 @@ class CallNode:
     argument: str = ""
     parent: CallNode | None = None
     place: int = 0
-    record: CallRecord | None = None
+    record: Record | None = None
     children: list[CallNode] = field(default_factory=list)
     open: bool = True
     mark: Mark = Mark.RUNNING
@@ -128,7 +180,7 @@ class CallNode:
     def finish(self, finished: ToolCallFinished) -> None:
         """Take in the end of the call."""
         assert self.record is not None
-        self.record.finished = finished
+        self.record.take(finished)
         self.mark = Mark[finished.status.upper()]
         self.took = finished.duration_ms / 1000
         self.note = _outcome(finished) or (self.note if self.kind == "agent" else "")
@@ -146,7 +198,7 @@ def query_node(query_id: str, text: str, began: float) -> CallNode:
     return CallNode(key=f"query/{query_id}", kind="query", label=clean_line(text) or "Query", began=began)
 
 
-def call_node(started: ToolCallStarted, began: float) -> CallNode:
+def call_node(started: ToolCallStarted, began: float, record: Record | None = None) -> CallNode:
     """Make the row of a call; its label and argument are cleaned here."""
     agent = started.name in {"Agent", "Task"}
     return CallNode(
@@ -154,7 +206,7 @@ def call_node(started: ToolCallStarted, began: float) -> CallNode:
         kind="agent" if agent else "call",
         label=tool_label(started.name, started.input),
         argument=main_argument(started.name, started.input),
-        record=CallRecord(started),
+        record=record or CallRecord(started),
         began=began,
         heard=began,
     )

@@ -34,7 +34,7 @@ from core.events import (
 )
 from core.text import clean_line
 from tui.format import Mark, tokens
-from tui.panes.calls import CallNode, CallRecord, TraceTheme, call_node, query_node, render_node
+from tui.panes.calls import CallNode, CallRecord, Record, TraceTheme, call_node, query_node, render_node
 from tui.panes.filtered_tree import FilteredTree
 from tui.panes.words import hear, render_words, words_node
 from tui.text_layout import Line, wrap
@@ -76,6 +76,7 @@ class TracePane(FilteredTree):
         """Make an empty trace; `monotonic` is the clock of live rows, in seconds."""
         super().__init__(name=name, id=id, classes=classes)
         self._monotonic = monotonic
+        self._keep: Callable[[ToolCallStarted], Record] = CallRecord
         self._theme = TraceTheme()
         self._calls_by_key: dict[str, CallNode] = {}
         self._live: dict[str, CallNode] = {}
@@ -140,7 +141,7 @@ class TracePane(FilteredTree):
             case ArtifactSaved(tool_use_id=str(call)) if call in self._calls_by_key:
                 record = self._calls_by_key[call].record
                 if record is not None:
-                    record.artifacts.append(event)
+                    record.take(event)
             case ObserverFinished(tool_use_id=call, items=items) if items and call in self._calls_by_key:
                 node = self._calls_by_key[call]
                 if not node.note and node.mark is Mark.SUCCESS:
@@ -173,7 +174,7 @@ class TracePane(FilteredTree):
         parent = self._calls_by_key.get(event.parent_tool_use_id or "")
         if parent is None:
             parent = self._calls_by_key.get(f"query/{event.query_id}") or self._query(event.query_id, "")
-        node = call_node(event, self._monotonic())
+        node = call_node(event, self._monotonic(), self._keep(event))
         self._calls_by_key[node.key] = node
         self._live[node.key] = node
         self._calls += 1
@@ -185,7 +186,7 @@ class TracePane(FilteredTree):
 
     def _finish(self, event: ToolCallFinished) -> None:
         node = self._calls_by_key.get(event.tool_use_id)
-        if node is None or node.record is None or node.record.finished is not None:
+        if node is None or node.record is None or node.record.ended:
             return
         node.finish(event)
         self._live.pop(node.key, None)
@@ -281,7 +282,7 @@ class TracePane(FilteredTree):
         """All rows by key; a call's key is its `tool_use_id`."""
         return self._calls_by_key
 
-    def record(self, tool_use_id: str) -> CallRecord | None:
+    def record(self, tool_use_id: str) -> Record | None:
         """Return what is known of a call."""
         node = self._calls_by_key.get(tool_use_id)
         return None if node is None else node.record
