@@ -14,8 +14,9 @@ from observers.decode import Decoded, decode_texts
 from observers.saving import laid_out, save_once, unique_id, write_json, write_laid_out
 from observers.search.names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
 from observers.search.plain import plain_text
-from observers.search.recognise import Page, Scope, recognise
+from observers.search.recognise import Page, recognise
 from observers.search.rows import Rows, normalise
+from observers.search.scope import Scope
 from observers.search.urls import is_public_address, normal_forms, with_masked_parts
 
 __all__ = ["FOLDER", "SearchResults"]

@@ -9,70 +9,21 @@ from typing import Any
 from core.observation import ToolCall
 from observers.decode import MAX_DEPTH, Decoded, decode_text
 from observers.salvage import CUT_OFF
-from observers.search.items import is_full_row, is_group, is_row, is_titled, kind_of_word, opened
-from observers.search.keys import (
-    GROUPS,
-    KINDS,
-    SKIPPED,
-    SURE,
-    WRAPPERS,
-    fold,
-)
-from observers.search.names import (
-    Policy,
-    kind_of_name,
-    kind_of_server,
-    policy_of,
-    short_name,
-)
+from observers.search.items import is_full_row, is_group, is_row, kind_of_word, opened
+from observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, fold
+from observers.search.kinds import WORDLESS, is_named, kind_of_list, kind_of_row, named_kind, refined_kind
+from observers.search.names import Policy, kind_of_server, policy_of, short_name
 from observers.search.prose import sections_in_prose
 from observers.search.rows import url_of
-from observers.search.said import (
-    answer_before,
-    answer_in,
-    asked,
-    asks,
-    error_in,
-    says_nothing_found,
-)
+from observers.search.said import answer_before, answer_in, asked, asks, error_in, says_nothing_found
 from observers.search.scope import Scope, executed_in, inner_calls, learn, responses_of, runs_a_tool
 from observers.search.urls import is_web_url
 
-__all__ = ["Page", "Scope", "recognise"]
+__all__ = ["Page", "recognise"]
 
 _MAX_VALUES = 2_000_000
 _MAX_DOCUMENTS = 10_000
 _MOST_LEARNT_FROM = 10_000
-_ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
-_PLAIN_NAMES = (
-    "",
-    "results",
-    "items",
-    "data",
-    "docs",
-    "hits",
-    "entries",
-    "records",
-    "value",
-    "documents",
-    "response",
-)
-_OWN_VERTICAL = ("web", "webresults", "webpages")
-_WORDLESS = ("images", "videos")
-_FILMED = ({"duration", "viewcount"}, {"duration", "thumbnailurl"}, {"mutatedbygoggles", "thumbnailurl"})
-_PICTURED = frozenset({"hostpageurl", "contenturl", "thumbnailurl"})
-_SCHOLARLY = frozenset(
-    {
-        "publicationinfo",
-        "abstractinvertedindex",
-        "authorships",
-        "containertitle",
-        "citationcount",
-        "externalids",
-        "publicationnumber",
-        "paperid",
-    }
-)
 
 
 @dataclass
@@ -136,7 +87,7 @@ def _alone(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page
             scope.error = scope.error or error_in(decoded.prose)
             scope.marked = scope.error is None and says_nothing_found(decoded.prose)
     if scope.error is not None or (scope.marked and not scope.other_lists):
-        return [Page(scope, "error" if _failed(scope) else _named_kind(scope) or "web", empty=True)]
+        return [Page(scope, "error" if _failed(scope) else named_kind(scope) or "web", empty=True)]
     return []
 
 
@@ -161,7 +112,7 @@ def _in_prose(prose: str, scope: Scope) -> list[Page]:
     if sections and scope.answer is None:
         head = prose[: sections[0].start]
         scope.answer = answer_in(head) if bare else answer_before(head)
-    kind = "web_answer" if bare and scope.answer else _named_kind(scope) or "web"
+    kind = "web_answer" if bare and scope.answer else named_kind(scope) or "web"
     return [Page(scope, section.kind or kind, section.items) for section in sections]
 
 
@@ -178,7 +129,7 @@ def _documents(values: Sequence[Any], scope: Scope) -> list[Any]:
         return list(values)
     lists: dict[str, list[Any]] = {}
     for value in values:
-        lists.setdefault(_kind_of_row(value), []).append(value)
+        lists.setdefault(kind_of_row(value), []).append(value)
     return [{kind: items} if kind else items for kind, items in lists.items()]
 
 
@@ -187,7 +138,7 @@ def _is_page(value: Any) -> bool:
     return isinstance(value, dict) and any(
         isinstance(item, list)
         and ((name := fold(key)) in GROUPS or name in KINDS)
-        and KINDS.get(name) not in _WORDLESS
+        and KINDS.get(name) not in WORDLESS
         and any(is_row(row, images=False, named=False) or is_group(row) for row in item[:8])
         for key, item in value.items()
     )
@@ -201,18 +152,6 @@ def _of_columns(value: list[Any]) -> list[Any]:
             return [{"title": title, "snippet": text, "url": url} for title, text, url in columns]
         case _:
             return value
-
-
-def _kind_of_row(value: Any) -> str:
-    """The vertical a single result tells that it is of, or nothing."""
-    if not isinstance(value, dict):
-        return ""
-    names = {fold(key) for key in value}
-    if "question" in names:
-        return "questions"
-    if any(names >= marks for marks in _FILMED):
-        return "videos"
-    return "news" if {"breaking", "islive"} & names else kind_of_word(value.get("type")) or ""
 
 
 def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope]) -> Iterator[Page]:
@@ -246,10 +185,10 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                 if visited <= _MOST_LEARNT_FROM:
                     learn(value, scope)
                 if (rows := _keyed_rows(value, scope)) is not None:
-                    yield Page(scope, _kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
+                    yield Page(scope, kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
                     continue
                 if (rows := _numbered_rows(value, scope)) is not None:
-                    yield Page(scope, _refined(None, key, rows, scope), rows, named=True)
+                    yield Page(scope, refined_kind(None, key, rows, scope), rows, named=True)
                     continue
                 waiting += [
                     (item, folded, (*path, folded), scope)
@@ -259,7 +198,7 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
             case list():
                 if scope.policy is Policy.SEARCH:
                     value = _of_columns(_documents_in(value) or value)
-                kind = _kind_of_list(value, key, path, scope)
+                kind = kind_of_list(value, key, path, scope)
                 if kind is not None:
                     items, others = opened(value, kind, images=kind == "images")
                     items = [item for item in items if not _is_cut_in_its_address(item)]
@@ -269,7 +208,7 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                             own,
                             rows,
                             repeats=isinstance(value[0], str),
-                            named=_by_name(key, own, scope),
+                            named=is_named(key, own, scope),
                         )
                     waiting += [(group, name, (*path, name), scope) for name, group in reversed(others)]
                 elif value:
@@ -338,13 +277,6 @@ def _numbered_rows(value: Mapping[str, Any], scope: Scope) -> list[Any] | None:
     return rows if rows and all(isinstance(row, dict) for row in rows) else None
 
 
-def _by_name(key: str, kind: str, scope: Scope) -> bool:
-    """Whether a list is one of results by its name, or by that of the search and no other list than its results."""
-    if scope.policy is not Policy.SEARCH:
-        return False
-    return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in _PLAIN_NAMES)
-
-
 def _without_repeats(pages: list[Page]) -> list[Page]:
     """The pages without bare lists of addresses that another page of the same search says more of."""
     if not any(page.repeats for page in pages):
@@ -367,79 +299,3 @@ def _without_repeats(pages: list[Page]) -> list[Page]:
 
 def _is_list_of_objects(value: list[Any]) -> bool:
     return any(isinstance(item, dict) and item for item in value[:8])
-
-
-def _kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) -> str | None:
-    """The kind of results in a list, or None when it is not a list of results."""
-    if not value:
-        return None
-    kind = next((found for name in reversed(path) if (found := KINDS.get(name) or _of_results(name))), None)
-    search = scope.policy is Policy.SEARCH
-    if kind in (None, "web") and search and _named_kind(scope) in _WORDLESS and key not in _OWN_VERTICAL:
-        kind = _named_kind(scope)
-    images = kind == "images"
-    sample = value if len(value) <= 64 else [*value[:32], *value[-32:]]
-    if all(isinstance(item, str) for item in sample):
-        return _kind_of_addresses(sample, key, kind, scope) if search else None
-    if not search and key not in SURE:
-        full = sum(1 for item in sample if is_full_row(item))
-        return None if images or full == 0 or full * 2 < len(sample) else _refined(kind, key, value, scope)
-    named = kind is not None or key == "sources"
-    rows = sum(1 for item in sample if is_row(item, images=images, named=named))
-    if key in SURE and (rows or search):
-        odd = rows == 0 and any(isinstance(item, list) or asks(item) for item in sample)
-        return None if odd else _refined(kind, key, value, scope)
-    if search and rows * 2 < len(sample):
-        titled = sum(1 for item in sample if is_titled(item))
-        promised = _refined(kind, key, value, scope)
-        if (rows + titled) * 2 > len(sample) and _by_name(key, promised, scope):
-            return promised
-    if (rows == 0 and kind is None) or all(asks(item) for item in sample):
-        return None
-    if rows < 3:
-        rows += sum(1 for item in sample if is_group(item))
-    if rows == 0 or (rows < 3 and rows * 2 < len(sample) and key not in KINDS):
-        return None
-    return _refined(kind, key, value, scope)
-
-
-def _of_results(name: str) -> str | None:
-    """The kind of a list with a name nobody listed that says it is one of results, such as `kin_results`."""
-    stem = name.removesuffix("results")
-    return (kind_of_word(stem) or "web") if stem not in ("", name) else None
-
-
-def _kind_of_addresses(sample: list[str], key: str, kind: str | None, scope: Scope) -> str | None:
-    """The kind of a list of bare addresses: those an answer cites, or pictures."""
-    if key in _ANSWERED:
-        return "web_answer" if scope.answer and any(is_web_url(item) for item in sample) else None
-    return kind if key in SURE or (kind == "images" and is_web_url(sample[0])) else None
-
-
-def _named_kind(scope: Scope) -> str | None:
-    """The kind that the engine's, else the tool's, else the server's name promises."""
-    kinds = (kind_of_name(scope.engine[:64]), kind_of_name(scope.tool), scope.server_kind)
-    return next((kind for kind in kinds if kind != "web"), None)
-
-
-def _refined(kind: str | None, key: str, value: list[Any], scope: Scope) -> str:
-    if key == "sources" and scope.answer:
-        return "web_answer"
-    if kind not in (None, "web") or key in _OWN_VERTICAL:
-        return kind or "web"
-    if named := _named_kind(scope):
-        return named
-    names = [set(map(fold, item)) for item in value[:4] if isinstance(item, dict)]
-    if any(not _SCHOLARLY.isdisjoint(found) for found in names):
-        return "scholar"
-    if names and all(found >= _PICTURED and "duration" not in found for found in names):
-        return "images"
-    return kind_of_name(value[0]["type"][:64]) if _alike(value) else "web"
-
-
-def _alike(value: list[Any]) -> bool:
-    """Whether the first items of a list tell the same of what they are."""
-    first = value[0].get("type") if isinstance(value[0], dict) else None
-    return isinstance(first, str) and all(
-        isinstance(item, dict) and item.get("type") == first for item in value[:8]
-    )

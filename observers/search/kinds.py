@@ -1,0 +1,145 @@
+"""Which kind of results a list is of, told by its names, its rows and the search that gave it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from observers.search.items import is_full_row, is_group, is_row, is_titled, kind_of_word
+from observers.search.keys import KINDS, SURE, fold
+from observers.search.names import Policy, kind_of_name
+from observers.search.said import asks
+from observers.search.scope import Scope
+from observers.search.urls import is_web_url
+
+__all__ = ["WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
+
+WORDLESS = ("images", "videos")
+"""The kinds whose rows need no words."""
+
+_ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
+_PLAIN_NAMES = (
+    "",
+    "results",
+    "items",
+    "data",
+    "docs",
+    "hits",
+    "entries",
+    "records",
+    "value",
+    "documents",
+    "response",
+)
+_OWN_VERTICAL = ("web", "webresults", "webpages")
+_FILMED = ({"duration", "viewcount"}, {"duration", "thumbnailurl"}, {"mutatedbygoggles", "thumbnailurl"})
+_PICTURED = frozenset({"hostpageurl", "contenturl", "thumbnailurl"})
+_SCHOLARLY = frozenset(
+    {
+        "publicationinfo",
+        "abstractinvertedindex",
+        "authorships",
+        "containertitle",
+        "citationcount",
+        "externalids",
+        "publicationnumber",
+        "paperid",
+    }
+)
+
+
+def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) -> str | None:
+    """The kind of results in a list, or None when it is not a list of results."""
+    if not value:
+        return None
+    kind = next((found for name in reversed(path) if (found := KINDS.get(name) or _of_results(name))), None)
+    search = scope.policy is Policy.SEARCH
+    if kind in (None, "web") and search and named_kind(scope) in WORDLESS and key not in _OWN_VERTICAL:
+        kind = named_kind(scope)
+    images = kind == "images"
+    sample = value if len(value) <= 64 else [*value[:32], *value[-32:]]
+    if all(isinstance(item, str) for item in sample):
+        return _kind_of_addresses(sample, key, kind, scope) if search else None
+    if not search and key not in SURE:
+        full = sum(1 for item in sample if is_full_row(item))
+        return (
+            None if images or full == 0 or full * 2 < len(sample) else refined_kind(kind, key, value, scope)
+        )
+    named = kind is not None or key == "sources"
+    rows = sum(1 for item in sample if is_row(item, images=images, named=named))
+    if key in SURE and (rows or search):
+        odd = rows == 0 and any(isinstance(item, list) or asks(item) for item in sample)
+        return None if odd else refined_kind(kind, key, value, scope)
+    if search and rows * 2 < len(sample):
+        titled = sum(1 for item in sample if is_titled(item))
+        promised = refined_kind(kind, key, value, scope)
+        if (rows + titled) * 2 > len(sample) and is_named(key, promised, scope):
+            return promised
+    if (rows == 0 and kind is None) or all(asks(item) for item in sample):
+        return None
+    if rows < 3:
+        rows += sum(1 for item in sample if is_group(item))
+    if rows == 0 or (rows < 3 and rows * 2 < len(sample) and key not in KINDS):
+        return None
+    return refined_kind(kind, key, value, scope)
+
+
+def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> str:
+    """The kind of a list of results: `kind`, which its names tell, or a closer one told by the search or the rows."""
+    if key == "sources" and scope.answer:
+        return "web_answer"
+    if kind not in (None, "web") or key in _OWN_VERTICAL:
+        return kind or "web"
+    if named := named_kind(scope):
+        return named
+    names = [set(map(fold, item)) for item in value[:4] if isinstance(item, dict)]
+    if any(not _SCHOLARLY.isdisjoint(found) for found in names):
+        return "scholar"
+    if names and all(found >= _PICTURED and "duration" not in found for found in names):
+        return "images"
+    return kind_of_name(value[0]["type"][:64]) if _alike(value) else "web"
+
+
+def named_kind(scope: Scope) -> str | None:
+    """The kind that the engine's, else the tool's, else the server's name promises."""
+    kinds = (kind_of_name(scope.engine[:64]), kind_of_name(scope.tool), scope.server_kind)
+    return next((kind for kind in kinds if kind != "web"), None)
+
+
+def is_named(key: str, kind: str, scope: Scope) -> bool:
+    """Whether a list is one of results by its name, or by that of the search and no other list than its results."""
+    if scope.policy is not Policy.SEARCH:
+        return False
+    return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in _PLAIN_NAMES)
+
+
+def kind_of_row(value: Any) -> str:
+    """The vertical a single result tells that it is of, or nothing."""
+    if not isinstance(value, dict):
+        return ""
+    names = {fold(key) for key in value}
+    if "question" in names:
+        return "questions"
+    if any(names >= marks for marks in _FILMED):
+        return "videos"
+    return "news" if {"breaking", "islive"} & names else kind_of_word(value.get("type")) or ""
+
+
+def _of_results(name: str) -> str | None:
+    """The kind of a list with a name nobody listed that says it is one of results, such as `kin_results`."""
+    stem = name.removesuffix("results")
+    return (kind_of_word(stem) or "web") if stem not in ("", name) else None
+
+
+def _kind_of_addresses(sample: list[str], key: str, kind: str | None, scope: Scope) -> str | None:
+    """The kind of a list of bare addresses: those an answer cites, or pictures."""
+    if key in _ANSWERED:
+        return "web_answer" if scope.answer and any(is_web_url(item) for item in sample) else None
+    return kind if key in SURE or (kind == "images" and is_web_url(sample[0])) else None
+
+
+def _alike(value: list[Any]) -> bool:
+    """Whether the first items of a list tell the same of what they are."""
+    first = value[0].get("type") if isinstance(value[0], dict) else None
+    return isinstance(first, str) and all(
+        isinstance(item, dict) and item.get("type") == first for item in value[:8]
+    )
