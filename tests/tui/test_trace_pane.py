@@ -285,8 +285,8 @@ async def test_what_came_of_a_call_is_kept_and_shown() -> None:
         assert "25 items" in shown(view)[2]
         record = view.record("n")
         assert record is not None
-        assert record.finished is not None
-        assert record.artifacts == [saved]
+        assert record.whole().finished is not None
+        assert record.whole().artifacts == [saved]
         assert view.record("unknown") is None
 
 
