@@ -30,10 +30,11 @@ __all__ = [
 
 REDACTED = "[redacted]"
 
-# C1 controls, invisible and direction-changing characters, fillers, tags and lone surrogates.
+# C1 controls, invisible and direction-changing characters, fillers, tags, lone surrogates, and what terminals
+# draw parts of pictures for.
 _HIDDEN = (
     "\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U0010eeee"
 )
 _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f{_HIDDEN}]")
 _UNSAFE_IN_JSON = re.compile(f"[{_HIDDEN}]")

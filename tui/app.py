@@ -31,6 +31,7 @@ from tui.leaving import Leaving
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine
+from tui.pictures.shelf import PicturingApp, Shelf
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
 from tui.queries import Queries
@@ -43,7 +44,7 @@ AGAIN_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(StyledApp):
+class UaTuiApp(PicturingApp, StyledApp):
     """The full screen around one session.
 
     Args:
@@ -81,6 +82,7 @@ class UaTuiApp(StyledApp):
     ) -> None:
         super().__init__(clipboard or Clipboard(), settings.theme)
         self.settings = settings
+        self.pictures = Shelf(self, settings.pictures)
         self._build = build
         self._state_dir = state_dir
         self._session: SessionPort | None = None

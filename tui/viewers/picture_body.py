@@ -1,35 +1,73 @@
-"""A picture drawn with half blocks, two pixels a cell, decoded in a thread and never larger than the view."""
+"""A picture below its facts, decoded in a thread: by the terminal's own graphics, or as half blocks."""
 
 from __future__ import annotations
 
 import io
 import os
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
-from textual.content import Content, Span
+from textual.content import Content
 from textual.strip import Strip
 
 from tui.markdown import MarkdownTheme
-from tui.viewers.document import ListRows, Row, Rows
+from tui.pictures.kitty import MOST, row_of
+from tui.pictures.means import Canvas, Cell
+from tui.pictures.picture import Hung, KittyPicture, Picture, SixelPicture
+from tui.viewers.document import ListRows, Match, Row, Rows, find_in_rows, styled
 from tui.viewers.reading import FileUnviewable, open_regular
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["PictureBody"]
+__all__ = ["PictureBody", "PictureRows"]
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 _MOST_PIXELS = 50_000_000
 _MOST_ROWS = 60
 _MOST_BYTES = 64 * 1024 * 1024
 _SEEN_FROM = 128
+# What is sent to the terminal: more is neither seen nor quickly sent.
+_MOST_SENT_PIXELS = {"kitty": 1_200_000, "sixel": 600_000}
+_MOST_SENT_BYTES = 2_000_000
 
 Pixel = tuple[int, int, int, int]
+
+
+class _NotDrawn(Exception):
+    """A picture is not drawn; the message says why."""
+
+
+@dataclass(slots=True)
+class PictureRows:
+    """Facts of a picture, and below them the cells that it fills; they are blank until it is hung and ready."""
+
+    facts: Sequence[Row]
+    picture: Picture
+    hung: Hung | None = None
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.facts) + self.picture.rows
+
+    def row(self, y: int) -> Row:
+        """Row `y`."""
+        if y < len(self.facts):
+            return self.facts[y]
+        hung = self.hung
+        if hung is not None and hung.ready and isinstance(hung.picture, KittyPicture):
+            return row_of(hung.key, y - len(self.facts), hung.picture.columns)
+        return Strip.blank(self.picture.columns)
+
+    def find(self, needle: str) -> list[Match]:
+        """Every place of `needle` in the facts."""
+        return find_in_rows(ListRows(self.facts), needle)
 
 
 class PictureBody:
@@ -46,29 +84,53 @@ class PictureBody:
         self._facts = facts
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Decode and shrink the picture to the width."""
-        rows: list[Row] = [Content(self._facts, [Span(0, len(self._facts), "dim")]), Content("")]
-        drawn, why = self._drawn(width, theme)
-        rows += drawn or [Content(why, [Span(0, len(why), "dim")])]
-        return ListRows(rows)
+        """Decode and shrink the picture to the width, in half blocks."""
+        return self._with_facts(lambda: _half_blocks(self._shrunk(self._fitted(width, Cell(1, 2)))), theme)
 
-    def _drawn(self, width: int, theme: MarkdownTheme) -> tuple[list[Row], str]:
-        if _few_colours(theme):
-            return [], "Pictures are not drawn in 16 colours; o opens it in the browser."
-        columns, lines = self._size
-        if not columns or not lines:
-            return [], "Its size is not found, so it is not drawn."
-        if columns * lines > _MOST_PIXELS:
-            return [], "It has too many pixels to be drawn here; o opens it in the browser."
-        scale = min(width / columns, 2 * _MOST_ROWS / lines, 1.0)
-        size = (max(1, round(columns * scale)), max(1, round(lines * scale)))
+    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> Rows:
+        """Decode the picture and make it ready for the graphics of the terminal, at most as wide as `width` cells."""
+        return self._with_facts(lambda: self._prepared(min(width, MOST), canvas), theme)
+
+    def _with_facts(self, draw: Callable[[], Picture | list[Row]], theme: MarkdownTheme) -> Rows:
+        facts: list[Row] = [styled(self._facts, "dim"), Content("")]
         try:
-            return _rows(self._shrunk(size)), ""
-        except FileUnviewable as error:
-            return [], str(error)
+            if _few_colours(theme):
+                raise _NotDrawn("Pictures are not drawn in 16 colours; o opens it in another program.")
+            drawn = draw()
+        except (_NotDrawn, FileUnviewable) as error:
+            why = str(error)
         except Exception:
             # A decoder fails in many ways on a damaged file, and none of them matters to the reader.
-            return [], "It cannot be decoded: it is damaged, or of a kind that is not known here."
+            why = "It cannot be decoded: it is damaged, or of a kind that is not known here."
+        else:
+            return ListRows(facts + drawn) if isinstance(drawn, list) else PictureRows(facts, drawn)
+        return ListRows([*facts, styled(why, "dim")])
+
+    def _fitted(self, width: int, cell: Cell) -> tuple[int, int]:
+        """The size in pixels for at most `width` by `_MOST_ROWS` cells; never larger than the picture itself."""
+        columns, lines = self._size
+        if not columns or not lines:
+            raise _NotDrawn("Its size is not found, so it is not drawn.")
+        if columns * lines > _MOST_PIXELS:
+            raise _NotDrawn("It has too many pixels to be drawn here; o opens it in another program.")
+        scale = min(width * cell.width / columns, _MOST_ROWS * cell.height / lines, 1.0)
+        return max(1, round(columns * scale)), max(1, round(lines * scale))
+
+    def _prepared(self, width: int, canvas: Canvas) -> Picture:
+        cell = canvas.cell
+        size = self._fitted(width, cell)
+        columns, rows = -(-size[0] // cell.width), -(-size[1] // cell.height)
+        most = _MOST_SENT_PIXELS[canvas.means]
+        if canvas.means == "sixel":
+            from tui.pictures.sixel import encode_rows
+
+            return SixelPicture(encode_rows(self._shrunk(size), cell.height), columns)
+        size = _within(size, most)
+        picture = self._shrunk(size)
+        while len(png := _png(picture)) > _MOST_SENT_BYTES:
+            size = (max(1, size[0] * 7 // 10), max(1, size[1] * 7 // 10))
+            picture = picture.resize(size)
+        return KittyPicture(png, columns, rows)
 
     def _shrunk(self, size: tuple[int, int]) -> Image:
         from PIL import Image
@@ -86,7 +148,19 @@ class PictureBody:
                 return picture.convert("RGBA").resize(size, Image.Resampling.BOX)
 
 
-def _rows(picture: Image) -> list[Row]:
+def _within(size: tuple[int, int], most: int) -> tuple[int, int]:
+    """The size of a picture of the same shape with at most so many pixels."""
+    scale = min(1.0, (most / (size[0] * size[1])) ** 0.5)
+    return max(1, int(size[0] * scale)), max(1, int(size[1] * scale))
+
+
+def _png(picture: Image) -> bytes:
+    target = io.BytesIO()
+    picture.save(target, "PNG", compress_level=1)
+    return target.getvalue()
+
+
+def _half_blocks(picture: Image) -> list[Row]:
     width, height = picture.size
     data = picture.tobytes()
 

@@ -20,8 +20,10 @@ from textual.style import Style as VisualStyle
 
 from tui.jobs import start_job
 from tui.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
+from tui.pictures.shelf import PicturingApp, Shelf
 from tui.viewers.document import ROLES, Body, ListRows, Match, Rows
 from tui.viewers.markdown_body import MarkdownBody
+from tui.viewers.picture_body import PictureBody, PictureRows
 from tui.viewers.text_body import TextBody
 
 __all__ = ["DocumentView"]
@@ -122,6 +124,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._place = place or None
         self._laid = None
         self._rows = ListRows()
+        self._hang(self._rows)
         self._strips.clear()
         self._matches, self._by_row, self._current = [], {}, -1
         self.virtual_size = Size(0, 0)
@@ -156,6 +159,25 @@ class DocumentView(ScrollView, can_focus=True):
             self._strips.clear()
             self._go_to_match()
             self.refresh()
+
+    def picture_changed(self) -> None:
+        """Draw the rows of a picture anew: the terminal has it now, or has it no more."""
+        self._strips.clear()
+        self.refresh()
+
+    @property
+    def picture_place(self) -> tuple[Region, Region] | None:
+        """Where on the screen the whole picture would be, and the region it is seen through; None when hidden."""
+        rows = self._rows
+        if not isinstance(rows, PictureRows) or not self.is_on_screen:
+            return None
+        seen = self.scrollable_content_region
+        top = seen.y + len(rows.facts) - int(self.scroll_offset.y)
+        return Region(seen.x, top, rows.picture.columns, rows.picture.rows), seen
+
+    def on_unmount(self) -> None:
+        """Take the picture along."""
+        self._hang(ListRows())
 
     def render_line(self, y: int) -> Strip:
         """Render one line of the visible part."""
@@ -224,7 +246,11 @@ class DocumentView(ScrollView, can_focus=True):
             glance = await asyncio.to_thread(body.glance, width, theme)
             if glance is not None:
                 self._take(glance)
-        rows = await asyncio.to_thread(body.lay_out, width, theme)
+        canvas = self._shelf.canvas if self._shelf is not None else None
+        if isinstance(body, PictureBody) and canvas is not None:
+            rows = await asyncio.to_thread(body.draw, width, theme, canvas)
+        else:
+            rows = await asyncio.to_thread(body.lay_out, width, theme)
         self._laid = body
         self._take(rows)
         if self._place is not None:
@@ -237,8 +263,23 @@ class DocumentView(ScrollView, can_focus=True):
             self.refresh()
         self.post_message(self.Laid(self))
 
+    @property
+    def _shelf(self) -> Shelf | None:
+        return self.app.pictures if isinstance(self.app, PicturingApp) else None
+
+    def _hang(self, rows: Rows) -> None:
+        """Have the terminal show the picture in these rows, if there is one, in place of the one before."""
+        shelf = self._shelf
+        if shelf is None:
+            return
+        if isinstance(rows, PictureRows):
+            rows.hung = shelf.hang(self, rows.picture)
+        else:
+            shelf.take_down(self)
+
     def _take(self, rows: Rows) -> None:
         self._rows = rows
+        self._hang(rows)
         self._strips.clear()
         self._matches, self._by_row = [], {}
         self.virtual_size = Size(self._width, len(rows))

@@ -1,0 +1,178 @@
+"""The graphics of terminals: what is written decodes to the picture it was made of, and goes to whom it should."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import struct
+
+import pytest
+from PIL import Image, ImageChops
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+
+from tui.filters import ControlFilter
+from tui.pictures.kitty import (
+    KEYS,
+    MOST,
+    PLACEHOLDER,
+    TONE,
+    deletion,
+    is_cells,
+    number_of,
+    row_of,
+    transmission,
+)
+from tui.pictures.means import USUAL_CELL, cell_size, means_of
+
+PIECE = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")
+
+
+def colourful(width: int, height: int) -> Image.Image:
+    """A picture with many colours in a pattern that no mistake in order survives."""
+    data = bytes(
+        part
+        for y in range(height)
+        for x in range(width)
+        for part in (x * x * 7 % 251, (y * 11 + x) % 256, (x * y) % 256)
+    )
+    return Image.frombytes("RGB", (width, height), data)
+
+
+def png(picture: Image.Image) -> bytes:
+    target = io.BytesIO()
+    picture.save(target, "PNG")
+    return target.getvalue()
+
+
+def keys_of(head: str) -> dict[str, str]:
+    return dict(each.split("=", 1) for each in head.split(","))
+
+
+class TestKitty:
+    """The data once, then cells."""
+
+    def test_the_pieces_are_the_picture(self) -> None:
+        picture = colourful(150, 90)
+        pieces = list(transmission(7, png(picture), 15, 5))
+        assert len(pieces) > 2
+        found = [PIECE.fullmatch(piece) for piece in pieces]
+        heads = [keys_of(each[1]) for each in found if each]
+        assert len(heads) == len(pieces)
+        assert heads[0] == {
+            "a": "T", "U": "1", "f": "100", "i": str(7 << 24 | TONE), "c": "15", "r": "5", "q": "2", "m": "1",
+        }  # fmt: skip
+        assert all(set(head) <= {"m", "q"} and head["q"] == "2" for head in heads[1:])
+        assert [head["m"] for head in heads] == ["1"] * (len(heads) - 1) + ["0"]
+        data = [each[2] for each in found if each]
+        assert all(len(each) == 4096 for each in data[:-1])
+        decoded = Image.open(io.BytesIO(base64.b64decode("".join(data), validate=True))).convert("RGB")
+        assert ImageChops.difference(decoded, picture).getbbox() is None
+
+    def test_a_small_picture_is_one_piece(self) -> None:
+        (piece,) = transmission(1, png(colourful(3, 3)), 1, 1)
+        assert "m=0;" in piece
+
+    def test_every_cell_tells_number_row_and_column_by_itself(self) -> None:
+        # The protocol's own example: 0 is U+0305, 1 is U+030D, 2 is U+030E.
+        strip = row_of(2, 1, 3)
+        assert strip.text == "".join(f"{PLACEHOLDER}\u030d{mark}\u030e" for mark in "\u0305\u030d\u030e")
+        assert strip.cell_length == 3
+        (segment,) = strip
+        assert segment.style is not None
+        assert segment.style.color == RichColor.from_ansi(TONE)
+        assert number_of(2) == 2 << 24 | TONE
+        assert strip.crop(1, 2).text == f"{PLACEHOLDER}\u030d\u030d\u030e"
+
+    def test_the_largest_rows_and_columns_can_be_told(self) -> None:
+        assert MOST == 297
+        assert row_of(KEYS[-1], MOST - 1, MOST).cell_length == MOST
+
+    def test_what_is_no_whole_cell_is_none(self) -> None:
+        cell = row_of(1, 0, 1).text
+        assert is_cells(cell * 3)
+        assert not any(
+            map(is_cells, ("", PLACEHOLDER, cell[:-1], cell + "a", cell + "\u0305", "a\u0305\u0305\u0305"))
+        )
+
+    def test_a_deletion_names_the_picture_and_its_data(self) -> None:
+        head = PIECE.fullmatch(deletion(3))
+        assert head is not None
+        assert keys_of(head[1]) == {"a": "d", "d": "I", "i": str(number_of(3)), "q": "2"}
+
+
+class TestTheFence:
+    """Our own cells pass, and nothing that looks like them."""
+
+    def test_cells_keep_their_number_whatever_colour_they_were_mixed_with(self) -> None:
+        text = row_of(5, 0, 4).text
+        mixed = Segment(text, Style(color=RichColor.from_rgb(3, 4, 5), bgcolor="blue"))
+        (segment,) = ControlFilter().apply([mixed], Color(0, 0, 0))
+        assert segment.text == text
+        assert segment.style is not None
+        assert segment.style.color == RichColor.from_ansi(TONE)
+        assert segment.style.bgcolor == mixed.style.bgcolor  # type: ignore[union-attr]
+
+    def test_placeholders_in_a_text_are_replaced(self) -> None:
+        text = f"a{row_of(5, 0, 1).text}"
+        (segment,) = ControlFilter().apply([Segment(text)], Color(0, 0, 0))
+        assert PLACEHOLDER not in segment.text
+        assert segment.text[1] == "\ufffd"
+
+
+class TestMeans:
+    """Which terminal gets what."""
+
+    @pytest.mark.parametrize(
+        ("environment", "means"),
+        [
+            ({"TERM": "xterm-kitty"}, "kitty"),
+            ({"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}, "kitty"),
+            ({"TERM": "xterm-256color", "KITTY_WINDOW_ID": "3"}, "kitty"),
+            ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm", "KITTY_WINDOW_ID": "3"}, "sixel"),
+            ({"TERM": "xterm-256color", "TERM_PROGRAM": "vscode", "KITTY_WINDOW_ID": "3"}, "blocks"),
+            ({"TERM": "foot"}, "sixel"),
+            ({"TERM": "foot-extra"}, "sixel"),
+            ({"TERM": "mlterm-256color"}, "sixel"),
+            ({"TERM": "contour"}, "sixel"),
+            ({"TERM": "xterm-256color", "WT_SESSION": "1"}, "sixel"),
+            ({"TERM": "xterm-256color"}, "blocks"),
+            ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, "blocks"),
+            ({"TERM": "tmux-256color", "KITTY_WINDOW_ID": "3"}, "blocks"),
+            ({"TERM": "xterm-kitty", "TMUX": "/tmp/x,1,0"}, "blocks"),
+            ({"TERM": "screen.xterm-kitty", "STY": "1.pts"}, "blocks"),
+            ({"TERM": "xterm-kitty", "ZELLIJ": "0"}, "blocks"),
+            ({"TERM": "xterm-kitty", "NO_COLOR": ""}, "blocks"),
+            ({}, "blocks"),
+        ],
+    )
+    def test_the_environment_tells(self, environment: dict[str, str], means: str) -> None:
+        assert means_of("auto", environment, colours=1 << 24) == means
+
+    def test_the_person_decides_but_not_against_colours(self) -> None:
+        for chosen in ("kitty", "sixel", "blocks"):
+            assert means_of(chosen, {"TERM": "xterm-kitty", "TMUX": "x"}, colours=256) == chosen
+            assert means_of(chosen, {"NO_COLOR": "1"}, colours=256) == "blocks"
+            assert means_of(chosen, {"TERM": "xterm-kitty"}, colours=16) == "blocks"
+
+    @pytest.mark.parametrize(
+        ("answer", "size"),
+        [
+            ((40, 100, 900, 800), (9, 20)),
+            ((40, 100, 0, 0), (USUAL_CELL.width, USUAL_CELL.height)),
+            ((0, 0, 900, 800), (USUAL_CELL.width, USUAL_CELL.height)),
+            ((1, 1, 60000, 60000), (USUAL_CELL.width, USUAL_CELL.height)),
+        ],
+    )
+    def test_the_system_tells_the_size_of_a_cell(
+        self, answer: tuple[int, ...], size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("fcntl.ioctl", lambda *_: struct.pack("HHHH", *answer))
+        cell = cell_size(0)
+        assert (cell.width, cell.height) == size
+
+    def test_without_a_terminal_a_usual_size_is_taken(self) -> None:
+        assert cell_size(-1) == USUAL_CELL

@@ -1,0 +1,1 @@
+"""Pictures by the graphics of terminals: which there are, how they are written, and which are shown."""
