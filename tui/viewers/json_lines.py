@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from array import array
+from collections.abc import Sequence
+from typing import overload
+
 import msgspec
 
 from tui.viewers.json_style import style_json_line
@@ -13,6 +18,40 @@ from tui.viewers.text_body import TextBody
 __all__ = ["VIEWER"]
 
 _CHECKED_BYTES = 4 * 1024 * 1024
+_STEP = 1024 * 1024
+_LINE = re.compile(rb"[^\s][^\n]*+\n?")
+
+
+class _Records(Sequence[Value]):
+    """The lines that are not empty: where each begins is known, it is cut out when it is asked for."""
+
+    def __init__(self, data: bytes, *, torn: bool) -> None:
+        self._data = data
+        self._starts = array("q")
+        end = data.rfind(b"\n") + 1 if torn else len(data)
+        at = 0
+        while at < end:
+            upto = data.rfind(b"\n", at, at + _STEP) + 1 or data.find(b"\n", at + _STEP) + 1 or end
+            self._starts.extend(line.start() for line in _LINE.finditer(data, at, min(upto, end)))
+            at = upto
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Value]: ...
+
+    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
+        """One, or several."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        start = self._starts[place]
+        end = self._data.find(b"\n", start)
+        return self._data[start : end if end >= 0 else len(self._data)].rstrip()
 
 
 def _wants(sample: Sample) -> bool:
@@ -21,11 +60,8 @@ def _wants(sample: Sample) -> bool:
 
 def _view(sample: Sample) -> View:
     raw = TextBody(sample.beginning, style=style_json_line, numbers=True)
-    lines = sample.data.split(b"\n")
     torn = not sample.complete
-    if torn:
-        lines.pop()
-    records: list[Value] = [line for each in lines if (line := each.strip())]
+    records = _Records(sample.data, torn=torn)
     if not records:
         return View("JSON Lines", raw)
     facts = [f"{'at least ' if torn else ''}{len(records):,} record{'' if len(records) == 1 else 's'}"]

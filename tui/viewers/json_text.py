@@ -7,13 +7,13 @@ import re
 from core.text import clean
 from tui.viewers.json_style import format_json, style_json_line
 from tui.viewers.json_tree import JsonTree
-from tui.viewers.json_values import open_level
+from tui.viewers.json_values import Value, open_level
 from tui.viewers.registry import LARGE_LIMIT, Sample, View, Viewer
 from tui.viewers.text_body import TextBody
 
 __all__ = ["VIEWER", "closed_beginning", "json_body"]
 
-_MARK = b"\xef\xbb\xbf"
+_TEXT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?=\S)")
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]')
 
 
@@ -62,16 +62,17 @@ def _wants(sample: Sample) -> bool:
 
 def _view(sample: Sample) -> View:
     raw = TextBody(sample.beginning, style=style_json_line)
-    data = sample.data.removeprefix(_MARK).strip()
-    if not data:
+    text = _TEXT.match(sample.data)
+    if text is None:
         return View("JSON", raw, notice="This file is empty.")
+    data: Value = memoryview(sample.data)[text.end() :]
     notice = None
     if not sample.complete:
-        data = closed_beginning(data)
+        data = closed_beginning(bytes(data))
         notice = "Only the beginning of this file is in the tree."
     level = open_level(data)
     if level is None:
-        return View("JSON", raw, json_body(data))
+        return View("JSON", raw, json_body(bytes(data)))
     word = "item" if level[0] is None else "key"
     count = len(level[1])
     facts = (f"{'at least ' if notice else ''}{count:,} {word}{'' if count == 1 else 's'}",)

@@ -11,14 +11,15 @@ from typing import Any, Literal
 import msgspec
 
 from core.text import clean, clean_line
+from tui.viewers.json_members import Picked, Pieces, find_pieces, name_and_value
 
 __all__ = ["Level", "Value", "compile_needle", "kind_of", "open_level", "preview", "shown_scalar", "text_of"]
 
-Value = msgspec.Raw | bytes
+Value = msgspec.Raw | bytes | memoryview
 """The bytes of one value."""
 
 Kind = Literal["object", "list", "string", "number", "literal", "bad"]
-Level = tuple[list[str] | None, Sequence[Value]]
+Level = tuple[Sequence[str] | None, Sequence[Value]]
 """The members of an object (names and values) or of a list (no names, values)."""
 
 _KINDS: dict[bytes, Kind] = {
@@ -26,6 +27,7 @@ _KINDS: dict[bytes, Kind] = {
     **{str(digit).encode(): "number" for digit in range(10)},
 }  # fmt: skip
 _DECODED = 64 * 1024
+_LARGE = 512 * 1024
 _GLANCE = 4096
 _CHUNK = 1 << 20
 _PREVIEWED = 12
@@ -46,15 +48,18 @@ def kind_of(value: Value) -> Kind:
 def open_level(value: Value) -> Level | None:
     """The members of an object or a list; None for any other value.
 
-    Of two members of one name both are given, but in an object of more than 64 KiB only the last.
+    Of two members of one name both are given, but in an object of more than 64 KiB only the last, at least where
+    they are near each other. Of what is larger than 512 KiB the members are read when they are asked for.
 
     Raises:
         ValueError: the bytes are not JSON.
         RecursionError: they are nested too deeply.
     """
-    match kind_of(value):
+    kind, view = kind_of(value), memoryview(value)
+    if kind in {"object", "list"} and len(view) > _LARGE:
+        return _open_large(view)
+    match kind:
         case "object":
-            view = memoryview(value)
             found = _decode_object(view)
             if len(view) <= _DECODED:
                 # What Python itself does not read, such as a number of 5,000 digits, is taken as found above.
@@ -62,7 +67,7 @@ def open_level(value: Value) -> Level | None:
                     return _as_written(bytes(view))
             return (list(found), list(found.values()))
         case "list":
-            return (None, _decode_list(memoryview(value)))
+            return (None, _decode_list(view))
         case _:
             return None
 
@@ -184,6 +189,39 @@ def _decoded(view: memoryview) -> Any:
         return json.loads(bytes(view))
     except (ValueError, RecursionError):
         return None
+
+
+def _open_large(view: memoryview) -> Level:
+    named = kind_of(view) == "object"
+    around = (b"{", b"}") if named else (b"[", b"]")
+
+    def read(start: int, end: int, count: int) -> Level:
+        piece = view[start:end]
+        if count == 1 and named:
+            name, value = name_and_value(piece)
+            return ([str(_decoded(name))], [value])
+        if count == 1:
+            return (None, [piece])
+        data = b"".join((around[0], piece, around[1]))
+        if not named:
+            return (None, _decode_list(data))
+        found = _decode_object(data)
+        return (list(found), list(found.values())) if len(found) == count else _as_written(data)
+
+    pieces = Pieces(find_pieces(view, _count), read)
+    return (Picked(pieces, _names) if named else None, Picked(pieces, _values))
+
+
+def _count(data: bytes) -> int:
+    return len(_decode_object(data) if data.startswith(b"{") else _decode_list(data))
+
+
+def _names(level: Level) -> Sequence[str]:
+    return level[0] or ()
+
+
+def _values(level: Level) -> Sequence[Value]:
+    return level[1]
 
 
 def _as_written(data: bytes) -> Level:

@@ -1,0 +1,144 @@
+"""Large JSON is read piece by piece, and what is shown is what reading it at once gives."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tui.viewers import json_members, json_values
+from tui.viewers.json_tree import JsonTree
+from tui.viewers.json_values import open_level
+from tui.viewers.registry import WHOLE_LIMIT, load
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(), inner, max_size=20),
+    max_leaves=60,
+)
+CONTAINERS = st.lists(VALUES, max_size=30) | st.dictionaries(st.text(), VALUES, max_size=30)
+
+
+@pytest.fixture
+def piecemeal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take everything for large, and look at it through small windows."""
+    monkeypatch.setattr(json_values, "_LARGE", 0)
+    monkeypatch.setattr(json_members, "_WINDOW", 40)
+    monkeypatch.setattr(json_members, "_WALKED", 10)
+    monkeypatch.setattr(json_members, "_DEEPEST", 2)
+
+
+def built(data: bytes) -> Any:
+    level = open_level(data)
+    if level is None:
+        return msgspec.json.decode(data)
+    names, values = level
+    inner = [built(bytes(memoryview(value)).strip()) for value in values]
+    assert len(inner) == len(values)
+    if names is None:
+        return inner
+    assert len(names) == len(values)
+    return dict(zip(names, inner, strict=True))
+
+
+@pytest.mark.usefixtures("piecemeal")
+class TestPieces:
+    @given(value=CONTAINERS, indent=st.sampled_from([None, 0, 3]), ascii_only=st.booleans())
+    def test_any_value_is_what_reading_it_at_once_gives(
+        self, value: Any, indent: int | None, ascii_only: bool
+    ) -> None:
+        data = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
+        assert built(data) == msgspec.json.decode(data)
+
+    @given(value=CONTAINERS, place=st.integers(0, 400))
+    def test_what_is_cut_off_is_refused(self, value: Any, place: int) -> None:
+        data = json.dumps(value).encode()
+        with pytest.raises(ValueError, match=r"\w"):
+            open_level(data[: 1 + place % (len(data) - 1)])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[1 2]",
+            "[1,]",
+            "[,1]",
+            "[1]x",
+            '{"a" 1}',
+            '{"a":}',
+            '{"a":1,}',
+            '["a]',
+            "[1}",
+            "{1: 2}",
+            "[[1], [2]",
+        ],
+    )
+    def test_what_is_no_json_is_refused(self, text: str) -> None:
+        with pytest.raises(ValueError, match=r"\w"):
+            open_level(text.encode())
+
+    def test_members_of_one_name_are_all_shown_where_they_are_large(self) -> None:
+        first, second = "x" * 100, "y" * 100
+        level = open_level(f'{{"a": "{first}", "a": "{second}"}}'.encode())
+        assert level is not None
+        assert level[0] is not None
+        assert list(level[0]) == ["a", "a"]
+
+    def test_several_members_are_asked_for_at_once_and_from_the_end(self) -> None:
+        level = open_level(json.dumps(list(range(100))).encode())
+        assert level is not None
+        assert [bytes(memoryview(value)) for value in level[1][2:5]] == [b"2", b"3", b"4"]
+        assert bytes(memoryview(level[1][-1])) == b"99"
+        with pytest.raises(IndexError):
+            level[1][100]
+
+
+def test_a_list_of_many_numbers_is_shown_without_an_object_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.json"
+    path.write_text("[" + ",".join(map(str, range(400_000))) + "]")
+    before = sys.getallocatedblocks()
+    document = load(path, WHOLE_LIMIT)
+    tree = document.rendered
+    assert isinstance(tree, JsonTree)
+    assert sys.getallocatedblocks() - before < 40_000
+    assert tree.entries == 400_000
+    assert document.facts == ("400,000 items",)
+    tree.cursor = 399_999
+    at = tree.at_cursor()
+    assert at is not None
+    assert bytes(memoryview(at[0].value(at[1]))) == b"399999"
+
+
+def test_a_member_that_is_large_is_unfolded_in_pieces_and_found_in(tmp_path: Path) -> None:
+    path = tmp_path / "items.json"
+    items = [{"id": number, "title": f"Story, {number}", "tags": ["a", "b"]} for number in range(20_000)]
+    path.write_text(json.dumps({"items": items}))
+    tree = load(path, WHOLE_LIMIT).rendered
+    assert isinstance(tree, JsonTree)
+    assert tree.entries == 20_001, "the one large member is open"
+    from tui.viewers.stopping import NEVER
+
+    assert list(tree.find_entries("Story, 19999", NEVER)) == [(0, 19_999, 1)]
+
+
+def test_lines_that_are_records_are_cut_where_they_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tui.viewers import json_lines
+
+    monkeypatch.setattr(json_lines, "_STEP", 16)
+    path = tmp_path / "records.jsonl"
+    records = [{"n": number, "text": "x" * (number % 40)} for number in range(50)]
+    path.write_text("\n \n" + "\r\n\n".join(json.dumps(record) for record in records))
+    tree = load(path).rendered
+    assert isinstance(tree, JsonTree)
+    shown = [msgspec.json.decode(bytes(memoryview(value))) for value in tree.root.values]
+    assert shown == records
