@@ -269,8 +269,7 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
             self._seen_size = area
             self._measured.clear()
             self._cache.clear()
-            width = self._inside()
-            self._heights = Heights([self.estimate(entry, width) for entry in self._entries])
+            self._guess_heights()
         self._seen_size = area
         self._pending = False
         if not self._entries:
@@ -280,6 +279,10 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         else:
             self._fill_downwards(area.height)
         self._rows = list(self._visible(area))
+
+    def _guess_heights(self) -> None:
+        width = self._inside()
+        self._heights = Heights([self.estimate(entry, width) for entry in self._entries])
 
     def _fill_upwards(self, height: int) -> None:
         index = len(self._entries)

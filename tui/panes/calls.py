@@ -324,7 +324,10 @@ def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
     if width < 20:
         return []
     seconds = node.took if node.took is not None else max(0.0, now - node.began)
-    text = duration(seconds) if node.took is not None else _live(seconds)
+    if node.took is None and not node.running:
+        text = ""
+    else:
+        text = duration(seconds) if node.took is not None else _live(seconds)
     style = theme.number
     if node.kind == "call" and seconds > SLOW:
         # The mark says it where there is no colour.
