@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
-import socket
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +13,9 @@ from textual.app import App, SuspendNotSupported
 
 from core.errors import UniversalAgentError
 from core.text import clean_line
+from tui.foreground import run_in_foreground
 
 __all__ = ["EDITOR", "PAGER", "NoProgram", "Program", "command_of", "edit", "page"]
-
-_KEYS = (signal.SIGINT, signal.SIGQUIT)
-"""What Ctrl+C and Ctrl+\\ send to all that runs in the terminal."""
 
 
 class NoProgram(UniversalAgentError):
@@ -109,35 +103,6 @@ def _hand_over(app: App[object], program: Program, command: Sequence[str], given
 def _run(command: Sequence[str], given: bytes | None) -> int | OSError:
     """Run to the end; an error is returned, as one that goes through `suspend` leaves the terminal away."""
     try:
-        with _keys_for_another():
-            # The command is the person's own setting.
-            return subprocess.run([*command], input=given, check=False).returncode  # noqa: S603
+        return run_in_foreground(command, given)
     except OSError as error:
         return error
-
-
-@contextmanager
-def _keys_for_another() -> Iterator[None]:
-    """Keep signals of keys from this program, as they are meant for the one it waits for.
-
-    An event loop learns of every signal through its wake-up descriptor, whatever the handler does. The others
-    noted meanwhile are handed on to it afterwards. Ignoring the signals would make the started program ignore
-    them too.
-    """
-    noted, noting = socket.socketpair()
-    noted.setblocking(False)
-    noting.setblocking(False)
-    handlers = {number: signal.signal(number, lambda *_: None) for number in _KEYS}
-    loop = signal.set_wakeup_fd(noting.fileno(), warn_on_full_buffer=False)
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(loop)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        noting.close()
-        with noted:
-            # Nothing noted, and the end, are both without bytes.
-            others = bytes(number for number in noted.recv(4096) if number not in _KEYS)
-        if others and loop >= 0:
-            os.write(loop, others)
