@@ -151,13 +151,14 @@ def split_long(source: str, limit: int) -> tuple[str, str]:
             break
         line = found.group()
         begins = scanner.begins_block(line, complete=line.endswith("\n"))
+        row = line.lstrip().startswith("|")
         if position == 0:
-            table = line.lstrip().startswith("|")
+            table = row
         elif begins or scanner.item:
-            best = (position, "")
+            best, table = (position, ""), row
         elif scanner.fence is not None and not scanner.in_list:
             best = (position, scanner.fence.opener + "\n")
-        elif not scanner.in_list and not table:
+        elif not scanner.in_list and not table and not row:
             best = (position, "")
         position += len(line)
     if best is None:

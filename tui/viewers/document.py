@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from textual.content import Content, Span
 from textual.strip import Strip
@@ -17,6 +17,7 @@ __all__ = [
     "ROLES",
     "Body",
     "Document",
+    "Glanced",
     "JoinedBody",
     "ListRows",
     "Match",
@@ -82,6 +83,15 @@ class Body(Protocol):
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """The rows for this width; `theme` styles what becomes strips here."""
+        ...
+
+
+@runtime_checkable
+class Glanced(Body, Protocol):
+    """A body whose first rows can be had before all of them."""
+
+    def glance(self, width: int, theme: MarkdownTheme) -> Rows | None:
+        """The first rows, quickly; None when all of them are quick."""
         ...
 
 
@@ -153,6 +163,16 @@ class JoinedBody:
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
         """Lay out every part for the same width."""
         return _JoinedRows(tuple(body.lay_out(width, theme) for body in self.bodies))
+
+    def glance(self, width: int, theme: MarkdownTheme) -> Rows | None:
+        """The parts up to the first one that is long, and the first rows of that."""
+        rows: list[Rows] = []
+        for body in self.bodies:
+            first = body.glance(width, theme) if isinstance(body, Glanced) else None
+            rows.append(body.lay_out(width, theme) if first is None else first)
+            if first is not None:
+                return _JoinedRows(tuple(rows))
+        return None
 
 
 class _JoinedRows:

@@ -27,7 +27,13 @@ class MarkdownBody:
         """The first rows of a long text, quickly; None when all of it is quick."""
         if len(self.source) <= 2 * _GLANCE_CHARACTERS:
             return None
-        return self._render(blocks_of(self.source[:_GLANCE_CHARACTERS])[:-1], width, theme)
+        beginning = self.source[:_GLANCE_CHARACTERS]
+        beginning = beginning[: beginning.rfind("\n") + 1] or beginning
+        chunks = blocks_of(beginning)
+        # The last block is torn; only a long one, as a table is, is better than nothing.
+        if chunks and len(chunks[-1].source) < len(beginning) // 2:
+            chunks.pop()
+        return self._render(chunks, width, theme)
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
         """Render all of it for the width."""

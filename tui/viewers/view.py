@@ -21,8 +21,7 @@ from textual.style import Style as VisualStyle
 from tui.jobs import start_job
 from tui.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
 from tui.pictures.shelf import PicturingApp, Shelf
-from tui.viewers.document import ROLES, Body, ListRows, Match, Rows
-from tui.viewers.markdown_body import MarkdownBody
+from tui.viewers.document import ROLES, Body, Glanced, ListRows, Match, Rows
 from tui.viewers.picture_body import PictureBody, PictureRows
 from tui.viewers.text_body import TextBody
 
@@ -242,7 +241,7 @@ class DocumentView(ScrollView, can_focus=True):
     async def _lay_out(self) -> None:
         body, width, theme = self._body, self._content_width(), self._read_theme()
         self._width, self._theme = width, theme
-        if isinstance(body, MarkdownBody) and not len(self._rows) and self._place is None:
+        if isinstance(body, Glanced) and not len(self._rows) and self._place is None:
             glance = await asyncio.to_thread(body.glance, width, theme)
             if glance is not None:
                 self._take(glance)
