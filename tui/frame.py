@@ -23,6 +23,7 @@ from tui.panes.tabs import PaneTabs
 
 if TYPE_CHECKING:
     from tui.panes.observers import ObserversPane
+    from tui.panes.preview import PreviewPane
     from tui.panes.trace import TracePane
     from tui.panes.workspace import WorkspacePane
     from tui.screens.tool_call import ToolCallScreen
@@ -262,6 +263,10 @@ class Frame(Horizontal):
         if self.shows("preview"):
             self.query_one("#preview", PreviewPane).show_path(event.path)
             self._workspace.previewed(event.path)
+
+    def on_preview_pane_deed_asked(self, event: PreviewPane.DeedAsked) -> None:
+        """Do with the file of the preview what the workspace does with it."""
+        self._workspace.do(event.path, event.deed)
 
     def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
         """Go to the call that a file came from."""

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -106,6 +107,15 @@ async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, "what was waited for did not come"
         await asyncio.sleep(0.005)
+
+
+def sit_at_a_desktop(monkeypatch: pytest.MonkeyPatch, programs: Path | None = None) -> None:
+    """Give this process a display, and in `programs` all the programs there are."""
+    for name in ("SSH_CONNECTION", "SSH_TTY", "BROWSER", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", ":99")
+    if programs is not None:
+        monkeypatch.setenv("PATH", str(programs))
 
 
 def screen_text(app: App[None]) -> str:

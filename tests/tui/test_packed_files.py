@@ -17,7 +17,7 @@ from tests.tui.test_viewer_screen import ready
 from tests.tui.test_viewers import shown
 from tui.panes.preview import PreviewPane
 from tui.screens.viewer import ViewerScreen
-from tui.viewers.handing_over import NotHandedOver, browser_target
+from tui.viewers.handing_over import NotHandedOver, outside_target
 from tui.viewers.reading import FileUnviewable, read_piece
 from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
 
@@ -138,14 +138,14 @@ def test_a_link_to_a_packed_file_is_not_followed(artifact: Path, tmp_path: Path)
 
 def test_a_browser_is_given_what_is_in_a_packed_page_and_no_packed_text(tmp_path: Path) -> None:
     page = put(tmp_path, "page.html.gz", gzip.compress(b"<script>x()</script><p>Words"))
-    target = browser_target(page, tmp_path / "copies")
+    target = outside_target(page, tmp_path / "copies")
     assert target.sanitised
     (copy,) = (path for path in (tmp_path / "copies").rglob("*") if path.is_file())
     assert "Words" in copy.read_text()
     assert "x()" not in copy.read_text()
     assert copy.suffix == ".html"
     with pytest.raises(NotHandedOver, match="compressed"):
-        browser_target(put(tmp_path, "a.json.zst", pack(b"{}")), tmp_path / "copies")
+        outside_target(put(tmp_path, "a.json.zst", pack(b"{}")), tmp_path / "copies")
 
 
 async def test_the_viewer_tells_both_sizes(artifact: Path) -> None:

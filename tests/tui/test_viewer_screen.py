@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
 from tui.panes.preview import PreviewPane
 from tui.screens.delete import DeleteScreen
 from tui.screens.link import LinkScreen
@@ -104,7 +104,10 @@ async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
         assert app.screen is not screen
 
 
-async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path) -> None:
+async def test_the_browser_is_given_a_harmless_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sit_at_a_desktop(monkeypatch)
     report = write(tmp_path, "report.html", REPORT)
     async with hosted(screen=ViewerScreen(report, copies=tmp_path / "copies")) as (app, pilot):
         await ready(app)
@@ -130,7 +133,7 @@ async def test_what_a_browser_would_run_is_refused_in_words(tmp_path: Path) -> N
         await pilot.press("o")
         await until(lambda: app.said)
         assert app.urls == []
-        assert "A browser is only given" in app.said[0]
+        assert "Only HTML, pictures" in app.said[0]
 
 
 async def test_path_and_text_are_copied(tmp_path: Path) -> None:

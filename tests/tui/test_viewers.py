@@ -29,7 +29,7 @@ from tui.markdown import MarkdownTheme
 from tui.viewers.delimited import Lines, record_starts
 from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
 from tui.viewers.film_facts import read_mp4, read_webm
-from tui.viewers.handing_over import NotHandedOver, article_path, browser_target
+from tui.viewers.handing_over import NotHandedOver, article_path, outside_target
 from tui.viewers.images import image_facts
 from tui.viewers.json_branches import Branch
 from tui.viewers.json_style import format_json, style_json_line
@@ -725,9 +725,9 @@ class TestMarkdownAndHtml:
     def test_the_copy_is_private_and_replaces_the_one_before(self, tmp_path: Path) -> None:
         report = write(tmp_path, "r.html", "<h1>One</h1>")
         copies = tmp_path / "copies"
-        first = browser_target(report, copies)
+        first = outside_target(report, copies)
         report.write_text("<h1>Two</h1>")
-        second = browser_target(report, copies)
+        second = outside_target(report, copies)
         assert first == second
         assert second.sanitised
         (copy,) = copies.iterdir()
@@ -738,11 +738,15 @@ class TestMarkdownAndHtml:
     def test_what_a_browser_would_run_is_not_handed_over(self, tmp_path: Path) -> None:
         for name in ("a.svg", "a.xhtml", "a.xml", "a.desktop", "a.sh", "noname"):
             with pytest.raises(NotHandedOver):
-                browser_target(write(tmp_path, name, "<script>1</script>"))
-        assert browser_target(write(tmp_path, "a b.png", b"\x89PNG")).url.endswith("/a%20b.png")
+                outside_target(write(tmp_path, name, "<script>1</script>"))
+        shown = write(tmp_path, "a b.png", b"\x89PNG")
+        assert outside_target(shown).path == shown
+        shown.chmod(0o755)
+        with pytest.raises(NotHandedOver, match="run as a program"):
+            outside_target(shown)
         (tmp_path / "l.png").symlink_to(tmp_path / "a b.png")
         with pytest.raises(FileUnviewable):
-            browser_target(tmp_path / "l.png")
+            outside_target(tmp_path / "l.png")
 
     def test_front_matter_stands_above_the_text(self, tmp_path: Path) -> None:
         assert split_front_matter("---\ntitle: A\n---\n# B") == ("title: A", "# B")

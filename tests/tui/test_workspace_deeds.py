@@ -12,7 +12,7 @@ import pytest
 from core.errors import WorkspaceError
 from core.files import Root
 from core.packing import pack
-from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
 from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace import WorkspacePane
 from tui.panes.workspace_files import text_of
@@ -62,7 +62,10 @@ def test_the_text_for_the_clipboard_of_what_is_no_file(tmp_path: Path) -> None:
             text_of(tmp_path / name)
 
 
-async def test_o_hands_a_harmless_copy_of_html_to_the_browser(session: Path, tmp_path: Path) -> None:
+async def test_o_hands_a_harmless_copy_of_html_to_the_browser(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sit_at_a_desktop(monkeypatch)
     report = session / "work_products" / "report.html"
     report.write_text("<h1>Report</h1><script>alert(1)</script>")
     (session / "script.sh").write_text("rm -r x")
@@ -78,7 +81,7 @@ async def test_o_hands_a_harmless_copy_of_html_to_the_browser(session: Path, tmp
         assert "without scripts" in app.said[-1]
         await go_to(pane, session / "script.sh")
         await pilot.press("o")
-        await until(lambda: "A browser is only given" in app.said[-1])
+        await until(lambda: "Only HTML, pictures" in app.said[-1])
         assert len(app.urls) == 1
     assert "alert" not in (tmp_path / "copies" / copy.name).read_text()
 

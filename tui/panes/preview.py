@@ -7,10 +7,11 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 from textual.content import Content, Span
+from textual.message import Message
 
 from core.errors import UniversalAgentError
 from core.events import ArtifactSaved, Event
@@ -28,7 +29,9 @@ from tui.viewers.steering import Article, Copy
 from tui.viewers.stopping import in_thread
 from tui.viewers.text_body import TextBody
 
-__all__ = ["PreviewPane"]
+__all__ = ["Deed", "PreviewPane"]
+
+Deed = Literal["open_outside", "edit", "delete"]
 
 _PATIENCE_SECONDS = 0.06
 _COUNTED = 2_000
@@ -42,7 +45,18 @@ class PreviewPane(SteeredView):
         Binding("m", "toggle_raw", "Rendered or raw", show=False),
         Binding("y", "copy_path", "Copy the path", show=False),
         Binding("Y", "copy_text", "Copy the text", show=False),
+        Binding("o", "deed('open_outside')", "Open outside", show=False),
+        Binding("e", "deed('edit')", "Edit", show=False),
+        Binding("d", "deed('delete')", "Delete", show=False),
     ]
+
+    class DeedAsked(Message):
+        """A person asked for something the workspace does with the file under its cursor, by the name of the action."""
+
+        def __init__(self, path: Path, deed: Deed) -> None:
+            self.path = path
+            self.deed = deed
+            super().__init__()
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -62,6 +76,11 @@ class PreviewPane(SteeredView):
         if document is not None and document.rendered is not None:
             self._raw = not self._raw
             self.show(document.raw if self._raw else document.rendered, place=self.place)
+
+    def action_deed(self, deed: Deed) -> None:
+        """Ask for what the workspace does with its files."""
+        if self.path is not None:
+            self.post_message(self.DeedAsked(self.path, deed))
 
     def action_copy_path(self) -> None:
         """Copy the path of the file shown."""

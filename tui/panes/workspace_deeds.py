@@ -23,6 +23,7 @@ from tui.panes.folder_tree import Row
 
 if TYPE_CHECKING:
     from tui.panes.origins import Call, Origins
+    from tui.panes.preview import Deed
     from tui.panes.workspace_tree import Place, WorkspaceTree
 
 __all__ = ["FileDeeds"]
@@ -38,7 +39,7 @@ class FileDeeds(Widget):
         Binding("y", "copy_path", "Copy path", show=False),
         Binding("Y", "copy_text", "Copy text", show=False),
         Binding("e", "edit", "Edit", show=False),
-        Binding("o", "open_outside", "Open in the browser", show=False),
+        Binding("o", "open_outside", "Open outside", show=False),
         Binding("d", "delete", "Delete", show=False),
     ]
 
@@ -71,6 +72,20 @@ class FileDeeds(Widget):
 
     def _tell(self, message: str, *, warning: bool = False) -> None:
         self.notify(message, markup=False, severity="warning" if warning else "information")
+
+    def do(self, path: Path, deed: Deed) -> None:
+        """Do with a file what its key would do, if the cursor is still on it."""
+        here = self._here()
+        if here is None or here[1].path != os.fspath(path):
+            self._tell(f"{clean_line(path.name, _NAME)} is no longer under the cursor of the workspace.")
+            return
+        match deed:
+            case "open_outside":
+                self.action_open_outside()
+            case "edit":
+                self.action_edit()
+            case "delete":
+                self.action_delete()
 
     # -- copying ----------------------------------------------------------------------------------
 
@@ -162,24 +177,15 @@ class FileDeeds(Widget):
         self.tree_view.announce()
 
     def action_open_outside(self) -> None:
-        """Hand the file under the cursor to the browser; of HTML a copy without scripts and remote content."""
+        """Open the file under the cursor outside: HTML harmless in the browser, others in the desktop's program."""
         if (here := self._here()) is not None:
-            start_job(self, partial(self._open_outside, Path(here[1].path)), "browser")
+            start_job(self, partial(self._open_outside, Path(here[1].path)), "outside")
 
     async def _open_outside(self, path: Path) -> None:
-        from tui.viewers.handing_over import browser_target
+        from tui.opening import open_outside
 
-        try:
-            target = await asyncio.to_thread(browser_target, path, self.copies)
-        except UniversalAgentError as error:
-            self._tell(str(error), warning=True)
-            return
-        self.app.open_url(target.url)
-        what = (
-            "a copy without scripts and remote content" if target.sanitised else clean_line(path.name, _NAME)
-        )
-        self._tell(f"Asked the browser to open {what}")
-        self.tree_view.saw(os.fspath(path))
+        if await open_outside(self, path, self.copies):
+            self.tree_view.saw(os.fspath(path))
 
     # -- deleting ---------------------------------------------------------------------------------
 

@@ -95,7 +95,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("p", "the call that made the file"),
             ("y, Y", "copy the path, the text"),
             ("e", "edit in $EDITOR"),
-            ("o", "open in the browser, made harmless"),
+            ("o", "open outside: HTML harmless in the browser"),
             ("d", "delete, after asking"),
         ),
     ),
@@ -104,7 +104,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("m", "rendered or raw"),
             ("/, n, N", "search, next, previous"),
-            ("o", "open in the browser, made harmless"),
+            ("o", "open outside: HTML harmless in the browser"),
             ("e", "edit in $VISUAL or $EDITOR"),
             ("y, Y", "copy the path, copy the text"),
             ("d", "delete after asking"),

@@ -272,7 +272,7 @@ class ViewerScreen(ViewerDeeds):
                 keys.append(("n", "next", "screen.match(1)"))
             if steered is not None:
                 keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
-            keys.append(("o", "browser", "screen.open_outside"))
+            keys.append(("o", "open", "screen.open_outside"))
             keys.append(("e", "edit", "screen.edit"))
             keys.append(("y", "copy path", "screen.copy_path"))
             keys.append(("Y", "copy text", "screen.copy_text"))

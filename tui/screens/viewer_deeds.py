@@ -20,7 +20,8 @@ from tui.copying import copy_text
 from tui.format import size
 from tui.jobs import start_job
 from tui.links import browser_link
-from tui.viewers.handing_over import article_path, browser_target
+from tui.opening import open_outside
+from tui.viewers.handing_over import article_path
 from tui.viewers.view import DocumentView
 
 __all__ = ["ViewerDeeds"]
@@ -32,7 +33,7 @@ class ViewerDeeds(ModalScreen[None]):
     """The deeds of a screen that shows the file `path` of the session in `root`; every answer is a plain sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open_outside", "Open in the browser", show=False),
+        Binding("o", "open_outside", "Open outside", show=False),
         Binding("e", "edit", "Edit", show=False),
         Binding("d", "delete", "Delete", show=False),
         Binding("y", "copy_path", "Copy the path", show=False),
@@ -70,18 +71,11 @@ class ViewerDeeds(ModalScreen[None]):
             copy_text(self, text, "Text")
 
     def action_open_outside(self) -> None:
-        """Hand the file to the browser; of HTML a copy without scripts and remote content."""
-        start_job(self, self._open_outside, "browser")
+        """Open the file outside: HTML harmless in the browser, others in the desktop's program for them."""
+        start_job(self, self._open_outside, "outside")
 
     async def _open_outside(self) -> None:
-        try:
-            target = await asyncio.to_thread(browser_target, self.path, self.copies)
-        except UniversalAgentError as error:
-            self._warn(str(error))
-            return
-        self.app.open_url(target.url)
-        what = "a copy without scripts and remote content" if target.sanitised else "it"
-        self.notify(f"Asked the browser to open {what}", markup=False)
+        await open_outside(self, self.path, self.copies)
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, and read it again afterwards."""

@@ -1,4 +1,4 @@
-"""Which files a browser may be given, and in what form."""
+"""Which files a browser or another program may be given, and in what form."""
 
 from __future__ import annotations
 
@@ -12,44 +12,56 @@ from core.paths import split_path
 from tui.viewers.reading import decode, open_regular, read_piece
 from tui.viewers.safe_html import LARGEST, TooDeep, write_browser_copy
 
-__all__ = ["NotHandedOver", "Target", "article_path", "browser_target"]
+__all__ = ["NotHandedOver", "Target", "article_path", "outside_target"]
 
 _HTML = frozenset({".html", ".htm"})
+# What the programs for it show, and do not run. Neither programs, scripts and links to them, nor what a browser
+# would run scripts of, such as SVG.
 _HARMLESS = frozenset(
-    {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".pdf", ".txt", ".log", ".md", ".csv", ".json"}
-    | {".mp4", ".webm", ".mp3", ".ogg", ".wav"}
+    {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".ico"}
+    | {".mp4", ".webm", ".mkv", ".mov", ".avi", ".mp3", ".ogg", ".opus", ".wav", ".flac", ".m4a"}
+    | {".pdf", ".epub", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".rtf"}
+    | {".txt", ".log", ".md", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml"}
 )
 
 
 class NotHandedOver(WorkspaceError):
-    """A file is not given to the browser; the message says why."""
+    """A file is not given to another program; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the browser is asked to open; `sanitised` says that it is a copy that cannot run or load anything."""
+    """What another program is asked to open; `sanitised` says that it is a copy that cannot run or load anything."""
 
-    url: str
+    path: Path
     sanitised: bool
 
 
-def browser_target(path: Path, copies: Path | None = None) -> Target:
-    """Prepare a file for the browser. Runs in a thread.
+def outside_target(path: Path, copies: Path | None = None) -> Target:
+    """Prepare a file for the browser or the desktop's program for it. Runs in a thread.
 
     Raises:
         FileUnviewable: the file is gone, not readable, or not a regular file.
-        NotHandedOver: a browser would run what is in it, or it cannot be made safe.
+        NotHandedOver: what is in it would be run, or it cannot be made safe.
     """
     name = inner_name(path.name)
     suffix = PurePath(name).suffix.lower()
     if suffix in _HTML:
-        return Target(_sanitised(path, copies).as_uri(), sanitised=True)
+        return Target(_sanitised(path, copies), sanitised=True)
     if suffix not in _HARMLESS:
-        raise NotHandedOver("A browser is only given HTML, pictures, sound, film, PDF and plain text.")
+        raise NotHandedOver(
+            "Only HTML, pictures, sound, film, PDF, text and office documents are given to other programs."
+        )
     if name != path.name:
-        raise NotHandedOver("A browser does not open compressed text: copy the text instead.")
-    os.close(open_regular(path))
-    return Target(path.absolute().as_uri(), sanitised=False)
+        raise NotHandedOver("Other programs do not open compressed text: copy the text instead.")
+    descriptor = open_regular(path)
+    try:
+        executable = os.fstat(descriptor).st_mode & 0o111
+    finally:
+        os.close(descriptor)
+    if executable:
+        raise NotHandedOver("This file may be run as a program, so it is not given to another one.")
+    return Target(path.absolute(), sanitised=False)
 
 
 def article_path(artifact: Path, root: Path | None, relative: str) -> Path | None:

@@ -1,0 +1,100 @@
+"""Opening files in the programs of the desktop: by whom, with what, and where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop, until
+from tui.desktop import NoDesktop, opener, start, why_out_of_reach
+from tui.screens.viewer import ViewerScreen
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("environment", "platform", "reached"),
+    [
+        ({"DISPLAY": ":0"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+        ({}, "darwin", True),
+        ({}, "linux", False),
+        ({"DISPLAY": ":0", "SSH_CONNECTION": "a 1 b 2"}, "linux", False),
+        ({"DISPLAY": "unix:0", "SSH_TTY": "/dev/pts/1"}, "linux", False),
+        ({"DISPLAY": "localhost:10.0", "SSH_CONNECTION": "a 1 b 2"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0", "SSH_CONNECTION": "a 1 b 2"}, "linux", False),
+        ({"SSH_CONNECTION": "a 1 b 2"}, "darwin", False),
+    ],
+)
+def test_a_desktop_is_where_somebody_sits(environment: dict[str, str], platform: str, reached: bool) -> None:
+    assert (why_out_of_reach(environment, platform) is None) is reached
+
+
+def test_without_a_desktop_the_path_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    with pytest.raises(NoDesktop, match=r"remote session without a display.*a\.png"):
+        opener(path, {"SSH_CONNECTION": "a 1 b 2"}, "linux")
+    with pytest.raises(NoDesktop, match=r"xdg-open cannot be found.*a\.png"):
+        opener(path, {"DISPLAY": ":0", "PATH": str(tmp_path)}, "linux")
+
+
+def test_a_program_that_lies_in_the_folder_one_works_in_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "bin", "xdg-open", "exit 0")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NoDesktop, match="cannot be found"):
+        opener(tmp_path / "a.png", {"DISPLAY": ":0", "PATH": "bin"}, "linux")
+
+
+def test_the_opener_gets_the_path_and_no_keys(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    program(tmp_path / "bin", "xdg-open", f'printf "%s|" "$#" "$1" "$DISPLAY" "$ANTHROPIC_API_KEY" > {told}')
+    path = tmp_path / "a $(touch x); b.png"
+    environment = {"DISPLAY": ":7", "PATH": str(tmp_path / "bin"), "ANTHROPIC_API_KEY": "secret"}
+    start(path, environment, "linux")
+    assert told.read_text() == f"1|{path}|:7||"
+    program(tmp_path / "bin", "xdg-open", "exit 3")
+    with pytest.raises(NoDesktop, match=r"could not open it \(code 3\)"):
+        start(path, environment, "linux")
+
+
+async def test_o_opens_a_picture_in_the_desktops_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    program(tmp_path / "bin", "xdg-open", f'printf "%s" "$1" > {told}')
+    sit_at_a_desktop(monkeypatch, tmp_path / "bin")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(b"%PDF-1.4\n")
+    async with hosted(screen=ViewerScreen(path)) as (app, pilot):
+        await until(lambda: "a.pdf" in screen_text(app))
+        await pilot.press("o")
+        await until(lambda: app.said)
+        assert app.said == ["Asked the desktop to open a.pdf"]
+        assert told.read_text() == str(path)
+        assert app.urls == []
+
+
+async def test_over_ssh_o_says_that_there_is_no_display(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sit_at_a_desktop(monkeypatch)
+    monkeypatch.setenv("SSH_CONNECTION", "a 1 b 2")
+    for name, text in (("a.png", "x"), ("a.html", "<p>x")):
+        path = tmp_path / name
+        path.write_text(text)
+        async with hosted(screen=ViewerScreen(path, copies=tmp_path / "copies")) as (app, pilot):
+            await until(lambda name=name: name in screen_text(app))  # type: ignore[misc]
+            await pilot.press("o")
+            await until(lambda app=app: app.said)  # type: ignore[misc]
+            assert "remote session without a display" in app.said[0]
+            assert str(tmp_path) in app.said[0]
+            assert app.urls == []

@@ -1,0 +1,111 @@
+"""The keys of the preview: those of its file, and those to read it with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import sit_at_a_desktop, until
+from tests.tui.tree_host import cursor, rows
+from tui.app import UaTuiApp
+from tui.panes.preview import PreviewPane
+from tui.panes.workspace import WorkspacePane
+from tui.screens.delete import DeleteScreen
+
+NOTES = "notes.txt"
+
+
+async def preview_of(app: UaTuiApp, pilot: Pilot[str], path: Path) -> PreviewPane:
+    """Point the workspace at a file and go to its preview."""
+    await until(lambda: app.query(WorkspacePane) and app.state == "idle")
+    pane = app.query_one(WorkspacePane)
+    pane.set_root(path.parent)
+    await until(lambda: any(path.name in row for row in rows(pane)))
+    pane.reveal(path)
+    await until(lambda: cursor(pane) == path.name)
+    preview = app.query_one(PreviewPane)
+    await until(lambda: preview.path == path and preview.document is not None and preview.row_count)
+    preview.focus()
+    await pilot.pause()
+    return preview
+
+
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "session_20261121_140200"
+    folder.mkdir(exist_ok=True)
+    path = folder / NOTES
+    path.write_text("".join(f"line {number}\n" for number in range(200)))
+    return path
+
+
+async def test_the_preview_is_read_with_the_usual_keys(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(160, 50)) as pilot:
+        preview = await preview_of(app, pilot, notes(tmp_path))
+        for key, moves in (
+            ("down", 1),
+            ("j", 1),
+            ("pagedown", 5),
+            ("space", 5),
+            ("up", -1),
+            ("k", -1),
+            ("b", -5),
+        ):
+            before = preview.scroll_offset.y
+            await pilot.press(key)
+            await pilot.wait_for_animation()
+            change = preview.scroll_offset.y - before
+            assert change * moves > 0, key
+            assert abs(change) >= abs(moves)
+        await pilot.press("end")
+        await until(lambda: preview.scroll_offset.y == preview.max_scroll_y)
+        await pilot.press("home")
+        await until(lambda: preview.scroll_offset.y == 0)
+
+
+async def test_the_preview_opens_edits_and_deletes_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = notes(tmp_path)
+    told = tmp_path / "told"
+    (tmp_path / "bin").mkdir()
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.write_text(f'#!/bin/sh\nprintf "%s" "$1" > {told}\n')
+    opener.chmod(0o755)
+    sit_at_a_desktop(monkeypatch, tmp_path / "bin")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    said: list[str] = []
+    app = make_app(tmp_path, make_session(tmp_path))
+    monkeypatch.setattr(UaTuiApp, "notify", lambda _app, message, **_: said.append(message))
+    async with app.run_test(size=(160, 50)) as pilot:
+        await preview_of(app, pilot, path)
+        await pilot.press("o")
+        await until(lambda: said == [f"Asked the desktop to open {NOTES}"])
+        assert told.read_text() == str(path)
+        await pilot.press("e")
+        await until(lambda: "There is no editor" in said[-1])
+        await pilot.press("d")
+        await until(lambda: isinstance(app.screen, DeleteScreen) and app.screen._quiet_until)
+        app.screen._quiet_until = 0.0  # type: ignore[attr-defined]  # nobody was typing
+        await pilot.press("d")
+        await until(lambda: f"{NOTES} is deleted." in said)
+        assert not path.exists()
+
+
+async def test_the_preview_leaves_alone_what_the_cursor_has_left(tmp_path: Path) -> None:
+    path = notes(tmp_path)
+    other = path.with_name("other.txt")
+    other.write_text("other")
+    said: list[str] = []
+    app = make_app(tmp_path, make_session(tmp_path))
+    app.notify = lambda message, **_: said.append(message)  # type: ignore[method-assign]
+    async with app.run_test(size=(160, 50)) as pilot:
+        preview = await preview_of(app, pilot, path)
+        preview.path = other
+        await pilot.press("d")
+        await until(lambda: "other.txt is no longer under the cursor of the workspace." in said)
+        assert not isinstance(app.screen, DeleteScreen)
