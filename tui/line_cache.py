@@ -32,6 +32,9 @@ class Rendered:
             strip = self.strips[line].adjust_cell_length(width)
             if bar:
                 found = Strip.join([Strip([Segment(bar, base + style)], 1), strip.crop(1).apply_style(base)])
+            elif style.reverse:
+                # Where the cursor is told by reversing, every colour in the row would become a block of its own.
+                found = Strip([Segment(strip.text, base + style)], width)
             else:
                 found = strip.apply_style(base + style)
             self._lit[key] = found

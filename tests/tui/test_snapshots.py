@@ -62,7 +62,7 @@ def steps(*keys: str, until: str = "") -> Before:
     return before
 
 
-@pytest.mark.parametrize("theme", [None, "ua-light"])
+@pytest.mark.parametrize("theme", [None, "ua-light", "ua-ansi"])
 @pytest.mark.parametrize("size", SIZES)
 def test_a_finished_session(
     snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str | None

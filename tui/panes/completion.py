@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events
 from textual.content import Content
+from textual.style import Style
 from textual.widget import Widget
 
 from tui.format import middle_cut, tail_cut
@@ -70,6 +71,8 @@ class CompletionList(Widget):
 
     `choose` is told which offer was clicked.
     """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"completion--cursor"}
 
     def __init__(self, choose: Callable[[Offer], None]) -> None:
         super().__init__()
@@ -137,7 +140,8 @@ class CompletionList(Widget):
             told = Content(shown)
             gap = " " * (width - told.cell_length - Content(detail).cell_length)
             if at == self._cursor:
-                style = "$block-cursor-foreground on $block-cursor-background"
+                # Not the visual style: Textual leaves reversing out of it.
+                style = Style.from_rich_style(self.get_component_rich_style("completion--cursor"))
                 lines.append(Content.styled(f"{shown}{gap}{detail}", style))
             else:
                 muted = "$foreground-muted"

@@ -128,7 +128,7 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
     room = width - name_cells - 3 - (TIME_CELLS + 1 if right else 0)
     if width >= CALL_FROM_WIDTH and run.call:
         call = middle_cut(run.call, CALL_CELLS)
-        left.append(Segment(call + " " * (CALL_CELLS + 2 - width_of(call)), theme.quiet))
+        left.append(Segment(call + " " * (CALL_CELLS + 2 - width_of(call)), theme.counts))
         room -= CALL_CELLS + 2
     counts = next((each for each in (run.counts, run.counts.partition(",")[0]) if _fits(run, each, room)), "")
     if counts:
