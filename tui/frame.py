@@ -96,22 +96,26 @@ class Frame(Horizontal):
             yield Slot("Workspace", id="workspace")
             yield Slot("Preview", id="preview")
 
-    async def fill(self) -> None:
-        """Put the panes in their places; they are imported only here, behind the first frame."""
+    def make_panes(self) -> Sequence[Widget]:
+        """Make the panes; they are imported only here, behind the first frame."""
         from tui.panes.conversation import ConversationPane
         from tui.panes.observers import ObserversPane
         from tui.panes.preview import PreviewPane
         from tui.panes.trace import TracePane
         from tui.panes.workspace import WorkspacePane
 
+        return (
+            ConversationPane(id="conversation"),
+            TracePane(id="trace"),
+            ObserversPane(id="observers"),
+            WorkspacePane(id="workspace"),
+            PreviewPane(id="preview"),
+        )
+
+    async def fill(self) -> None:
+        """Put the panes in their places."""
         with self.app.batch_update():
-            for pane in (
-                ConversationPane(id="conversation"),
-                TracePane(id="trace"),
-                ObserversPane(id="observers"),
-                WorkspacePane(id="workspace"),
-                PreviewPane(id="preview"),
-            ):
+            for pane in self.make_panes():
                 slot = self.query_one(f"#{pane.id}", Slot)
                 column = slot.parent
                 assert isinstance(column, Vertical)
@@ -332,6 +336,8 @@ def _breakpoint(width: int) -> str:
 
 
 def _focusable(pane: Widget) -> Widget | None:
+    if pane.disabled:
+        return None
     if pane.can_focus:
         return pane
     return next((child for child in pane.query("*").results(Widget) if child.can_focus), None)
