@@ -84,6 +84,15 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             from tui.observe import add_arguments
 
             add_arguments(parser)
+        case "open":
+            parser = _Parser(
+                prog="ua-tui open",
+                description="Open a past session on the full screen, only to be read.",
+                allow_abbrev=False,
+            )
+            from tui.past import command as opening
+
+            opening.add_arguments(parser)
         case "blacklist":
             parser = _Parser(
                 prog="ua-tui blacklist",
@@ -111,8 +120,8 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             parser = _Parser(
                 prog="ua-tui",
                 description="A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
-                epilog="commands: run (without a screen), observe (on saved results), blacklist (of the web reader), "
-                "schema (of journal and artifacts); "
+                epilog="commands: run (without a screen), open (a past session), observe (on saved results), "
+                "blacklist (of the web reader), schema (of journal and artifacts); "
                 "each has its own --help",
                 allow_abbrev=False,
             )
@@ -236,6 +245,12 @@ def _observe(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     return run(args)
 
 
+def _open(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
+    from tui.past.command import run
+
+    return run(args)
+
+
 def _blacklist(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     from tui.blacklist import run
 
@@ -260,4 +275,11 @@ def _failed(message: str) -> int:
     return EXIT_FAILED
 
 
-_COMMANDS = {None: _full_screen, "run": _run, "observe": _observe, "blacklist": _blacklist, "schema": _schema}
+_COMMANDS = {
+    None: _full_screen,
+    "run": _run,
+    "open": _open,
+    "observe": _observe,
+    "blacklist": _blacklist,
+    "schema": _schema,
+}

@@ -1,0 +1,248 @@
+"""The journal of a past session, read by blocks and never written: from its start, from near its end, or one line."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+
+import msgspec
+
+from core.errors import JournalError
+from core.event_json import decode_event
+from core.events import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted, UnknownEvent
+
+__all__ = [
+    "LARGEST",
+    "LONGEST_LINE",
+    "PastArtifactSaved",
+    "PastCallFinished",
+    "PastCallStarted",
+    "PastJournal",
+]
+
+BLOCK = 256 << 10
+"""Bytes read and decoded at a time: a few milliseconds of work."""
+LARGEST = 512 << 20
+"""Bytes; of a journal that is longer only so much of its end is shown."""
+LONGEST_LINE = 4 << 20
+"""Bytes; a longer line is none that a session writes."""
+
+
+class PastCallStarted(ToolCallStarted, frozen=True, kw_only=True, tag="tool_call_started"):
+    """A call, and the place of its line in the journal, in bytes."""
+
+    place: int = 0
+
+
+class PastCallFinished(ToolCallFinished, frozen=True, kw_only=True, tag="tool_call_finished"):
+    """The end of a call, and the place of its line in the journal, in bytes."""
+
+    place: int = 0
+
+
+class PastArtifactSaved(ArtifactSaved, frozen=True, kw_only=True, tag="artifact_saved"):
+    """A file, and the place of the line that tells of it in the journal, in bytes."""
+
+    place: int = 0
+
+
+class PastJournal:
+    """A journal as it was when it was opened; what is appended afterwards is not seen.
+
+    `skipped` counts the lines read so far that are no events, `unknown` the events of a later version; `torn` says
+    that the last line has no end. `batches` may go on in any thread, one at
+    a time; `event_at` and `close` may be called in any at any time.
+
+    Raises:
+        JournalError: there is no such file, it is a link or no regular file, or it may not be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.skipped = 0
+        self.unknown = 0
+        self.torn = False
+        try:
+            self._file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            reason = "it is a link" if path.is_symlink() else error.strerror or str(error)
+            raise JournalError(f"The journal {path} cannot be read: {reason}.") from error
+        found = os.fstat(self._file)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(self._file)
+            raise JournalError(f"The journal {path} cannot be read: it is not a regular file.")
+        self.size = found.st_size
+        self.left_out = max(0, self.size - LARGEST)
+        """How many bytes at the beginning are not read, because the journal is too long."""
+        self._open = True
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the file; closing again does nothing."""
+        with self._lock:
+            if self._open:
+                self._open = False
+                os.close(self._file)
+
+    def first(self) -> Event | None:
+        """The event of the first line, None when that is none."""
+        head = self._read(0, min(BLOCK, self.size))
+        try:
+            return _whole(decode_event(head.partition(b"\n")[0]))
+        except ValueError:
+            return None
+
+    def tail_place(self, length: int) -> int:
+        """Where the first whole line begins in the last `length` bytes, or the journal when it is no longer."""
+        start = max(0, self.size - length)
+        if not start:
+            return 0
+        at = start - 1
+        while at < self.size:
+            block = self._read(at, min(BLOCK, self.size - at))
+            end = block.find(b"\n")
+            if end >= 0:
+                return at + end + 1
+            if not block:
+                break
+            at += len(block)
+        return self.size
+
+    def batches(self, start: int) -> Iterator[tuple[int, list[Event]]]:
+        """Yield the events from the line at `start` on, some hundred at a time, with how many bytes are read by then.
+
+        A call's events and the files that came of it tell their places; lines that are no events are counted.
+
+        Raises:
+            JournalError: the file cannot be read any more.
+        """
+        self.skipped = self.unknown = 0
+        self.torn = False
+        for at, place, lines in self._lines(start):
+            events: list[Event] = []
+            here = place
+            for line in lines:
+                event = self._event(line, here)
+                if event is not None:
+                    events.append(event)
+                here += len(line) + 1
+            yield at, events
+
+    def event_at(self, place: int) -> Event:
+        """Read the one event whose line begins at `place`.
+
+        Raises:
+            JournalError: it is not there any more.
+        """
+        line = b""
+        while b"\n" not in line and len(line) <= LONGEST_LINE and place + len(line) < self.size:
+            block = self._read(place + len(line), min(BLOCK, self.size - place - len(line)))
+            if not block:
+                break
+            line += block
+        try:
+            return _whole(decode_event(line.partition(b"\n")[0]))
+        except ValueError as error:
+            raise JournalError(f"The journal {self.path} was changed: the line is gone.") from error
+
+    def _event(self, line: bytes, place: int) -> Event | None:
+        try:
+            event = decode_event(line)
+        except ValueError:
+            if line.strip(b" \t\r\0"):
+                # Only a last line that no line break ends can reach so far.
+                self.torn = place + len(line) >= self.size
+                self.skipped += not self.torn
+            return None
+        if isinstance(event, UnknownEvent):
+            self.unknown += 1
+            return None
+        return _placed(_whole(event), place)
+
+    def _lines(self, start: int) -> Iterator[tuple[int, int, list[bytes]]]:
+        """Yield what has been read up to, where the first of the lines begins, and the lines."""
+        at = place = start
+        rest = b""
+        too_long = False
+        while at < self.size:
+            block = self._read(at, min(BLOCK, self.size - at))
+            if not block:
+                break
+            at += len(block)
+            if too_long:
+                _, end, block = block.partition(b"\n")
+                if not end:
+                    continue
+                too_long = False
+                place = at - len(block)
+            lines = (rest + block).split(b"\n")
+            rest = lines.pop()
+            yield at, place, lines
+            place = at - len(rest)
+            if len(rest) > LONGEST_LINE:
+                self.skipped += 1
+                too_long, rest = True, b""
+        if rest:
+            yield at, place, [rest]
+
+    def _read(self, place: int, length: int) -> bytes:
+        try:
+            # Closed meanwhile, the number could stand for another file.
+            with self._lock:
+                if not self._open:
+                    raise JournalError(f"The journal {self.path} is closed.")
+                return os.pread(self._file, length, place)
+        except OSError as error:
+            raise JournalError(
+                f"The journal {self.path} cannot be read: {error.strerror or error}."
+            ) from error
+
+
+def _whole(event: Event) -> Event:
+    # A time without a zone cannot be compared with the others; ours are all UTC.
+    return event if event.at.tzinfo else msgspec.structs.replace(event, at=event.at.replace(tzinfo=UTC))
+
+
+def _placed(event: Event, place: int) -> Event:
+    match event:
+        case ToolCallStarted():
+            return PastCallStarted(
+                seq=event.seq,
+                at=event.at,
+                query_id=event.query_id,
+                tool_use_id=event.tool_use_id,
+                name=event.name,
+                input=event.input,
+                iteration=event.iteration,
+                parent_tool_use_id=event.parent_tool_use_id,
+                place=place,
+            )
+        case ToolCallFinished():
+            return PastCallFinished(
+                seq=event.seq,
+                at=event.at,
+                tool_use_id=event.tool_use_id,
+                status=event.status,
+                observation=event.observation,
+                duration_ms=event.duration_ms,
+                place=place,
+            )
+        case ArtifactSaved():
+            return PastArtifactSaved(
+                seq=event.seq,
+                at=event.at,
+                path=event.path,
+                kind=event.kind,
+                size=event.size,
+                sha256=event.sha256,
+                observer=event.observer,
+                tool_use_id=event.tool_use_id,
+                copied_to=event.copied_to,
+                place=place,
+            )
+        case _:
+            return event

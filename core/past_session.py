@@ -1,0 +1,368 @@
+"""A past session, opened to be looked at: its events come from its journal, and nothing can be asked of it."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import msgspec
+
+from core.bus import Bus
+from core.errors import UniversalAgentError
+from core.events import (
+    Event,
+    MessageFinished,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    SubagentFinished,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallFinished,
+    Usage,
+)
+from core.past_journal import PastJournal
+from core.queue import QUEUE_FILE, KeptQueue
+
+__all__ = ["JOURNAL", "PastFacts", "PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
+
+JOURNAL = "journal.jsonl"
+TAIL = 384 << 10
+"""Bytes of the journal's end that are shown before the rest is read."""
+FEWEST = 50
+"""Events; an end that begins with a query is preferred if it has so many."""
+_LARGEST_QUEUE = 16 << 20
+
+
+class SessionOver(UniversalAgentError):
+    """Something was asked of a past session."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastFolder:
+    """Where the session's files are."""
+
+    path: Path
+
+
+@dataclass(slots=True)
+class PastFacts:
+    """What is known of a past session as a whole; money, tokens and times are complete when `read` is 1.
+
+    `seconds` is how long the session took, or else its queries together. `read` tells how much of the journal was
+    read, `left_out` how many bytes at its beginning are not, `skipped` and `unknown` how many lines are no events
+    or events of a later version, `torn` that the last one was cut off.
+    """
+
+    state: Literal["finished", "crashed", "running"] = "crashed"
+    model: str | None = None
+    permission_mode: str = "default"
+    demo: bool = False
+    cost: float | None = None
+    tokens: int = 0
+    seconds: float = 0.0
+    read: float = 0.0
+    left_out: int = 0
+    skipped: int = 0
+    unknown: int = 0
+    torn: bool = False
+
+
+class PastSession:
+    """One session as its journal tells it, for a screen that shows it to be read; nothing is ever written.
+
+    `start` publishes the end of the journal on the bus; when that is not the whole, `whole` then gives all events
+    from the first one on. Both read in a thread. Of streamed text only what no finished message repeats is given.
+
+    Args:
+        folder: the session's folder.
+        tail: how many bytes of the journal's end `start` reads.
+
+    Raises:
+        JournalError: there is no journal that can be read.
+    """
+
+    def __init__(self, folder: Path, *, tail: int = TAIL) -> None:
+        self.bus = Bus()
+        self.workspace = PastFolder(Path(os.path.abspath(folder)))
+        self.journal = PastJournal(self.workspace.path / JOURNAL)
+        self.facts = PastFacts(left_out=self.journal.left_out)
+        self.unsent: tuple[str, ...] = ()
+        """The queries that still waited when the program ended, oldest first."""
+        self.closed = False
+        self._tail = tail
+
+    # -- what it gives ----------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Publish the end of the journal, behind the session's first event."""
+        events = await asyncio.to_thread(self._read_tail)
+        for event in events:
+            self.bus.forward(event)
+
+    @property
+    def complete(self) -> bool:
+        """Whether `start` published everything there is to be shown."""
+        return self.facts.read >= 1.0
+
+    async def whole(self) -> AsyncIterator[list[Event]]:
+        """Give all events from the first one on, some hundred at a time; `facts` is complete afterwards.
+
+        Raises:
+            JournalError: the journal cannot be read any more.
+        """
+        facts, start = self._fresh_facts(), self.journal.tail_place(self.journal.size - self.journal.left_out)
+        if start:
+            yield self._begun(facts)
+        settled = _Settled(self.workspace.path)
+        batches = self.journal.batches(start)
+        totals = _Totals(facts)
+        while not self.closed:
+            batch = await asyncio.to_thread(next, batches, None)
+            if batch is None:
+                break
+            at, raw = batch
+            events = list(settled.take(raw))
+            totals.take(events)
+            self.facts.read = min(0.999, (at - start) / max(1, self.journal.size - start))
+            yield events
+        else:
+            return
+        if rest := list(settled.rest()):
+            yield rest
+        self._complete(facts)
+
+    def _read_tail(self) -> list[Event]:
+        start = self.journal.tail_place(self._tail)
+        settled = _Settled(self.workspace.path)
+        raw = [event for _, events in self.journal.batches(start) for event in events]
+        if start:
+            first = next((at for at, event in enumerate(raw) if isinstance(event, QueryReceived)), 0)
+            raw = raw[first:] if len(raw) - first >= FEWEST else raw
+        events = [*settled.take(raw), *settled.rest()]
+        facts = self._fresh_facts()
+        _Totals(facts).take(events)
+        facts.state = self._state(raw)
+        self.unsent = _read_queue(self.workspace.path) if facts.state != "running" else ()
+        if start:
+            events = [*self._begun(facts), *events]
+            # A part of the session does not tell what the whole of it cost, unless it says so at its end.
+            self.facts = _known_at_end(facts, raw)
+        else:
+            self._complete(facts)
+        return events
+
+    def _begun(self, facts: PastFacts) -> list[Event]:
+        first = self.journal.first()
+        begun = list(_Settled(self.workspace.path).take([first])) if isinstance(first, SessionStarted) else []
+        _Totals(facts).take(begun)
+        return begun
+
+    def _fresh_facts(self) -> PastFacts:
+        return PastFacts(state=self.facts.state, left_out=self.journal.left_out)
+
+    def _complete(self, facts: PastFacts) -> None:
+        journal = self.journal
+        facts.skipped, facts.unknown = journal.skipped, journal.unknown
+        facts.torn = journal.torn and facts.state != "running"
+        facts.read = 1.0
+        self.facts = facts
+
+    def _state(self, events: Sequence[Event]) -> Literal["finished", "crashed", "running"]:
+        ends = [event for event in events if isinstance(event, SessionStarted | SessionFinished)]
+        if ends and isinstance(ends[-1], SessionFinished):
+            return "finished"
+        return "running" if runs_elsewhere(self.workspace.path) else "crashed"
+
+    # -- what cannot be asked of it ----------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """It is over."""
+        return "closed"
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """Nothing waits to run."""
+        return ()
+
+    @property
+    def queue_held(self) -> bool:
+        """Nothing is held back."""
+        return False
+
+    def submit(self, text: str) -> None:
+        """Refuse to run a query."""
+        self._refuse("be asked anything")
+
+    async def steer(self, text: str) -> bool:
+        """Refuse to take something into a query."""
+        self._refuse("be told anything")
+
+    def unqueue(self) -> str | None:
+        """There is nothing to take back."""
+        return None
+
+    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+        """There is no queue to change."""
+        return False
+
+    def resume_queue(self) -> None:
+        """Refuse to go on."""
+        self._refuse("go on")
+
+    async def interrupt(self) -> None:
+        """There is nothing to stop."""
+
+    def answer_permission(
+        self, request_id: str, *, allow: bool, scope: str = "once", reason: str = ""
+    ) -> object:
+        """Refuse an answer: nobody waits for it."""
+        self._refuse("be answered")
+
+    def finish_auth(self, outcome: Literal["completed", "cancelled"]) -> None:
+        """Refuse an answer: nobody waits for it."""
+        self._refuse("be answered")
+
+    async def restart(self) -> None:
+        """Refuse to start an agent."""
+        self._refuse("be restarted")
+
+    async def close(self, reason: str) -> None:
+        """Let go of the journal."""
+        self.closed = True
+        self.journal.close()
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise SessionOver(f"{self.workspace.path.name} is a past session and cannot {what}; start a new one.")
+
+
+def runs_elsewhere(folder: Path) -> bool:
+    """Whether another process holds the lock of a session; nothing is written to find out."""
+    try:
+        lock = os.open(folder / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return False
+
+
+class _Settled:
+    """Leaves out streamed text that a finished message repeats, and puts the session where its folder is now."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+        self._held: dict[str | None, tuple[TextDelta, list[str]]] = {}
+        self._thinking: set[str] = set()
+
+    def take(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Give the events that are to be shown, in order."""
+        for event in events:
+            match event:
+                case TextDelta():
+                    yield from self._hold(event)
+                    continue
+                case SessionStarted():
+                    yield msgspec.structs.replace(event, workspace=self._folder)
+                    continue
+                case ThinkingDelta():
+                    self._thinking.add(event.message_id)
+                case MessageFinished():
+                    held = self._held.get(event.parent_tool_use_id)
+                    if held is not None and held[0].message_id == event.message_id:
+                        del self._held[event.parent_tool_use_id]
+                    self._thinking.discard(event.message_id)
+                case ToolCallFinished(tool_use_id=call) | SubagentFinished(tool_use_id=call):
+                    yield from self._let_go(call)
+                case QueryFinished() | SessionFinished():
+                    yield from self.rest()
+                case _:
+                    pass
+            yield event
+
+    def rest(self) -> Iterator[Event]:
+        """Give what was streamed and never finished."""
+        for parent in list(self._held):
+            yield from self._let_go(parent)
+        self._thinking.clear()
+
+    def _hold(self, event: TextDelta) -> Iterator[Event]:
+        parent = event.parent_tool_use_id
+        held = self._held.get(parent)
+        if held is not None and held[0].message_id != event.message_id:
+            yield from self._let_go(parent)
+            held = None
+        if held is not None:
+            held[1].append(event.text)
+            return
+        self._held[parent] = (event, [event.text])
+        if event.message_id in self._thinking:
+            # The first word tells how long was thought before it.
+            yield msgspec.structs.replace(event, text="")
+
+    def _let_go(self, parent: str | None) -> Iterator[Event]:
+        if (held := self._held.pop(parent, None)) is not None:
+            yield msgspec.structs.replace(held[0], text="".join(held[1]))
+
+
+class _Totals:
+    """Adds up what a session took."""
+
+    def __init__(self, facts: PastFacts) -> None:
+        self._facts = facts
+        self._of_query = 0
+        self._worked = 0.0
+
+    def take(self, events: Iterable[Event]) -> None:
+        facts = self._facts
+        for event in events:
+            match event:
+                case SessionStarted():
+                    facts.model = event.model or facts.model
+                    facts.permission_mode, facts.demo = event.permission_mode, event.demo
+                case MessageFinished(usage=Usage() as usage):
+                    self._of_query += usage.total
+                case QueryFinished():
+                    facts.tokens += max(self._of_query, (event.usage or Usage()).total)
+                    self._of_query = 0
+                    if event.cost_usd is not None:
+                        facts.cost = (facts.cost or 0.0) + event.cost_usd
+                    self._worked += event.duration_ms / 1000
+                    facts.seconds = self._worked
+                case SessionFinished():
+                    facts.seconds = event.duration_ms / 1000 or facts.seconds
+                    facts.cost = event.cost_usd if event.cost_usd is not None else facts.cost
+                case _:
+                    pass
+
+
+def _known_at_end(facts: PastFacts, events: Sequence[Event]) -> PastFacts:
+    end = next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
+    facts.tokens = 0
+    facts.cost = end.cost_usd if end is not None else None
+    facts.seconds = end.duration_ms / 1000 if end is not None else 0.0
+    return facts
+
+
+def _read_queue(folder: Path) -> tuple[str, ...]:
+    """The queries that were never sent; none when the file is not there, or none of ours."""
+    with suppress(OSError, ValueError):
+        file = os.open(folder / QUEUE_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(file, "rb") as opened:
+            data = opened.read(_LARGEST_QUEUE)
+        return msgspec.json.decode(data, type=KeptQueue).queries
+    return ()

@@ -1,0 +1,82 @@
+"""`ua-tui open`: a past session on the full screen, only to be read."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from core.errors import JournalError, SettingsError, UniversalAgentError
+from core.text import clean_line
+
+__all__ = ["add_arguments", "run"]
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+_EXAMPLES = """\
+Nothing is written into the session's folder, no agent is started and no key is needed.
+
+examples:
+  ua-tui open latest
+  ua-tui open session_20261121_074110 --workspace ~/research
+  ua-tui open AGENT_RUN_WORKSPACES/session_20261121_074110
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to its parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    parser.add_argument("session", metavar="SESSION", help="its folder, its name, or latest for the newest")
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
+    )
+    parser.add_argument("--theme", help="the colour theme of the screen")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out; returns the exit code: 0, 1 when the screen failed, 2 when there is no such session."""
+    import logging
+    from pathlib import Path
+
+    # There is no log to write; without any handler what is logged would go to the terminal.
+    logging.getLogger().addHandler(logging.NullHandler())
+    from core.past_session import PastSession
+    from core.past_sessions import find_session
+    from core.settings import load_settings
+
+    try:
+        base = Path(args.workspace) if args.workspace else None
+        settings = load_settings({"workspace_base": base, "theme": args.theme})
+        session = PastSession(find_session(settings.workspace_base, args.session))
+    except (JournalError, SettingsError) as error:
+        return _say(str(error), EXIT_USAGE)
+    except UniversalAgentError as error:
+        return _say(str(error), EXIT_FAILED)
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        return _say(
+            "the full screen needs a terminal; transcript.md in the session's folder reads without one",
+            EXIT_FAILED,
+        )
+    if os.environ.get("TERM", "") in {"", "dumb"}:
+        return _say(
+            "the full screen needs a terminal that can move its cursor, but TERM is dumb", EXIT_FAILED
+        )
+    from tui.garbage import put_off
+
+    # Until the first frame stands, hardly anything becomes garbage.
+    put_off()
+    from tui.past.app import PastApp
+
+    app = PastApp(settings, session)
+    if settings.theme and settings.theme not in app.available_themes:
+        known = ", ".join(sorted(app.available_themes))
+        return _say(f"There is no theme {settings.theme!r}: there are {known}.", EXIT_USAGE)
+    app.run()
+    return app.return_code or 0
+
+
+def _say(message: str, code: int) -> int:
+    sys.stderr.write(f"ua-tui open: {clean_line(message, 1_000)}\n")
+    return code

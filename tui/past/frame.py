@@ -1,0 +1,41 @@
+"""The panes of a past session on one screen, with a prompt that takes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widget import Widget
+
+from tui.frame import Frame
+
+__all__ = ["CLOSED_PROMPT", "PastFrame"]
+
+CLOSED_PROMPT = "A past session, only to be read: nothing can be asked here."
+
+
+class PastFrame(Frame):
+    """Arranges panes that can be filled from their beginning while they show the end."""
+
+    def on_mount(self) -> None:
+        """Say in the prompt why it takes nothing."""
+        self.prompt.placeholder = Content(CLOSED_PROMPT)
+        self.prompt.disabled = True
+
+    def make_panes(self) -> Sequence[Widget]:
+        """Make the panes; they are imported only here, behind the first frame."""
+        from tui.panes.preview import PreviewPane
+        from tui.past.panes import PastConversation, PastObservers, PastTrace
+        from tui.past.workspace import PastWorkspace
+
+        return (
+            PastConversation(id="conversation"),
+            PastTrace(id="trace"),
+            PastObservers(id="observers"),
+            PastWorkspace(id="workspace"),
+            PreviewPane(id="preview"),
+        )
+
+    def show(self, name: str) -> None:
+        """Bring a pane to sight and focus it; in the place of the prompt the conversation."""
+        super().show("conversation" if name == "prompt" else name)
