@@ -9,6 +9,7 @@ Frame
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -17,7 +18,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
-from core.events import Event, ToolCallFinished
+from core.errors import UniversalAgentError
+from core.events import Event
 from tui.panes.prompt import Prompt
 from tui.panes.tabs import PaneTabs
 
@@ -177,9 +179,8 @@ class Frame(Horizontal):
             tabs.display = mode == "single" or (mode == "medium" and column != "talk")
             tabs.show(PANES if mode == "single" else SIDE, chosen)
         current = _breakpoint(self.app.size.width)
-        for _, name in BREAKPOINTS:
-            self.set_class(name == current, name)
-        self.set_class(self.maximised, "-zoom")
+        # All at once: each change of classes has every widget styled again.
+        self.update_classes({"-zoom": self.maximised, **{name: name == current for _, name in BREAKPOINTS}})
         if self.shows("preview") and not had_preview and not isinstance(self.query_one("#workspace"), Slot):
             self._workspace.announce()
 
@@ -225,36 +226,45 @@ class Frame(Horizontal):
     # -- what the panes ask for -------------------------------------------------------------------
 
     def apply(self, events: Sequence[Event]) -> None:
-        """Complete the tool call that is shown whole, when it ends meanwhile."""
-        call = self._open_call
-        for event in events if call is not None else ():
-            match event:
-                case ToolCallFinished(tool_use_id=id_) if call and id_ == call.started.tool_use_id:
-                    call.finish(event)
-                case _:
-                    pass
+        """Tell the tool call that is shown whole what happens meanwhile."""
+        if self._open_call is not None:
+            self._open_call.take(events)
 
     def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
         """Show a tool call whole."""
+        self._open(event.tool_use_id)
+
+    def _open(self, tool_use_id: str) -> None:
         from tui.panes.trace import TracePane
         from tui.screens.tool_call import ToolCallScreen
 
-        record = self.query_one("#trace", TracePane).record(event.tool_use_id)
-        if record is not None:
+        record = self.query_one("#trace", TracePane).record(tool_use_id)
+        if record is None:
+            return
+        try:
             call = record.whole()
-            self._open_call = ToolCallScreen(call.started, call.finished, call.artifacts)
-            self.app.push_screen(self._open_call, self._after_call)
+        except UniversalAgentError as error:
+            self.notify(str(error), markup=False, severity="warning")
+            return
+        self._open_call = ToolCallScreen(
+            call.started, call.finished, call.artifacts, folder=self.folder, progress=call.progress
+        )
+        self.app.push_screen(self._open_call, partial(self._after_call, self.folder))
 
-    def _after_call(self, artifact: str | None) -> None:
+    def _after_call(self, folder: Path | None, artifact: str | None) -> None:
         self._open_call = None
-        if artifact is not None and self.folder is not None:
-            self._view(self.folder / artifact)
+        if artifact is not None and folder is not None:
+            self._select(folder / artifact)
+
+    def _select(self, path: Path) -> None:
+        """Go to a file in the workspace."""
+        self._workspace.reveal(path)
+        self.show("workspace")
 
     def on_observers_pane_opened(self, event: ObserversPane.Opened) -> None:
         """Go to the artifact in the workspace."""
         if self.folder is not None:
-            self._workspace.reveal(self.folder / event.path)
-            self.show("workspace")
+            self._select(self.folder / event.path)
 
     def on_workspace_pane_opened(self, event: WorkspacePane.Opened) -> None:
         """Show a file whole."""
@@ -273,8 +283,13 @@ class Frame(Horizontal):
         self._workspace.do(event.path, event.deed)
 
     def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
-        """Go to the call that a file came from."""
-        self._show_call(event.tool_use_id, "The call that made this file is not in the trace.")
+        """Show the call that a file came from; the trace's cursor is on it, too."""
+        from tui.panes.trace import TracePane
+
+        if self.query_one("#trace", TracePane).reveal(event.tool_use_id):
+            self._open(event.tool_use_id)
+        else:
+            self.notify("The call that made this file is not in the trace.", markup=False)
 
     def on_observers_pane_call_asked(self, event: ObserversPane.CallAsked) -> None:
         """Go to the call that an observer looked at."""
@@ -292,10 +307,10 @@ class Frame(Horizontal):
         """Show the call that a file of another session came from."""
         from tui.screens.tool_call import ToolCallScreen
 
-        call, folder = event.call, event.folder
+        call = event.call
         self.app.push_screen(
-            ToolCallScreen(call.started, call.finished, call.artifacts),
-            lambda artifact: None if artifact is None else self._view(folder / artifact),
+            ToolCallScreen(call.started, call.finished, call.artifacts, folder=event.folder),
+            partial(self._after_call, event.folder),
         )
 
     @property

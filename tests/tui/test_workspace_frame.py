@@ -4,15 +4,16 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
+from core.events import ArtifactSaved, SubagentProgress, ToolCallFinished, ToolCallStarted, Usage
 from core.packing import pack
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.played import QUERY, fixed_bus, played_events
 from tests.tui.tree_host import cursor, rows
 from tui.app import UaTuiApp
-from tui.panes.observers import ObserversPane
 from tui.panes.trace import TracePane
 from tui.panes.workspace import WorkspacePane
+from tui.screens.tool_call import ToolCallScreen
 from tui.screens.viewer import ViewerScreen
 
 NEWS = "search_results/composio_search_news_140203_ab.json"
@@ -54,15 +55,84 @@ async def test_from_the_observers_to_the_packed_file_and_from_it_to_its_call(tmp
         assert pane.tree_view.has_focus
         await until(lambda: len(pane.new_files) == 1)  # the preview showed it
         await pilot.press("p")
-        trace = app.query_one(TracePane)
-        assert trace.has_focus
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        assert app.screen.started.tool_use_id == "toolu_1"  # type: ignore[attr-defined]
+        trace = app.screen_stack[0].query_one(TracePane)
         assert trace.cursor is not None
         assert trace.cursor.key == "toolu_1"
+        await pilot.press("escape")
+        assert pane.tree_view.has_focus, "Esc goes back to where one was"
+
+
+async def test_a_file_of_a_call_is_gone_to_in_the_workspace_with_its_preview(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(200, 50)) as pilot:
+        pane = await play(app, session, pilot)
+        await pilot.press("f3")
+        app.query_one(TracePane).reveal("toolu_6")
         await pilot.press("enter")
-        await until(lambda: "composio_search_news" in screen_text(app))  # type: ignore[arg-type]
+        await until(lambda: "ai-chip-news.html" in screen_text(app))  # type: ignore[arg-type]
+        await pilot.press("tab", "enter")
+        await until(lambda: cursor(pane) == "ai-chip-news.html")
+        assert len(app.screen_stack) == 1
+        assert pane.tree_view.has_focus
+        await until(lambda: str(app.query_one("#preview").border_title) == "ai-chip-news.html")
+
+
+async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_told_of(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        pane = await play(app, session, pilot)
+        await pilot.press("f3")
+        app.query_one(TracePane).reveal("toolu_1")
+        await pilot.press("enter", "tab", "enter")
+        await until(lambda: cursor(pane) == "composio_search_news_140203_ab.json.zst")
+        assert app.frame.active == "workspace"
+        (session.workspace.path / REPORT).unlink()
+        await pilot.press("f3")
+        app.query_one(TracePane).reveal("toolu_6")
         await pilot.press("enter")
-        await until(lambda: isinstance(app.screen, ViewerScreen))
-        assert isinstance(app.query_one(ObserversPane), ObserversPane)
+        await until(lambda: "no longer there" in screen_text(app))  # type: ignore[arg-type]
+        await pilot.press("tab", "enter")
+        await until(lambda: f"{REPORT} is no longer there" in _told(app))
+        assert isinstance(app.screen, ToolCallScreen)
+
+
+async def test_an_open_call_takes_up_its_files_and_how_far_a_sub_agent_has_come(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    call = ToolCallStarted(
+        query_id="q9", tool_use_id="agent", name="Agent", input={"subagent_type": "expert", "prompt": "Go"}
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        await play(app, session, pilot)
+        session.bus.publish(call)
+        trace = app.query_one(TracePane)
+        await until(lambda: trace.record("agent") is not None)
+        await pilot.press("f3")
+        trace.reveal("agent")
+        await pilot.press("enter")
+        await until(lambda: "The call is still running." in screen_text(app))  # type: ignore[arg-type]
+        told = SubagentProgress(
+            task_id="t",
+            tool_use_id="agent",
+            name="expert",
+            description="Reading",
+            usage=Usage(output_tokens=9000),
+        )
+        session.bus.publish(told)
+        await until(lambda: "9k tok" in screen_text(app))  # type: ignore[arg-type]
+        assert "Reading" in screen_text(app)  # type: ignore[arg-type]
+        session.bus.publish(ToolCallFinished(tool_use_id="agent", status="success", observation=None))
+        await until(lambda: "The call gave no result." in screen_text(app))  # type: ignore[arg-type]
+        late = ArtifactSaved(
+            path="a/late.md", kind="notes", size=1, sha256="0", observer="o", tool_use_id="agent"
+        )
+        session.bus.publish(late)
+        await until(lambda: "a/late.md" in screen_text(app))  # type: ignore[arg-type]
+
+
+def _told(app: UaTuiApp) -> str:
+    return " ".join(notice.message for notice in app._notifications)
 
 
 async def test_without_a_preview_in_sight_only_opening_a_file_counts_as_seeing_it(tmp_path: Path) -> None:

@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
+from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
+from textual.timer import Timer
+from textual.widgets import Input
 
-from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.events import UNSTAMPED, ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
 from core.text import clean_line
-from tui.copying import copy_text
-from tui.format import Mark, milliseconds, size, tool_label, tool_name
+from tui.copying import MOST_COPIED, copy_text
+from tui.format import Mark, clock, duration, milliseconds, size, tool_label, tool_name
 from tui.jobs import start_job
 from tui.programs import PAGER, NoProgram, command_of, page
-from tui.viewers.call_body import arguments_text, call_body, call_text, result_text
+from tui.progress import Progress
+from tui.screens.artifact_list import ArtifactList, leaves_of, why_gone
+from tui.screens.call_view import CallView
+from tui.viewers.call_body import arguments_text, call_body, call_text, is_agent, result_text
 from tui.viewers.chrome import KeyLine, TitleLine
+from tui.viewers.sections import SectionsBody
+from tui.viewers.steered_view import SteeredView
+from tui.viewers.steering import Copy, Order
 from tui.viewers.view import DocumentView
+from tui.viewers.whole_result import WholeResult, is_stored, whole_result
 
 __all__ = ["ToolCallScreen"]
 
-_MOST_COPIED = 1024 * 1024
+_DETAIL_FROM = 20
 _MARKS = {
     "success": (Mark.SUCCESS, "$success"),
     "error": (Mark.ERROR, "$error"),
@@ -36,147 +46,335 @@ _MARKS = {
 
 
 class ToolCallScreen(ModalScreen[str | None]):
-    """Shows a call; closes with the path of an artifact (as the event has it) when a person opens one.
+    """Shows a call; closes with the path of an artifact (as the event has it) when a person goes to one.
 
     Args:
         started: the call as it was made.
-        finished: its end, None while it runs; `finish` brings it later.
+        finished: its end, None while it runs; `take` brings it later.
         artifacts: the files that came of it.
+        folder: the session's, where large results and artifacts lie; None when that is not known.
+        progress: how far a sub-agent has come.
+        zone: of the time of day; that of this machine by default.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Close", show=False),
-        Binding("enter", "open_artifact", "Open the artifact", show=False),
+        Binding("escape", "leave", "Close", show=False),
+        Binding("q", "close", "Close", show=False),
+        Binding("m", "toggle_text", "Tree or text", show=False),
+        Binding("slash", "search", "Search", show=False),
+        Binding("n", "match(1)", "Next match", show=False),
+        Binding("N", "match(-1)", "Match before", show=False),
         Binding("y", "copy_result", "Copy the result", show=False),
         Binding("a", "copy_arguments", "Copy the arguments", show=False),
         Binding("P", "page", "Open in $PAGER", show=False),
+        Binding("question_mark,f1", "help", "Keys", show=False),
     ]
-    AUTO_FOCUS = "DocumentView"
+    AUTO_FOCUS = "CallView"
 
     def __init__(
         self,
         started: ToolCallStarted,
         finished: ToolCallFinished | None = None,
         artifacts: Sequence[ArtifactSaved] = (),
+        *,
+        folder: Path | None = None,
+        progress: Progress | None = None,
+        zone: tzinfo | None = None,
     ) -> None:
         super().__init__()
         self.started = started
         self.finished = finished
         self.artifacts = tuple(artifacts)
+        self.progress = progress or Progress()
+        self.as_text = False
+        self._folder = folder
+        self._zone = zone
+        self._whole: WholeResult | None = None
+        self._clock: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Put down title, content, artifacts and keys."""
+        """Put down title, content, what has no room in a row, files, search line and keys."""
         yield TitleLine(id="call-title")
-        yield DocumentView(id="call-view")
-        yield OptionList(id="call-artifacts", markup=False, compact=True)
+        yield CallView(id="call-view")
+        yield DocumentView(id="call-detail")
+        yield ArtifactList(id="call-artifacts")
+        yield Input(id="call-search", placeholder="search, Enter finds, Esc leaves", compact=True)
         yield KeyLine(id="call-keys")
 
     def on_mount(self) -> None:
         """Show what is known."""
-        self.query_one(OptionList).border_title = Content("Files")
+        self.query_one("#call-search", Input).display = False
+        detail = self.query_one("#call-detail", DocumentView)
+        detail.display = detail.can_focus = False
+        if self.finished is None:
+            self._clock = self.set_interval(1, self._show_title)
         self._show()
 
-    def finish(self, finished: ToolCallFinished, artifacts: Sequence[ArtifactSaved] = ()) -> None:
-        """Take up the end of the call, or artifacts that came after it."""
-        self.finished = finished
-        self.artifacts = tuple(artifacts) or self.artifacts
-        if self.is_mounted:
+    @property
+    def view(self) -> CallView:
+        """The content."""
+        return self.query_one(CallView)
+
+    @property
+    def ended(self) -> ToolCallFinished | None:
+        """The end of the call, with the whole of its result as soon as that is read."""
+        return self._whole.finished if self._whole is not None else self.finished
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take up what events say of this call: its end, its files, how far it has come."""
+        call, before = self.started.tool_use_id, (self.finished, self.artifacts, self.progress)
+        for event in events:
+            match event:
+                case ToolCallFinished(tool_use_id=id_) if id_ == call and self.finished is None:
+                    self.finished = event
+                case ArtifactSaved(tool_use_id=id_) if id_ == call and event not in self.artifacts:
+                    self.artifacts = (*self.artifacts, event)
+                case _:
+                    self.progress = self.progress.after(event, call)
+        if not self.is_mounted:
+            return
+        if (self.finished, self.progress) != (before[0], before[2]):
             self._show()
+        elif self.artifacts != before[1]:
+            self._show_artifacts()
+
+    # -- what is shown ----------------------------------------------------------------------------
 
     def _show(self) -> None:
+        if self.finished is not None and self._clock is not None:
+            self._clock.stop()
         self._show_title()
         self._show_artifacts()
         start_job(self, self._show_body, "call")
 
     async def _show_body(self) -> None:
-        view = self.query_one(DocumentView)
-        body = await asyncio.to_thread(call_body, self.started, self.finished)
-        view.show(body, place=view.place)
+        finished = self.finished
+        if finished is not None and self._whole is None:
+            if is_stored(finished) and self._folder is not None:
+                self.view.show_call(
+                    await asyncio.to_thread(self._body, finished, "The whole result is being read…")
+                )
+            self._whole = await asyncio.to_thread(whole_result, finished, self._folder)
+            self._show_title()
+        self.view.show_call(await asyncio.to_thread(self._body, self.ended))
+
+    def _body(self, finished: ToolCallFinished | None, waiting: str = "") -> SectionsBody:
+        return call_body(
+            self.started,
+            finished,
+            as_text=self.as_text,
+            progress=self.progress,
+            notes=self._notes,
+            waiting=waiting,
+        )
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        problem = self._whole.problem if self._whole is not None else ""
+        return (problem,) if problem else ()
 
     def _show_title(self) -> None:
         name = tool_name(self.started.name)
         label = clean_line(tool_label(self.started.name, self.started.input))
         mark, style = (Mark.RUNNING, "$accent") if self.finished is None else _MARKS[self.finished.status]
-        facts = [mark.word]
-        if self.finished is not None:
-            if self.finished.duration_ms:
-                facts.append(milliseconds(self.finished.duration_ms))
-            if self.finished.observation is not None:
-                facts.append(size(self.finished.observation.size))
+        at = self.started.at
+        facts = [mark.word] if at == UNSTAMPED else [clock(at, self._zone), mark.word]
+        if self.finished is None:
+            if at != UNSTAMPED:
+                facts.append(duration((datetime.now(UTC) - at).total_seconds()))
+        elif self.finished.duration_ms:
+            facts.append(milliseconds(self.finished.duration_ms))
+        if self._whole is not None and self._whole.size:
+            facts.append(size(self._whole.size))
+        number, count = self.view.matches
+        if count:
+            facts.insert(0, f"match {number:,} of {count:,}")
         place = " · ".join(
             part for part in (clean_line(name.server), name.short if label != name.short else "") if part
         )
         self.query_one(TitleLine).tell(label, place=place, facts=" · ".join(facts), mark=(mark.glyph, style))
 
     def _show_artifacts(self) -> None:
-        listed = self.query_one(OptionList)
-        listed.clear_options()
         stored = self.finished.observation.stored_at if self.finished and self.finished.observation else None
-        options = [Option(_described(artifact), id=f"file-{n}") for n, artifact in enumerate(self.artifacts)]
-        self._paths = [artifact.path for artifact in self.artifacts]
-        if stored and stored not in self._paths:
-            options.append(
-                Option(Content.assemble(clean_line(stored), ("  the whole result", "$text-muted")))
-            )
-            self._paths.append(stored)
-        listed.add_options(options)
-        listed.display = bool(options)
-        if options:
-            listed.highlighted = 0
-        keys = [("Esc", "close", "screen.close")]
-        if options:
-            keys.append(("Enter", "open file", "screen.open_artifact"))
-            if len(options) > 1:
-                keys.append(("Tab", "files", "app.focus_next"))
-        keys += [("y", "copy result", "screen.copy_result"), ("a", "copy arguments", "screen.copy_arguments")]
-        keys.append(("P", "pager", "screen.page"))
+        listed = self.query_one(ArtifactList)
+        listed.show(leaves_of(self.artifacts, stored), listed.gone)
+        if listed.leaves and self._folder is not None:
+            start_job(self, partial(self._look_for_files, self._folder), "files")
+        self._offer_keys()
+
+    async def _look_for_files(self, folder: Path) -> None:
+        listed = self.query_one(ArtifactList)
+        leaves = listed.leaves
+        gone = await asyncio.to_thread(_gone, folder, [leaf.path for leaf in leaves])
+        if gone != listed.gone and leaves == listed.leaves:
+            listed.show(leaves, gone)
+
+    def _offer_keys(self) -> None:
+        steered = self.view.steered
+        keys = [("Esc", "close", "screen.leave")]
+        if self.query_one(ArtifactList).leaves:
+            keys.append(("Tab", "artifacts", "app.focus_next"))
+        keys.append(("m", "tree" if self.as_text else "text", "screen.toggle_text"))
+        keys.append(("/", "search", "screen.search"))
+        if self.view.matches[1]:
+            keys.append(("n", "next", "screen.match(1)"))
+        keys += [("y", "copy answer" if is_agent(self.started) else "copy result", "screen.copy_result")]
+        keys += [("a", "copy arguments", "screen.copy_arguments"), ("P", "pager", "screen.page")]
+        if steered is not None:
+            keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
+        keys.append(("?", "keys", "screen.help"))
         self.query_one(KeyLine).offer(*keys)
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Open the artifact chosen."""
+    @on(SteeredView.Moved)
+    def show_detail(self, event: SteeredView.Moved) -> None:
+        """Show what has no room in the row under the cursor."""
         event.stop()
-        self.dismiss(self._paths[event.option_index])
+        steered = self.view.steered
+        found = steered.detail() if steered is not None else None
+        panel = self.query_one("#call-detail", DocumentView)
+        panel.display = found is not None and self.size.height >= _DETAIL_FROM
+        if found is not None:
+            panel.show(found)
+        self._show_title()
+        self._offer_keys()
 
-    def action_open_artifact(self) -> None:
-        """Open the artifact that is lit."""
-        lit = self.query_one(OptionList).highlighted
-        if lit is not None and lit < len(self._paths):
-            self.dismiss(self._paths[lit])
+    @on(DocumentView.Laid, "#call-detail")
+    def fit_detail(self, event: DocumentView.Laid) -> None:
+        """Give the detail the room it needs, up to a third of the screen."""
+        event.stop()
+        event.view.styles.height = min(event.view.row_count, max(2, self.size.height // 3)) + 1
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def on_artifact_list_chosen(self, event: ArtifactList.Chosen) -> None:
+        """Go to the file chosen, if it is there."""
+        event.stop()
+        start_job(self, partial(self._go_to, event.path), "going")
+
+    async def _go_to(self, path: str) -> None:
+        if self._folder is not None:
+            why = await asyncio.to_thread(why_gone, self._folder, path)
+            if why:
+                self.notify(why, markup=False, severity="warning")
+                self._show_artifacts()
+                return
+        self.dismiss(path)
+
+    def on_artifact_list_left(self, event: ArtifactList.Left) -> None:
+        """Go back up into the content."""
+        event.stop()
+        self.view.focus()
+
+    def on_call_view_passed(self, event: CallView.Passed) -> None:
+        """Go on down to the files."""
+        event.stop()
+        listed = self.query_one(ArtifactList)
+        if listed.leaves:
+            listed.focus()
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    def action_leave(self) -> None:
+        """Leave the search line, then the marks of the search, then the screen."""
+        line = self.query_one("#call-search", Input)
+        if line.display:
+            line.display = False
+            self.view.focus()
+        elif self.view.matches[1]:
+            start_job(self, partial(self._find, ""), "search")
+        else:
+            self.action_close()
 
     def action_close(self) -> None:
         """Go back."""
         self.dismiss(None)
 
+    def action_order(self, name: str) -> None:
+        """Give an order to what is shown, as a click on its key does."""
+        self.view.order(Order(name))
+
+    def action_help(self) -> None:
+        """Show every key."""
+        from tui.screens.help import HelpScreen
+
+        self.app.push_screen(HelpScreen())
+
+    def action_toggle_text(self) -> None:
+        """Change between trees that fold and the text as it is written."""
+        self.as_text = not self.as_text
+        self._show()
+
     def action_copy_result(self) -> None:
-        """Copy the result."""
-        self._copy(result_text(self.finished), "Result")
+        """Copy the whole result."""
+        if self.finished is None:
+            self.notify("There is nothing to copy yet.", markup=False)
+        else:
+            start_job(self, self._copy_result, "copy")
+
+    async def _copy_result(self) -> None:
+        what = "Answer" if is_agent(self.started) else "Result"
+        if self._whole is not None and self._whole.size > 4 * MOST_COPIED:
+            self.notify(
+                f"{what} not copied: too long for a clipboard. P reads it, Tab leads to its file.",
+                markup=False,
+                severity="warning",
+            )
+            return
+        copy_text(self, await asyncio.to_thread(result_text, self.ended), what)
 
     def action_copy_arguments(self) -> None:
         """Copy the arguments."""
-        self._copy(arguments_text(self.started), "Arguments")
+        copy_text(self, arguments_text(self.started), "Arguments")
+
+    def on_steered_view_asked(self, event: SteeredView.Asked) -> None:
+        """Copy what is under the cursor."""
+        event.stop()
+        match event.outcome:
+            case Copy(what, text):
+                copy_text(self, text, what.capitalize())
+            case _:
+                pass
 
     def action_page(self) -> None:
         """Read arguments and result in the person's own pager."""
+        start_job(self, self._page, "pager")
+
+    async def _page(self) -> None:
+        text = await asyncio.to_thread(call_text, self.started, self.ended, self._notes)
         try:
-            command = command_of(PAGER, os.environ)
-            page(self.app, call_text(self.started, self.finished), command)
+            page(self.app, text, command_of(PAGER, os.environ))
         except NoProgram as error:
             self.notify(str(error), markup=False, severity="warning")
 
-    def _copy(self, text: str, what: str) -> None:
-        if not text:
-            self.notify("There is nothing to copy yet.", markup=False)
-        elif len(text) > _MOST_COPIED:
-            self.notify("Too long for a clipboard: open its file and copy the path.", markup=False)
-        else:
-            copy_text(self, text, what)
+    # -- searching --------------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        """Ask what to search for."""
+        line = self.query_one("#call-search", Input)
+        line.value = ""
+        line.display = True
+        line.focus()
+
+    def action_match(self, step: int) -> None:
+        """Go to the next match, or to the one before."""
+        self.view.step_match(step)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Search."""
+        event.stop()
+        event.input.display = False
+        self.view.focus()
+        start_job(self, partial(self._find, event.value), "search")
+
+    async def _find(self, needle: str) -> None:
+        found = await self.view.search(needle)
+        if needle and not found:
+            self.notify(f"Not found: {clean_line(needle, 60)}", markup=False, severity="warning")
+        self._show_title()
+        self._offer_keys()
 
 
-def _described(artifact: ArtifactSaved) -> Content:
-    parts: list[str | tuple[str, str]] = [
-        clean_line(artifact.path, 400),
-        (f"  {size(artifact.size)} · {clean_line(artifact.kind, 40)}", "$text-muted"),
-    ]
-    if artifact.copied_to:
-        parts.append((f"  copied to {clean_line(artifact.copied_to, 400)}", "$text-muted"))
-    return Content.assemble(*parts)
+def _gone(folder: Path, paths: Sequence[str]) -> frozenset[str]:
+    return frozenset(path for path in paths if why_gone(folder, path))

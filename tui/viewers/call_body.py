@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -22,39 +20,81 @@ from core.observation import (
     WorkbenchObservation,
 )
 from core.text import clean
-from tui.format import size
+from tui.format import tokens
+from tui.progress import Progress
+from tui.viewers.call_picture import picture_body
 from tui.viewers.code import style_code
-from tui.viewers.document import Body, JoinedBody
-from tui.viewers.images import image_facts
+from tui.viewers.document import Body
+from tui.viewers.json_branches import Branch
 from tui.viewers.json_text import json_body
+from tui.viewers.json_tree import JsonTree
+from tui.viewers.json_values import Level, open_level
 from tui.viewers.markdown_body import RENDERED_CHARACTERS, MarkdownBody
+from tui.viewers.sections import Part, Section, SectionsBody
 from tui.viewers.text_body import LineStyler, TextBody
 
-__all__ = ["arguments_text", "call_body", "call_text", "notes_of", "result_text"]
+__all__ = [
+    "arguments_text",
+    "call_body",
+    "call_text",
+    "is_agent",
+    "notes_of",
+    "result_text",
+]
 
 _INDENT = 2
 _LONGEST = 4 * 1024 * 1024
-_IMAGE_HEAD = 4096
+_LARGEST_TREE = 128 * 1024 * 1024
+_STEP = 256 * 1024
+_PICTURE_STEP = 6
+_OPENED_ROWS = 60
+_OPENED_BYTES = 256 * 1024
 
 
-def call_body(started: ToolCallStarted, finished: ToolCallFinished | None) -> Body:
-    """Everything about a call, one section below the other. May take long for large results."""
-    bodies: list[Body] = []
+def is_agent(started: ToolCallStarted) -> bool:
+    """Whether the call is that of a sub-agent."""
+    return started.name in {"Agent", "Task"}
+
+
+def call_body(
+    started: ToolCallStarted,
+    finished: ToolCallFinished | None,
+    *,
+    as_text: bool = False,
+    progress: Progress | None = None,
+    notes: Sequence[str] = (),
+    waiting: str = "",
+) -> SectionsBody:
+    """Everything about a call, in sections; JSON as trees or, with `as_text`, as it is written.
+
+    `notes` are told above the result, and `waiting` in place of one that is still read from its file. May take
+    long for large results: call it in a thread.
+    """
+    sections: list[Section] = []
     observation = finished.observation if finished is not None else None
-    for note in notes_of(observation):
-        bodies.append(_text(note, role="warn"))
-    if bodies:
-        bodies.append(_gap())
     if observation is not None and observation.error is not None:
-        bodies += [_heading("Error"), _text(observation.error, role="bad"), _gap()]
-    bodies += [_heading("Arguments"), *_arguments(started.input), _gap(), _heading("Result")]
+        sections.append(Section("Error", [Part(_text(observation.error, role="bad"))], role="bad"))
+    given = started.input
+    if is_agent(started):
+        if progress is not None and (progress.tokens or progress.activity):
+            sections.append(_activity(progress))
+        prompt = given.get("prompt")
+        if isinstance(prompt, str) and prompt.strip():
+            given = {key: value for key, value in given.items() if key != "prompt"}
+            sections.append(Section("Prompt", [Part(_text(prompt.strip()))]))
+    sections.append(Section("Arguments", list(_arguments(given, as_text=as_text))))
+    told = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
     if finished is None:
-        bodies.append(_text("The call is still running.", role="dim"))
+        parts = [Part(_text("The call is still running.", role="dim"))]
+    elif waiting:
+        parts = [Part(_text(waiting, role="dim"))]
     elif observation is None:
-        bodies.append(_text(_without_result(finished.status), role="dim"))
+        parts = [Part(_text(_without_result(finished.status), role="dim"))]
     else:
-        bodies += _result(observation)
-    return JoinedBody(tuple(bodies))
+        parts = _parted(told, list(_result(observation, as_text=as_text)))
+    facts = "" if observation is None or waiting else _facts(observation)
+    sections.append(Section("Answer" if is_agent(started) else "Result", parts, facts))
+    return SectionsBody(sections)
 
 
 def notes_of(observation: Observation | None) -> list[str]:
@@ -76,19 +116,19 @@ def result_text(finished: ToolCallFinished | None) -> str:
     if finished is None or finished.observation is None:
         return ""
     blocks = finished.observation.to_llm_content
-    return "\n".join(clean(block.text) for block in blocks if isinstance(block, TextContent))
+    return "\n".join(_cleaned(block.text) for block in blocks if isinstance(block, TextContent))
 
 
-def call_text(started: ToolCallStarted, finished: ToolCallFinished | None) -> str:
-    """Arguments and result as one clean text, for a pager."""
+def call_text(started: ToolCallStarted, finished: ToolCallFinished | None, notes: Sequence[str] = ()) -> str:
+    """Arguments and result as one clean text, for a pager; `notes` stand above the result."""
     arguments = msgspec.json.format(arguments_text(started), indent=_INDENT) if started.input else "none"
     parts = [started.name, "", "Arguments", arguments, "", "Result"]
     if finished is None:
         parts.append("The call is still running.")
     else:
-        parts += notes_of(finished.observation)
+        parts += [*notes_of(finished.observation), *notes]
         parts.append(result_text(finished) or _without_result(finished.status))
-    return clean("\n".join(parts)) + "\n"
+    return _cleaned("\n".join(parts)) + "\n"
 
 
 def _without_result(status: str) -> str:
@@ -101,9 +141,24 @@ def _without_result(status: str) -> str:
             return "The call gave no result."
 
 
-def _arguments(arguments: dict[str, Any]) -> Iterator[Body]:
+def _activity(progress: Progress) -> Section:
+    said = progress.activity or "It has done nothing yet that is known."
+    return Section("Activity", [Part(_text(said))], tokens(progress.tokens) if progress.tokens else "")
+
+
+def _facts(observation: Observation) -> str:
+    blocks, pictures = len(observation.content), len(observation.images)
+    facts = [f"{blocks - pictures:,} blocks"] if blocks - pictures > 1 else []
+    if pictures:
+        facts.append(f"{pictures:,} picture{'' if pictures == 1 else 's'}")
+    if observation.truncated:
+        facts.append("cut, recovered" if observation.recovered else "cut, rest lost")
+    return " · ".join(facts)
+
+
+def _arguments(arguments: dict[str, Any], *, as_text: bool) -> Iterator[Part]:
     if not arguments:
-        yield _text("none", role="dim")
+        yield Part(_text("none", role="dim"))
         return
     # JSON would write the line breaks of code and texts as \n, which nobody can read.
     long = {
@@ -111,61 +166,93 @@ def _arguments(arguments: dict[str, Any]) -> Iterator[Body]:
     }
     short = {key: value for key, value in arguments.items() if key not in long}
     if short:
-        yield _json_or_text(_encode(short))
-    for key, value in long.items():
-        yield _text(f"{key}:", role="key")
-        text = clean(value).expandtabs(4).strip("\n")
+        yield Part(_json_or_text(_encode(short), as_text=as_text))
+    for number, (key, value) in enumerate(long.items()):
+        yield Part(_text(key, role="key"), apart=bool(short or number))
+        text = _cleaned(value).expandtabs(4).strip("\n")
         language = "python" if "code" in key.lower() else ""
-        yield TextBody(text, style=style_code(text, language) if language else None, indent=_INDENT * 2)
+        yield Part(TextBody(text, style=style_code(text, language) if language else None, indent=_INDENT))
 
 
-def _result(observation: Observation) -> Iterator[Body]:
+def _result(observation: Observation, *, as_text: bool) -> Iterator[Part]:
     told = False
     match observation:
-        case WorkbenchObservation(stdout=stdout, stderr=stderr) if stdout.strip() or stderr.strip():
+        case WorkbenchObservation(stdout=stdout, stderr=stderr):
             for name, text, role in (("stdout", stdout, ""), ("stderr", stderr, "warn")):
                 if text.strip():
-                    yield _text(f"{name}:", role="key")
-                    yield _text(text.strip("\n"), role=role, indent=_INDENT * 2)
-            yield _gap()
+                    yield Part(_text(name, role="key"), apart=told)
+                    yield Part(_text(text.strip("\n"), role=role, indent=_INDENT))
+                    told = True
         case _:
             pass
     pictures = 0
     for block in observation.content:
         if isinstance(block, ImageContent):
             pictures += 1
-            yield _text(f"Picture {pictures}: {_picture(block)}")
+            yield Part(picture_body(block, pictures), apart=told, step=_PICTURE_STEP)
             told = True
         elif block.text.strip() and block.text != observation.error:
-            yield _block(block.text, markdown=isinstance(observation, SubagentObservation))
+            markdown = isinstance(observation, SubagentObservation) and not as_text
+            yield Part(_block(block.text, markdown=markdown, as_text=as_text), apart=told)
             told = True
     structured = (
         observation.structured if isinstance(observation, McpObservation | NativeObservation) else None
     )
     if not told and structured is not None:
-        yield _json_or_text(_encode(structured))
+        yield Part(_json_or_text(_encode(structured), as_text=as_text))
     elif not told:
-        yield _text("Empty.", role="dim")
+        yield Part(_text("Empty.", role="dim"))
 
 
-def _block(text: str, *, markdown: bool) -> Body:
+def _parted(notes: list[Part], parts: list[Part]) -> list[Part]:
+    """The notes above the parts, with an empty row between."""
+    if not notes:
+        return parts
+    first = Part(parts[0].body, apart=True, step=parts[0].step)
+    return [*notes, first, *parts[1:]]
+
+
+def _block(text: str, *, markdown: bool, as_text: bool) -> Body:
     if text.lstrip()[:1] in {"{", "["}:
-        return _json_or_text(text)
+        return _json_or_text(text, as_text=as_text)
     if markdown and len(text) <= RENDERED_CHARACTERS:
-        return MarkdownBody(clean(text))
+        return MarkdownBody(_cleaned(text))
     return _text(text)
 
 
-def _json_or_text(text: str) -> Body:
-    if len(text) <= _LONGEST:
-        try:
-            body = json_body(text.strip())
-        except (ValueError, RecursionError):
-            pass
-        else:
-            body.indent = _INDENT
-            return body
+def _json_or_text(text: str, *, as_text: bool) -> Body:
+    try:
+        if not as_text and len(text) <= _LARGEST_TREE:
+            level = open_level(text.strip().encode("utf-8", "replace"))
+            if level is not None:
+                return _opened(JsonTree(level))
+        elif len(text) <= _LONGEST:
+            return json_body(text.strip())
+    except (ValueError, RecursionError):
+        pass
     return _text(text)
+
+
+def _opened(tree: JsonTree) -> JsonTree:
+    """Unfold level by level what goes on a screen: what a tool found lies under wrappers of its service."""
+    branches = [tree.root]
+    while branches:
+        inner: list[Branch] = []
+        closed: list[tuple[Branch, int, Level]] = []
+        for branch in branches:
+            for place in range(min(len(branch.values), _OPENED_ROWS)):
+                if (child := branch.child(place)) is not None:
+                    inner.append(child)
+                elif len(memoryview(branch.value(place))) <= _OPENED_BYTES:
+                    level = open_level(branch.value(place))
+                    if level is not None and level[1]:
+                        closed.append((branch, place, level))
+        more = sum(len(level[1]) for _, _, level in closed)
+        if len(closed) > 1 and tree.root.rows + more > _OPENED_ROWS:
+            break
+        inner += [found for branch, place, level in closed if (found := branch.unfold(place, level))]
+        branches = inner
+    return tree
 
 
 def _encode(value: Any) -> str:
@@ -179,31 +266,28 @@ def _encode(value: Any) -> str:
         return f"({type(value).__name__} that cannot be written as JSON)"
 
 
-def _picture(block: ImageContent) -> str:
-    total = size(len(block.data) * 3 // 4)
-    try:
-        facts = image_facts(base64.b64decode(block.data[:_IMAGE_HEAD], validate=False))
-    except (binascii.Error, ValueError):
-        facts = None
-    if facts is None:
-        return f"{clean(block.mime_type)}, {total}"
-    kind, width, height = facts
-    return f"{kind}, {width:,} × {height:,} pixels, {total}" if width else f"{kind}, {total}"
-
-
-def _heading(text: str) -> TextBody:
-    return TextBody(text, style=_styler("heading"))
-
-
-def _text(text: str, *, role: str = "", indent: int = _INDENT) -> TextBody:
-    kept = clean(text[:_LONGEST]).expandtabs(4)
+def _text(text: str, *, role: str = "", indent: int = 0) -> TextBody:
+    kept = _cleaned(text[:_LONGEST])
+    if "\t" in kept:
+        kept = kept.expandtabs(4)
     if len(text) > _LONGEST:
         kept += f"\n… {len(text) - _LONGEST:,} more characters"
     return TextBody(kept, style=_styler(role) if role else None, indent=indent)
 
 
-def _gap() -> TextBody:
-    return TextBody("")
+def _cleaned(text: str) -> str:
+    """Clean in steps, as the loop cannot run while one step does."""
+    if len(text) <= _STEP:
+        return clean(text)
+    parts: list[str] = []
+    start = 0
+    while start < len(text):
+        end = start + _STEP
+        if text[end - 1 : end] == "\r":
+            end += 1
+        parts.append(clean(text[start:end]))
+        start = end
+    return "".join(parts)
 
 
 def _styler(role: str) -> LineStyler:

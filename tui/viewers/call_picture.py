@@ -1,0 +1,62 @@
+"""A picture of a tool result, drawn as the viewer draws one from a file."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from pathlib import Path
+
+from textual.content import Content
+
+from core.observation import ImageContent
+from core.text import clean_line
+from tui.format import size
+from tui.markdown import MarkdownTheme
+from tui.viewers.document import Body, ListRows, Row, styled
+from tui.viewers.images import VIEWER
+from tui.viewers.reading import Piece
+from tui.viewers.registry import Declined, Sample
+from tui.viewers.text_body import TextBody
+
+__all__ = ["picture_body"]
+
+_OFFER = "; o opens it in the browser"
+
+
+def picture_body(block: ImageContent, number: int) -> Body:
+    """A line of facts, and below it the picture if it is one; never raises on odd data. Runs in a thread."""
+    named = f"Picture {number}"
+    kind = clean_line(block.mime_type, 80)
+    try:
+        data = base64.b64decode(block.data, validate=True)
+    except (binascii.Error, ValueError):
+        return TextBody(f"{named} · {kind} · {size(len(block.data))} · It is damaged and cannot be shown.")
+    sample = Sample(Piece(Path("picture"), data, 0, len(data)))
+    try:
+        view = VIEWER.view(sample)
+    except (Declined, ValueError, RecursionError):
+        return TextBody(f"{named} · {kind} · {size(len(data))} · It is of a kind that is not drawn here.")
+    return _Captioned(f"{named} · {size(len(data))}", view.rendered or view.raw)
+
+
+class _Captioned:
+    """A drawn picture, its number and size put before the facts in its first row."""
+
+    def __init__(self, caption: str, drawn: Body) -> None:
+        self._caption = caption
+        self._drawn = drawn
+
+    def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
+        drawn = self._drawn.lay_out(width, theme)
+        rows: list[Row] = [drawn.row(y) for y in range(len(drawn))]
+        first = rows[0] if rows else Content("")
+        if isinstance(first, Content):
+            rows[:1] = [styled(f"{self._caption} · {first.plain}"[: max(1, width)], "dim")]
+        # A picture of a result lies in no file that a browser could be given.
+        return ListRows([_without_offer(row) for row in rows])
+
+
+def _without_offer(row: Row) -> Row:
+    if isinstance(row, Content) and _OFFER in row.plain:
+        return styled(row.plain.replace(_OFFER, ""), "dim")
+    return row
