@@ -136,10 +136,10 @@ class SteeredView(DocumentView):
 
     def action_space(self) -> None:
         """Fold or unfold; where nothing folds, a page down."""
-        if self._steered is None:
-            self.action_page_down()
-        else:
+        if self._steered is not None and any(key.order == "fold" for key in self._steered.keys):
             self.order(Order("toggle"))
+        else:
+            self.action_page_down()
 
     def action_scroll_up(self) -> None:
         """Go to the entry above, or scroll."""
