@@ -28,6 +28,7 @@ from tui.failures import DEMO, Failures, told
 from tui.frame import PANES, Frame
 from tui.garbage import deferred
 from tui.leaving import Leaving
+from tui.main_screen import MainScreen
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine
@@ -97,6 +98,10 @@ class UaTuiApp(PicturingApp, StyledApp):
         self._asks = Asks(self, self._answer_permission, self._finish_auth)
 
     # -- the screen -------------------------------------------------------------------------------
+
+    def get_default_screen(self) -> MainScreen:
+        """Give the screen that the frame stands on."""
+        return MainScreen()
 
     def compose(self) -> ComposeResult:
         """Put down what the first frame shows."""

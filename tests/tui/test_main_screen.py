@@ -1,0 +1,99 @@
+"""What a new size and the terminal's focus cost: nothing is painted or styled that need not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual._compositor import Compositor, ReflowResult
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.geometry import Size
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import until
+from tui.app import UaTuiApp
+
+
+async def resized(app: UaTuiApp, pilot: Pilot[str], width: int, height: int) -> None:
+    await pilot.resize_terminal(width, height)
+    await until(lambda: app.frame.size.width == width)
+    await pilot.pause()
+
+
+def picture(app: UaTuiApp) -> list[str]:
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "mode"),
+    [((120, 40), (150, 44), "wide"), ((150, 44), (90, 30), "narrow"), ((120, 40), (110, 36), "medium")],
+)
+async def test_a_new_size_is_painted_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: tuple[int, int],
+    after: tuple[int, int],
+    mode: str,
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    painted: list[tuple[Size, bool]] = []
+    laid_out: list[Size] = []
+    paint, lay_out = Compositor.render_full_update, Compositor.reflow
+
+    def noting(self: Compositor, simplify: bool = False) -> object:
+        painted.append((self.size, app.frame.has_class(f"-{mode}")))
+        return paint(self, simplify)
+
+    def noting_layout(self: Compositor, parent: Widget, size: Size) -> ReflowResult:
+        laid_out.append(size)
+        return lay_out(self, parent, size)
+
+    async with app.run_test(size=before) as pilot:
+        await until(lambda: app.state == "idle")
+        await pilot.pause()
+        monkeypatch.setattr(Compositor, "render_full_update", noting)
+        monkeypatch.setattr(Compositor, "reflow", noting_layout)
+        await resized(app, pilot, *after)
+        assert painted == [(Size(*after), True)]
+        assert len(laid_out) <= 3
+        first = picture(app)
+        await resized(app, pilot, *before)
+        await resized(app, pilot, *after)
+        assert picture(app) == first
+
+
+async def test_the_focus_of_the_terminal_styles_only_what_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    styled: list[str] = []
+    style = Stylesheet.update_nodes
+
+    def noting(self: Stylesheet, nodes: Iterable[DOMNode], animate: bool = False) -> None:
+        listed = list(nodes)
+        styled.extend(str(node.id) for node in listed)
+        style(self, listed, animate)
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state == "idle")
+        await pilot.pause()
+        prompt = app.frame.prompt
+        border = prompt.styles.border_top
+        monkeypatch.setattr(Stylesheet, "update_nodes", noting)
+        app.post_message(events.AppBlur())
+        await until(lambda: not prompt.has_focus)
+        assert prompt.styles.border_top != border
+        app.post_message(events.AppFocus())
+        await until(lambda: prompt.has_focus)
+        await pilot.pause()
+        assert prompt.styles.border_top == border
+        assert not {"conversation", "trace", "workspace"} & set(styled)
+        await pilot.press("2")
+        await pilot.press("f3")
+        await until(lambda: app.frame.query_one("#trace").has_focus)
+        assert "trace" in styled

@@ -1,0 +1,43 @@
+"""The screen under all others: it takes a new size and a change of the terminal's focus at once, for what they cost."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui.frame import Frame
+
+__all__ = ["MainScreen"]
+
+
+class MainScreen(Screen[None]):
+    """Holds the frame."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._terminal_focused = True
+        self._arranged_for: Size | None = None
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Arrange the panes for the new size before anything is painted in it, so that all is painted once."""
+        if event.size == self._arranged_for:
+            # A screen that took a size tells itself, and would lay out and paint all of it again.
+            event.prevent_default()
+            return
+        self._arranged_for = event.size
+        # The layout would find this changed, and ask for another one and for all to be painted again.
+        self.set_reactive(Widget.virtual_size, event.size)
+        for frame in self.query(Frame):
+            frame.lay_out()
+
+    def update_node_styles(self, animate: bool = True) -> None:
+        """Style everything anew, but not because the terminal's focus came or went.
+
+        No rule that the panes are drawn by asks for that, and Textual styles the widget that has the focus by itself.
+        """
+        focused = self.app.app_focus
+        if focused == self._terminal_focused:
+            super().update_node_styles(animate)
+        self._terminal_focused = focused
