@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,10 @@ import pyte
 from tests.e2e.running import environment, program
 
 PATIENCE = 60.0
+CONVERSATION, TRACE, OBSERVERS, WORKSPACE = "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
+"""The keys of the panes."""
+RESTORED = (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h")
+"""What leaves the terminal as it was: its screen, its mouse, its pastes, its cursor."""
 
 
 class Terminal:
@@ -56,6 +61,33 @@ class Terminal:
     def type(self, keys: str) -> None:
         """Send keys as a terminal would."""
         self.child.send(keys.encode())
+
+    def rest(self, seconds: float = 1.0) -> None:
+        """Let the screen be for a while, as a dialog takes no keys in its first moments."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.read(0.1)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size, as a person does who drags the window's corner."""
+        self._screen.resize(rows, columns)
+        self.child.setwinsize(rows, columns)
+
+    @property
+    def restored(self) -> bool:
+        """Whether the terminal is as it was before the program, or as it was given to another one."""
+        return all(self._last_is(sequence) for sequence in RESTORED)
+
+    @property
+    def taken(self) -> bool:
+        """Whether the terminal is the program's: nothing of it as it was, and every key sent as it is pressed."""
+        cooked = termios.ICANON | termios.ECHO | termios.ISIG
+        raw = not termios.tcgetattr(self.child.child_fd)[3] & cooked
+        return raw and not any(self._last_is(sequence) for sequence in RESTORED)
+
+    def _last_is(self, sequence: bytes) -> bool:
+        opposite = sequence[:-1] + (b"h" if sequence.endswith(b"l") else b"l")
+        return self.written.rfind(sequence) > self.written.rfind(opposite)
 
     def end(self, within: float = PATIENCE) -> int:
         """Read to the end of the program and return its exit code, or 128 + the signal that ended it."""

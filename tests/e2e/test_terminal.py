@@ -2,33 +2,20 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from core.events import QueryFinished, SessionFinished
 from core.journal import read_journal
-from tests.e2e.terminal import Terminal, terminal
+from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
-CONVERSATION, TRACE, OBSERVERS, WORKSPACE = "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
-RESTORED = (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h")
 
 
 def assert_restored(screen: Terminal) -> None:
-    for sequence in RESTORED:
-        assert sequence in screen.written
-        switched_on = sequence[:-1] + (b"h" if sequence.endswith(b"l") else b"l")
-        assert screen.written.rindex(sequence) > screen.written.rindex(switched_on)
+    assert screen.restored
     assert b"Traceback" not in screen.written
-
-
-def rest(screen: Terminal, seconds: float = 1.0) -> None:
-    """Let the screen be for a while, as a dialog takes no keys in its first moments."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        screen.read(0.1)
 
 
 def session_of(base: Path) -> Path:
@@ -54,7 +41,7 @@ def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
             if "─ ai-chip-news.html" in screen.text:
                 break
             screen.type("\x1b[B")
-            rest(screen, 0.3)
+            screen.rest(0.3)
         screen.type("\r")
         opened = screen.wait_for("ai-chip-news.html", "Executive summary")
         assert "<h1" not in opened
@@ -91,10 +78,10 @@ def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
         screen.wait_for("DEMO")
         screen.type("Email the report to the team\r")
         screen.wait_for("Connect an account", "Done")
-        rest(screen)
+        screen.rest()
         screen.type("\r")
         screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
-        rest(screen)
+        screen.rest()
         screen.type("\x1b")
         screen.wait_for("GMAIL_SEND_EMAIL was denied", "● ready")
         screen.type("\x11")
