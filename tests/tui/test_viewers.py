@@ -43,9 +43,10 @@ from tui.viewers.reading import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import PAGE, PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page, viewers
 from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
 from tui.viewers.search_results import ResultsTable, hits_in
+from tui.viewers.sorting import sorted_gently
 from tui.viewers.steering import Article, Copy, Order, Web, Work
 from tui.viewers.stopping import NEVER, Stop, Stopped
-from tui.viewers.table import Column, Table, sorted_gently
+from tui.viewers.table import Column, Table
 from tui.viewers.text_body import TextBody, fold_points
 
 THEME = MarkdownTheme()

@@ -108,7 +108,7 @@ class JsonTree:
                 self.cursor = outermost
                 return True
             case "unfold_all":
-                return Work(self._unfold_all)
+                return Work(self._unfold_all, "unfolding")
             case "copy":
                 text = text_of(branch.value(place), _MOST_COPIED)
                 return Copy("value", text) if text is not None else False
@@ -207,7 +207,7 @@ class JsonTree:
 
             return change
 
-        return Work(prepare)
+        return Work(prepare, "unfolding")
 
     def _unfold_small(self) -> None:
         for place in range(min(len(self.root.values), _FIRST_ROWS)):

@@ -46,9 +46,13 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A change that may take long: `prepare` runs in a thread and gives what makes it, run afterwards."""
+    """A change that may take long: `prepare` runs in a thread and gives what makes it, run afterwards.
+
+    `word` says what is done meanwhile.
+    """
 
     prepare: Callable[[Stop], Callable[[], None]]
+    word: str = "working"
 
 
 Outcome = bool | Web | Article | Copy | Work

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,11 +13,12 @@ from textual.content import Content, Span
 from tui.format import middle_cut, tail_cut
 from tui.markdown import MarkdownTheme
 from tui.viewers.document import Body, Match, find_in_rows
+from tui.viewers.sorting import NUMBER, SortKey, checked, key_of, sorted_gently
 from tui.viewers.steering import Copy, Key, Order, Outcome, Work
 from tui.viewers.stopping import Stop
 from tui.viewers.text_body import TextBody
 
-__all__ = ["Column", "Records", "Table", "TableView", "sorted_gently"]
+__all__ = ["Column", "Records", "Table", "TableView"]
 
 GAP = 2
 NARROWEST = 6
@@ -26,12 +26,6 @@ _NARROW = 40
 _COUNTS = 14
 _MEASURED = 400
 _CHECKED = 2_000
-_SORTED_AT_ONCE = 20_000
-_NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d,.]*(?:[eE][-+]?\d+)?\s?%?")
-_DIGITS = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
-
-SortKey = float | str | None
-"""What a cell is sorted by: its number, else its text; None when it is empty."""
 
 
 class Records(Protocol):
@@ -85,7 +79,7 @@ class Table:
         ]
         self.numeric = [
             any(_cell(row, i) for row in sample)
-            and all(not (cell := _cell(row, i)) or _NUMBER.fullmatch(cell) for row in sample)
+            and all(not (cell := _cell(row, i)) or NUMBER.fullmatch(cell) for row in sample)
             for i in range(len(self.columns))
         ]
 
@@ -200,19 +194,13 @@ class Table:
         """One cell of a record; empty when the record has none there."""
         return _cell(self.records[number], column)
 
-    def sort_key(self, number: int, column: int) -> SortKey:
-        """What a record is sorted by."""
-        cell = self.cell(number, column)
-        if not cell:
-            return None
-        if cell[-1].isdigit() and cell.isascii():
-            with suppress(ValueError):
-                return float(cell)
-        if _NUMBER.fullmatch(cell) and (found := _DIGITS.search(cell)):
-            sign = -1.0 if cell.startswith("-") and not found.group().startswith("-") else 1.0
-            with suppress(ValueError):
-                return sign * float(found.group().replace(",", ""))
-        return cell.casefold()
+    def sort_keys(self, numbers: Sequence[int], column: int, stop: Stop) -> Sequence[SortKey]:
+        """What records are sorted by, in the order of their numbers here.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        return [key_of(self.cell(number, column)) for number in checked(numbers, stop)]
 
     def _arranging(self, column: int | None, text: str, *, descending: bool) -> Work:
         keep = self.record
@@ -221,24 +209,21 @@ class Table:
             wanted = text.casefold()
             order: Sequence[int] = range(len(self.records))
             if wanted:
-                order = [number for number in _checked(order, stop) if self.holds(number, wanted)]
+                order = array("q", (number for number in checked(order, stop) if self.holds(number, wanted)))
             if column is not None:
-                keys = [self.sort_key(number, column) for number in _checked(order, stop)]
-                order = sorted_gently(order, keys, stop, descending=descending)
+                order = sorted_gently(order, self.sort_keys(order, column, stop), stop, descending=descending)
+            near = 0
+            if keep is not None and (text or column is None):
+                near = next((place for place, number in enumerate(checked(order, stop)) if number == keep), 0)
 
             def change() -> None:
                 self.order = order
                 self.sorted_by, self.descending, self.filter = column, descending, text
-                near = -1
-                if keep is not None and isinstance(order, range):
-                    near = keep
-                elif keep is not None and keep in order:
-                    near = order.index(keep)
-                self.cursor = max(0, near) if text or column is None else 0
+                self.cursor = near
 
             return change
 
-        return Work(prepare)
+        return Work(prepare, "filtering" if text != self.filter else "sorting")
 
 
 class TableView:
@@ -393,45 +378,6 @@ def joined(parts: Iterable[tuple[str, str]]) -> Content:
         at += len(text)
         texts.append(text)
     return Content("".join(texts), spans)
-
-
-def sorted_gently(
-    order: Sequence[int], keys: Sequence[SortKey], stop: Stop, *, descending: bool = False
-) -> list[int]:
-    """Sort numbers by their keys in steps that leave room for other threads: one great sort would hold all of them up.
-
-    Numbers come before texts, and what has no key comes last both ways.
-
-    Raises:
-        Stopped: the flag was set.
-    """
-    by_number = dict(zip(order, keys, strict=True))
-    groups = [
-        _merged([number for number in order if type(by_number[number]) is kind], by_number, stop, descending)
-        for kind in ((str, float) if descending else (float, str))
-    ]
-    return [*groups[0], *groups[1], *(number for number in order if by_number[number] is None)]
-
-
-def _merged(numbers: list[int], keys: dict[int, SortKey], stop: Stop, descending: bool) -> list[int]:
-    def in_order(some: list[int]) -> list[int]:
-        stop.check()
-        return sorted(some, key=keys.__getitem__, reverse=descending)  # type: ignore[arg-type]  # keys of one kind
-
-    runs = [in_order(numbers[at : at + _SORTED_AT_ONCE]) for at in range(0, len(numbers), _SORTED_AT_ONCE)]
-    while len(runs) > 1:
-        # Sorting two sorted runs that follow each other is merging them, in time that grows with their length alone.
-        runs = [
-            in_order([*runs[i], *(runs[i + 1] if i + 1 < len(runs) else ())]) for i in range(0, len(runs), 2)
-        ]
-    return runs[0] if runs else []
-
-
-def _checked(items: Iterable, stop: Stop) -> Iterator:  # type: ignore[type-arg]
-    for place, item in enumerate(items):
-        if not place & 1023:
-            stop.check()
-        yield item
 
 
 def _cell(row: Sequence[str], i: int) -> str:
