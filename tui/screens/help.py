@@ -48,8 +48,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("1 … 4", "Conversation, Trace, Observers, Workspace"),
             ("z", "give the pane the whole screen, and back"),
-            ("↑ ↓ PgUp PgDn", "move"),
-            ("Home, End", "first and last; End follows what is new"),
+            ("↑ ↓ PgUp PgDn", "move; also j k"),
+            ("Home, End", "first and last; End follows; also g G"),
             ("Enter", "open"),
             ("?", "this page"),
         ),
@@ -67,12 +67,24 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "In the trace",
         (
-            ("← →", "fold and unfold"),
+            ("← →", "fold and unfold; also h l"),
             ("e, E", "next, previous failure"),
             ("f, /", "filter: words, tool:news, state:failed"),
             ("n, N", "next, previous match; Esc ends"),
             ("Enter", "the whole call"),
-            ("y, a, P", "of a call: copy result, arguments; $PAGER"),
+        ),
+    ),
+    (
+        "In a tool call",
+        (
+            ("← → Space", "fold and unfold"),
+            ("E, F", "unfold all, fold all"),
+            ("m", "as a tree or as text"),
+            ("/, n, N", "search, next, previous"),
+            ("y, a", "copy the result, the arguments"),
+            ("P", "read it in $PAGER"),
+            ("Enter", "on a file: go to it in the workspace"),
+            ("Esc, q", "back"),
         ),
     ),
     (
@@ -103,6 +115,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "In a file",
         (
             ("m", "rendered or raw"),
+            ("Space, b", "a page down, up; also Ctrl+F Ctrl+B"),
+            ("r", "read the file again"),
             ("/, n, N", "search, next, previous"),
             ("o", "open outside: HTML harmless in the browser"),
             ("e", "edit in $VISUAL or $EDITOR"),
