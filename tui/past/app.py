@@ -56,6 +56,8 @@ class PastApp(UaTuiApp):
 
         super().__init__(settings, build, clipboard=clipboard)
         self._past = session
+        self.begun = asyncio.Event()
+        """Set when the end of the session is on the screen."""
         self.filled = asyncio.Event()
         """Set when the whole session is on the screen."""
 
@@ -85,6 +87,9 @@ class PastApp(UaTuiApp):
         self._pump.flush()
         self._end([self._pane(name) for name in PANES])
         self.past_status.show(past.facts)
+        if self.focused is None:
+            self.frame.show("conversation")
+        self.begun.set()
         if past.complete:
             self.filled.set()
         else:

@@ -6,7 +6,7 @@ the first one on; when it has them all, `take_over` puts them on the screen, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from textual.geometry import Size
@@ -107,6 +107,8 @@ class PastTrace(TracePane):
     """Where calls are read from when they are looked at."""
     still_runs = False
     """Whether another program works on the session, so that a call without an end may get one."""
+    gathers = False
+    """Whether it is a twin, of which nothing is drawn."""
 
     def __init__(self, *, id: str | None = None) -> None:
         # Nothing happens any more: what has no end took no time that is known.
@@ -136,7 +138,18 @@ class PastTrace(TracePane):
         """Make an empty trace that is on no screen."""
         twin = _sized(PastTrace(), self)
         twin.journal, twin.still_runs = self.journal, self.still_runs
+        twin.gathers = True
         return twin
+
+    def touch(self, key: Hashable) -> None:
+        """Tell that a row changed; one that nobody sees is as high as it was."""
+        if not self.gathers:
+            super().touch(key)
+
+    def tell_counts(self) -> None:
+        """Show the counts, if anybody can see them."""
+        if not self.gathers:
+            super().tell_counts()
 
     def keep_up(self, pane: PastTrace) -> None:
         """Filter as is filtered on the screen."""
@@ -165,6 +178,18 @@ class PastTrace(TracePane):
 class PastObservers(ObserversPane):
     """What the observers did in a past session."""
 
+    gathers = False
+    """Whether it is a twin, of which nothing is drawn."""
+
+    def touch(self, key: Hashable) -> None:
+        """Tell that a row changed; one that nobody sees is as high as it was."""
+        if not self.gathers:
+            super().touch(key)
+
+    def _tell_counts(self) -> None:
+        if not self.gathers:
+            super()._tell_counts()
+
     def end(self) -> None:
         """Let no run look as if it went on."""
         for run in self._runs.values():
@@ -175,7 +200,9 @@ class PastObservers(ObserversPane):
 
     def twin(self) -> PastObservers:
         """Make an empty feed that is on no screen."""
-        return _sized(PastObservers(), self)
+        twin = _sized(PastObservers(), self)
+        twin.gathers = True
+        return twin
 
     def keep_up(self, pane: PastObservers) -> None:
         """Guess heights for the width on the screen."""

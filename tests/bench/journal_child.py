@@ -1,0 +1,49 @@
+"""Opens the journal of a long session in the application, with a heartbeat beside it: `FOLDER RESULT_FILE`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from core.past_session import PastSession
+from core.settings import load_settings
+from tests.bench.heartbeat import Heartbeat
+from tests.bench.processes import resident_mb
+from tui.past.app import PastApp
+
+SIZE = (160, 45)
+SECONDS = 300.0
+SETTLE = 0.5
+OPENING, READING = "opening", "reading"
+
+
+async def opened(folder: Path) -> dict[str, object]:
+    """Open it, wait until the whole is on the screen, and tell what the heart felt; seconds and MB."""
+    app = PastApp(load_settings({"workspace_base": folder.parent.parent}), PastSession(folder))
+    heart = Heartbeat()
+    heart.phase = OPENING
+    began = time.perf_counter()
+    async with app.run_test(size=SIZE):
+        heart.start()
+        async with asyncio.timeout(SECONDS):
+            await app.begun.wait()
+            heart.phase = READING
+            await app.filled.wait()
+        whole = time.perf_counter() - began
+        await asyncio.sleep(SETTLE)
+        heart.stop()
+        memory = resident_mb(os.getpid())
+    return heart.report() | {"whole": whole, "memory": memory}
+
+
+def main(folder: str, result: str) -> None:
+    """Measure, and write what was found to the file `result`."""
+    Path(result).write_text(json.dumps(asyncio.run(opened(Path(folder)))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
