@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench.journal import journal
 from tests.bench.large import large
 from tests.bench.living import headless, on_screen
 from tests.bench.observing import cost
@@ -26,6 +27,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "observers": cost,
     "searching": pages,
     "large": large,
+    "journal": journal,
     "stalls": stalls,
     "screen": on_screen,
     "headless": headless,
