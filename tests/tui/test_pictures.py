@@ -156,7 +156,8 @@ class TestMeans:
         for chosen in ("kitty", "sixel", "blocks"):
             assert means_of(chosen, {"TERM": "xterm-kitty", "TMUX": "x"}, colours=256) == chosen
             assert means_of(chosen, {"NO_COLOR": "1"}, colours=256) == "blocks"
-            assert means_of(chosen, {"TERM": "xterm-kitty"}, colours=16) == "blocks"
+        assert means_of("kitty", {"TERM": "xterm-kitty"}, colours=16) == "blocks"
+        assert means_of("sixel", {"TERM": "foot"}, colours=16) == "sixel"
 
     @pytest.mark.parametrize(
         ("answer", "size"),

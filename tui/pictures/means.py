@@ -55,15 +55,16 @@ def means_of(setting: str, environment: Mapping[str, str], *, colours: int) -> M
     Args:
         setting: `auto`, or the means the person chose.
         environment: what the terminal left in it.
-        colours: how many the screen is drawn in; graphics of fewer than 256 would not fit it.
+        colours: how many the screen is drawn in; Kitty's cells tell by one of 256 what they show.
     """
-    if "NO_COLOR" in environment or colours < 256:
+    if "NO_COLOR" in environment:
         return "blocks"
     match setting:
         case "kitty" | "sixel" | "blocks":
-            return setting
+            means: Means = setting
         case _:
-            return _known(environment)
+            means = _known(environment)
+    return "blocks" if means == "kitty" and colours < 256 else means
 
 
 def _known(environment: Mapping[str, str]) -> Means:

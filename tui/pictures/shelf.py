@@ -7,15 +7,17 @@ from collections import deque
 from collections.abc import Mapping
 from itertools import count
 from os import environ
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.geometry import Region
+from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import Worker
 
 from tui.pictures.kitty import KEYS, deletion, transmission
 from tui.pictures.means import Canvas, Means, cell_size, means_of
-from tui.pictures.picture import Hung, KittyPicture, Picture
+from tui.pictures.picture import Hung, KittyPicture, Picture, SixelPicture
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,19 +28,21 @@ _COLOURS = {"truecolor": 1 << 24, "256": 256}
 _FULL = 8
 _PAUSE_SECONDS = 0.005
 _AT_ONCE = 8
+_LATER_SECONDS = 0.1
+_ROWS_AT_ONCE = 8
 
 
-class Wall(Protocol):
+class Wall(Widget):
     """What pictures hang on."""
 
     def picture_changed(self) -> None:
         """Draw the rows of the picture anew."""
-        ...
+        raise NotImplementedError
 
     @property
     def picture_place(self) -> tuple[Region, Region] | None:
         """Where on the screen the whole picture would be, and the region it is seen through; None when hidden."""
-        ...
+        raise NotImplementedError
 
 
 class Shelf:
@@ -177,17 +181,44 @@ class Shelf:
                 wall.picture_changed()
 
     async def _wait_for_room(self) -> None:
-        """Wait until what is written is not waited for: the driver's queue is short, and who fills it stands still."""
-        queue = getattr(getattr(self._app._driver, "_writer_thread", None), "_queue", None)
         while True:
-            if queue is None or queue.qsize() < _FULL:
+            if self._has_room():
                 return
             await asyncio.sleep(_PAUSE_SECONDS)
+
+    def _has_room(self) -> bool:
+        """Whether nobody waits for what is written: the driver's queue is short, and who fills it stands still."""
+        queue = getattr(getattr(self._app._driver, "_writer_thread", None), "_queue", None)
+        return queue is None or queue.qsize() < _FULL
 
     def _write(self, text: str) -> None:
         driver = self._app._driver
         if driver is not None and not self._closed:
             driver.write(text)
+
+    # -- painting ---------------------------------------------------------------------------------
+
+    def paint(self, screen: Screen[object], update: object) -> None:
+        """Paint what a frame wrote over of the pictures that are no cells."""
+        for wall, hung in self._hung.items():
+            picture = hung.picture
+            if not isinstance(picture, SixelPicture) or wall.screen is not screen:
+                continue
+            place = wall.picture_place
+            if place is None or screen is not self._app.screen:
+                continue
+            from tui.pictures.painting import is_free, painted_rows, written_over
+
+            def wanted(row: Region, wall: Wall = wall) -> bool:
+                return written_over(update, row) and is_free(screen, row, wall)
+
+            rows = list(painted_rows(picture, *place, screen.size.height - 1, wanted))
+            if rows and not self._has_room():
+                # The terminal is slow: the next frame has it all.
+                self._app.set_timer(_LATER_SECONDS, wall.picture_changed)
+                return
+            for first in range(0, len(rows), _ROWS_AT_ONCE):
+                self._write(f"\x1b7{''.join(rows[first : first + _ROWS_AT_ONCE])}\x1b8")
 
 
 class PicturingApp(App[str]):
@@ -200,6 +231,12 @@ class PicturingApp(App[str]):
         if self.pictures is not None:
             self.app_suspend_signal.subscribe(self, self.pictures.suspend, immediate=True)
             self.app_resume_signal.subscribe(self, self.pictures.resume, immediate=True)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        super()._display(screen, renderable)
+        shelf = self.pictures
+        if shelf is not None and shelf.hung and renderable is not None and not self._batch_count:
+            shelf.paint(screen, renderable)
 
     def exit(
         self, result: str | None = None, return_code: int = 0, message: RenderableType | None = None

@@ -33,8 +33,12 @@ _MOST_PIXELS = 50_000_000
 _MOST_ROWS = 60
 _MOST_BYTES = 64 * 1024 * 1024
 _SEEN_FROM = 128
-# What is sent to the terminal: more is neither seen nor quickly sent.
-_MOST_SENT_PIXELS = {"kitty": 1_200_000, "sixel": 600_000}
+# What is sent to the terminal: more is neither seen nor quickly sent. It makes the former as large as the cells,
+# but not the latter.
+_MOST_SENT_PIXELS = 1_200_000
+_MOST_PAINTED_PIXELS = 600_000
+# xterm draws nothing of what is wider than this, unless it is told otherwise.
+_WIDEST_PAINTED = 1000
 _MOST_SENT_BYTES = 2_000_000
 
 Pixel = tuple[int, int, int, int]
@@ -119,13 +123,13 @@ class PictureBody:
     def _prepared(self, width: int, canvas: Canvas) -> Picture:
         cell = canvas.cell
         size = self._fitted(width, cell)
-        columns, rows = -(-size[0] // cell.width), -(-size[1] // cell.height)
-        most = _MOST_SENT_PIXELS[canvas.means]
         if canvas.means == "sixel":
             from tui.pictures.sixel import encode_rows
 
-            return SixelPicture(encode_rows(self._shrunk(size), cell.height), columns)
-        size = _within(size, most)
+            size = _within(self._fitted(min(width, _WIDEST_PAINTED // cell.width), cell), _MOST_PAINTED_PIXELS)
+            return SixelPicture(encode_rows(self._shrunk(size), cell.height), -(-size[0] // cell.width))
+        columns, rows = -(-size[0] // cell.width), -(-size[1] // cell.height)
+        size = _within(size, _MOST_SENT_PIXELS)
         picture = self._shrunk(size)
         while len(png := _png(picture)) > _MOST_SENT_BYTES:
             size = (max(1, size[0] * 7 // 10), max(1, size[1] * 7 // 10))

@@ -20,7 +20,7 @@ from textual.style import Style as VisualStyle
 
 from tui.jobs import start_job
 from tui.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
-from tui.pictures.shelf import PicturingApp, Shelf
+from tui.pictures.shelf import PicturingApp, Shelf, Wall
 from tui.viewers.document import ROLES, Body, Glanced, ListRows, Match, Rows
 from tui.viewers.picture_body import PictureBody, PictureRows
 from tui.viewers.text_body import TextBody
@@ -30,7 +30,7 @@ __all__ = ["DocumentView"]
 _CACHED_ROWS = 512
 
 
-class DocumentView(ScrollView, can_focus=True):
+class DocumentView(ScrollView, Wall, can_focus=True):
     """Shows one body at a time; `show` replaces it and nothing of an older one appears afterwards."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = (

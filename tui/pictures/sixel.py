@@ -1,0 +1,90 @@
+"""Sixel: a picture as text that a terminal draws, six lines of pixels at a time, one string for each row of cells.
+
+The format is that of DEC's VT330/VT340 Programmer Reference Manual, volume 2, chapter 14.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["encode_rows"]
+
+_BAND = 6
+_CLEAR = 255
+"""The colour that stands for nothing drawn."""
+_SEEN_FROM = 128
+_REPEATED = re.compile(rb"(.)\1{3,255}", re.DOTALL)
+_NOTHING = ord("?")
+# Pixels above which fewer colours are used: each costs a pass over every band it is in.
+_COLOURS = ((150_000, 255), (400_000, 128))
+_FEWEST = 64
+
+
+def encode_rows(picture: Image, height: int) -> tuple[str, ...]:
+    """Encode an RGBA picture as one string for each `height` lines of pixels; what is transparent is left as it was.
+
+    At most 255 colours are used, fewer for large pictures; all rows share them, and their numbers.
+    """
+    indexed, colours = _reduced(picture)
+    width, lines = indexed.size
+    data = indexed.tobytes()
+    rows = [data[at * width : (at + 1) * width] for at in range(lines)]
+    return tuple(
+        _encode(rows[top : top + height], width, colours).decode("ascii") for top in range(0, lines, height)
+    )
+
+
+def _reduced(picture: Image) -> tuple[Image, list[bytes]]:
+    from PIL import Image
+
+    pixels = picture.width * picture.height
+    count = next((count for most, count in _COLOURS if pixels <= most), _FEWEST)
+    opaque = picture.convert("RGB")
+    indexed = opaque.quantize(count, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    palette = bytes(indexed.getpalette() or ())
+    clear = picture.getchannel("A").point(lambda alpha: 255 if alpha < _SEEN_FROM else 0)
+    indexed.paste(_CLEAR, mask=clear)
+    return indexed, [
+        b"#%d;2;%d;%d;%d"
+        % (number, *(round(part * 100 / 255) for part in palette[number * 3 : number * 3 + 3]))
+        for number in range(len(palette) // 3)
+    ]
+
+
+def _encode(lines: list[bytes], width: int, colours: list[bytes]) -> bytes:
+    used = sorted(set(b"".join(lines)) - {_CLEAR})
+    # The second 1 leaves pixels alone that are not drawn; the size says that nothing is drawn below it.
+    parts = [b'\x1bP0;1;0q"1;1;%d;%d' % (width, len(lines)), *(colours[number] for number in used)]
+    bands = (lines[top : top + _BAND] for top in range(0, len(lines), _BAND))
+    parts.append(b"-".join(b"$".join(_passes(band, width)) for band in bands))
+    return b"".join(parts) + b"\x1b\\"
+
+
+def _passes(band: list[bytes], width: int) -> Iterator[bytes]:
+    """One pass over a band for each of its colours."""
+    nothing = int.from_bytes(bytes([_NOTHING]) * width)
+    columns: dict[int, int] = {}
+    for bit, line in enumerate(band):
+        for colour in set(line):
+            if colour != _CLEAR:
+                # A byte for each column, all of which are set at once as one large number.
+                columns[colour] = columns.get(colour, 0) | int.from_bytes(line.translate(_table(colour, bit)))
+    for colour, bits in columns.items():
+        data = (bits + nothing).to_bytes(width).rstrip(b"?")
+        yield b"#%d" % colour + _REPEATED.sub(_repeat, data)
+
+
+def _repeat(match: re.Match[bytes]) -> bytes:
+    return b"!%d%s" % (len(match[0]), match[1])
+
+
+@lru_cache(maxsize=6 * 256)
+def _table(colour: int, bit: int) -> bytes:
+    """What turns one colour of a line into the bit of that line, and all others into nothing."""
+    return bytes(1 << bit if number == colour else 0 for number in range(256))
