@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tui.files_host import hosted, screen_text, until
+from tui.screens.viewer import ViewerScreen
 from tui.viewers import sorting
 from tui.viewers.delimited import DelimitedTable, Lines, record_starts
 from tui.viewers.sorting import SortKey, key_of, sorted_gently
-from tui.viewers.stopping import NEVER
-from tui.viewers.table import Column
+from tui.viewers.stopping import NEVER, Stop
+from tui.viewers.table import Column, Table
 
 KEYS = st.none() | st.floats(allow_nan=False) | st.text(max_size=3)
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters=",\n\r"), max_size=9) | st.sampled_from(
@@ -57,3 +63,36 @@ def test_a_column_at_once_has_the_keys_of_its_cells(rows: list[list[str]], colum
     assert list(table.sort_keys(numbers, column, NEVER)) == [
         key_of(lines.cell(each, column)) for each in numbers
     ]
+
+
+async def test_sorting_is_told_of_and_given_up_with_esc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = threading.Event()
+
+    def keys_in_the_end(table: Table, numbers: Sequence[int], column: int, stop: Stop) -> list[SortKey]:
+        while not held.wait(0.005):
+            stop.check()
+        return [float(-number) for number in numbers]
+
+    monkeypatch.setattr(DelimitedTable, "sort_keys", keys_in_the_end)
+    path = tmp_path / "a.csv"
+    path.write_text("n\n" + "".join(f"{number}\n" for number in range(50)))
+    screen = ViewerScreen(path, tmp_path)
+    async with hosted(screen=screen, size=(100, 24)) as (app, pilot):
+        await until(lambda: screen.view.steered is not None)
+        table = screen.view.steered
+        assert isinstance(table, Table)
+        await pilot.press("s")
+        await until(lambda: "sorting… Esc stops" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: "sorting" not in screen_text(app))
+        assert app.screen is screen
+        assert table.sorted_by is None
+        held.set()
+        await pilot.press("s")
+        await until(lambda: table.sorted_by == 0)
+        await until(lambda: "by n" in screen_text(app))
+        assert list(table.order) == list(range(49, -1, -1))
+        await pilot.press("escape")
+        await until(lambda: app.screen is not screen)

@@ -233,6 +233,8 @@ class ViewerScreen(ViewerDeeds):
         number, count = self.view.matches
         if count:
             facts.insert(0, f"match {number:,} of {count:,}")
+        if self.view.busy:
+            facts.insert(0, f"{self.view.busy}… Esc stops")
         self.query_one(TitleLine).tell(facts=" · ".join(clean_line(fact, 80) for fact in facts))
         self._tell(
             " ".join(part for part in (document.notice, self._told_range(document)) if part),
@@ -283,11 +285,13 @@ class ViewerScreen(ViewerDeeds):
     # -- keys -------------------------------------------------------------------------------------
 
     def action_leave(self) -> None:
-        """Leave the search line, then the marks of the search, then the screen."""
+        """Leave the search line, then what is being done, then the marks of the search, then the screen."""
         line = self.query_one("#viewer-search", Input)
         if line.display:
             line.display = False
             self.view.focus()
+        elif self.view.stop_work():
+            pass
         elif self.view.matches[1]:
             start_job(self, partial(self._find, ""), "search")
         elif isinstance(table := self.view.steered, Table) and table.filter:

@@ -22,6 +22,9 @@ from tui.viewers.view import DocumentView
 __all__ = ["SteeredView"]
 
 
+_TOLD_AFTER = 0.1
+
+
 class SteeredView(DocumentView):
     """Moves the cursor of a body that has one, folds, sorts and filters it, and finds what is folded."""
 
@@ -70,11 +73,24 @@ class SteeredView(DocumentView):
         self._steered: Steered | None = None
         self._places: Sequence[Hashable] = ()
         self._at = -1
+        self._working: Work | None = None
 
     @property
     def steered(self) -> Steered | None:
         """The body shown, if it has a cursor."""
         return self._steered
+
+    @property
+    def busy(self) -> str:
+        """What is being done to the body, in a word; empty when nothing is."""
+        return self._working.word if self._working is not None else ""
+
+    def stop_work(self) -> bool:
+        """Give up what is being done to the body; False when nothing is."""
+        if self._working is None:
+            return False
+        self.workers.cancel_group(self, "steering")
+        return True
 
     @property
     def matches(self) -> tuple[int, int]:
@@ -251,6 +267,11 @@ class SteeredView(DocumentView):
             at = text.find(wanted, at + len(wanted))
         return marks
 
+    def _on_resize(self, event: events.Resize) -> None:
+        super()._on_resize(event)
+        # What comes to sight below takes rows from the end, where the cursor may be.
+        self._show_cursor()
+
     def _take(self, rows: Rows) -> None:
         super()._take(rows)
         if self._steered is not None:
@@ -273,7 +294,15 @@ class SteeredView(DocumentView):
         self.refresh()
 
     async def _work(self, body: Steered, work: Work) -> None:
-        change = await in_thread(work.prepare)
+        self._working = work
+        told = self.set_timer(_TOLD_AFTER, lambda: self.post_message(self.Moved(self)))
+        try:
+            change = await in_thread(work.prepare)
+        finally:
+            told.stop()
+            if self._working is work:
+                self._working = None
+                self.post_message(self.Moved(self))
         if body is not self._steered:
             return
         change()
