@@ -13,6 +13,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
@@ -195,6 +196,10 @@ class Prompt(TextArea):
             super().action_cursor_down(select)
         elif (newer := self._history.newer()) is not None:
             self.put(newer)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row; in a terminal without room for a single character there is none to draw."""
+        return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
 
     def edit(self, edit: Edit) -> EditResult:
         """Change the text, and see what the new one may become."""
