@@ -23,6 +23,7 @@ from core.events import (
     QueryClassified,
     QueryFinished,
     QueryReceived,
+    QuerySteered,
     SessionStarted,
     SubagentFinished,
     SubagentStarted,
@@ -64,6 +65,8 @@ class ProgressPrinter:
                 return f"session {event.session_id}{' (DEMO)' if event.demo else ''} in {event.workspace}"
             case QueryReceived():
                 return f"› {clean_line(event.text, 200)}"
+            case QuerySteered():
+                return f"  » {clean_line(event.text, 200)}"
             case QueryClassified():
                 return f"  path {event.decision} ({event.source})"
             case PathFellBack():
