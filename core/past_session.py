@@ -57,8 +57,8 @@ class PastFacts:
     """What is known of a past session as a whole; money, tokens and times are complete when `read` is 1.
 
     `seconds` is how long the session took, or else its queries together. `read` tells how much of the journal was
-    read, `left_out` how many bytes at its beginning are not, `skipped` and `unknown` how many lines are no events
-    or events of a later version, `torn` that the last one was cut off.
+    read, `events` how many there are to be shown, `left_out` how many bytes at its beginning are not, `skipped` and
+    `unknown` how many lines are no events or events of a later version, `torn` that the last one was cut off.
     """
 
     state: Literal["finished", "crashed", "running"] = "crashed"
@@ -69,6 +69,7 @@ class PastFacts:
     tokens: int = 0
     seconds: float = 0.0
     read: float = 0.0
+    events: int = 0
     left_out: int = 0
     skipped: int = 0
     unknown: int = 0
@@ -330,6 +331,7 @@ class _Totals:
     def take(self, events: Iterable[Event]) -> None:
         facts = self._facts
         for event in events:
+            facts.events += 1
             match event:
                 case SessionStarted():
                     facts.model = event.model or facts.model

@@ -46,19 +46,14 @@ def find_session(base: Path, wanted: str) -> Path:
                 f"there is no session in {place}: give a session's folder, or --workspace DIR"
             )
         return sessions / newest
+    candidates = [Path(wanted)] if wanted else []
+    if wanted not in {"", ".", ".."} and os.sep not in wanted:
+        candidates = [sessions / wanted, sessions / f"session_{wanted}", *candidates]
     try:
-        named = sessions / wanted
-        for folder in (
-            (named, sessions / f"session_{wanted}")
-            if os.sep not in wanted and wanted not in {"", ".", ".."}
-            else ()
-        ):
+        for folder in candidates:
             if folder.is_dir():
                 return _checked(folder, shown)
-        folder = Path(wanted)
-        if wanted and folder.is_dir():
-            return _checked(folder, shown)
-        if wanted and os.path.lexists(folder):
+        if wanted and os.path.lexists(wanted):
             raise SettingsError(f"{shown} is not a folder: give a session's folder")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

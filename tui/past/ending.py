@@ -20,6 +20,8 @@ TOPIC = "past session"
 def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message:
     """Return the message; what came from the session is cleaned here."""
     details = (*_unread(facts), *_unsent(unsent))
+    if facts.read >= 1.0 and not facts.events:
+        return Message("⊘", Tone.WARNING, "The journal of this session holds no event.", details, TOPIC)
     match facts.state:
         case "finished":
             text = "This is a past session, only to be read."

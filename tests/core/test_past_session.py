@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core import past_journal
+from core.errors import JournalError, SettingsError
+from core.event_json import encode_event
+from core.events import (
+    ArtifactSaved,
+    Event,
+    MessageFinished,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    SubagentFinished,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    Usage,
+)
+from core.observation import McpObservation, TextContent
+from core.past_journal import PastCallFinished, PastCallStarted, PastJournal
+from core.past_session import PastSession, SessionOver, runs_elsewhere
+from core.past_sessions import find_session, session_names
+from core.queue import QUEUE_FILE
+from core.workspace import WORKSPACES, Workspace
+
+START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / WORKSPACES / "session_20261121_140200"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def line(event: Event, seq: int = 1) -> bytes:
+    return encode_event(msgspec.structs.replace(event, seq=seq, at=START + timedelta(seconds=seq))) + b"\n"
+
+
+def write(folder: Path, events: Sequence[Event]) -> None:
+    (folder / "journal.jsonl").write_bytes(b"".join(line(each, seq) for seq, each in enumerate(events, 1)))
+
+
+def begun(workspace: str = "/somewhere/else") -> SessionStarted:
+    return SessionStarted(session_id="s", workspace=workspace, cwd="/", version="1", model="claude-x")
+
+
+def delta(text: str, message: str = "m1", parent: str | None = None) -> TextDelta:
+    return TextDelta(query_id="q1", message_id=message, text=text, parent_tool_use_id=parent)
+
+
+def said(text: str, message: str = "m1") -> MessageFinished:
+    return MessageFinished(query_id="q1", message_id=message, text=text, usage=Usage(output_tokens=5))
+
+
+def calls(count: int, first: int = 0, text: str = "found") -> Iterator[Event]:
+    for number in range(first, first + count):
+        call = f"toolu_{number}"
+        seen = McpObservation(
+            tool_name="Read", tool_use_id=call, server="s", content=(TextContent(f"{text} {number}"),)
+        )
+        yield ToolCallStarted(query_id="q1", tool_use_id=call, name="Read", input={"n": number})
+        yield ToolCallFinished(tool_use_id=call, status="success", observation=seen, duration_ms=3.0)
+
+
+def ended(query: str = "q1", cost: float = 0.25) -> QueryFinished:
+    usage = Usage(input_tokens=90, output_tokens=10)
+    return QueryFinished(query_id=query, status="success", duration_ms=2_000.0, cost_usd=cost, usage=usage)
+
+
+async def opened(folder: Path, tail: int = 1 << 20) -> tuple[PastSession, list[Event]]:
+    session = PastSession(folder, tail=tail)
+    events: list[Event] = []
+    session.bus.subscribe(events.append)
+    await session.start()
+    return session, events
+
+
+async def whole(session: PastSession) -> list[Event]:
+    return [event async for batch in session.whole() for event in batch]
+
+
+def kinds(events: Sequence[Event]) -> list[str]:
+    return [event.event_name for event in events]
+
+
+async def test_a_short_session_is_published_whole_with_its_folder_as_it_is_now(folder: Path) -> None:
+    over = SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000.0)
+    write(folder, [begun(), QueryReceived(query_id="q1", text="why?"), said("Because."), ended(), over])
+    session, events = await opened(folder)
+    assert kinds(events) == [
+        "session_started",
+        "query_received",
+        "message_finished",
+        "query_finished",
+        "session_finished",
+    ]
+    assert isinstance(events[0], SessionStarted)
+    assert events[0].workspace == str(folder)
+    assert session.complete
+    facts = session.facts
+    assert (facts.state, facts.model, facts.cost, facts.tokens, facts.seconds) == (
+        "finished",
+        "claude-x",
+        0.25,
+        100,
+        9.0,
+    )
+    assert [event.seq for event in events] == [1, 2, 3, 4, 5]
+
+
+async def test_streamed_text_is_given_only_where_no_message_repeats_it(folder: Path) -> None:
+    write(
+        folder,
+        [
+            QueryReceived(query_id="q1", text="why?"),
+            ThinkingDelta(query_id="q1", message_id="m1", text="hm"),
+            delta("Be"),
+            delta("cause"),
+            said("Because."),
+            delta("cut", "m2"),
+            delta(" off", "m2"),
+            delta("after a new try", "m3"),
+            delta("of a sub-agent", "m4", "toolu_1"),
+            SubagentFinished(task_id="t", tool_use_id="toolu_1", name="expert", status="cancelled"),
+            QueryFinished(query_id="q1", status="interrupted"),
+        ],
+    )
+    _, events = await opened(folder)
+    texts = [event.text for event in events if isinstance(event, TextDelta)]
+    # The empty one tells when the thought was over.
+    assert texts == ["", "cut off", "of a sub-agent", "after a new try"]
+    assert kinds(events).index("subagent_finished") > kinds(events).index("message_finished")
+    assert kinds(events)[-1] == "query_finished"
+    assert events[2].at == START + timedelta(seconds=3)
+
+
+async def test_the_end_comes_first_and_the_whole_is_read_behind_it(folder: Path) -> None:
+    first = [begun(), QueryReceived(query_id="q1", text="first"), *calls(400), ended("q1")]
+    second = [QueryReceived(query_id="q2", text="second"), *calls(60, 400), ended("q2")]
+    write(folder, [*first, *second])
+    session, events = await opened(folder, tail=48 << 10)
+    assert not session.complete
+    assert kinds(events)[:2] == ["session_started", "query_received"]
+    assert [event.query_id for event in events if isinstance(event, QueryReceived)] == ["q2"]
+    assert session.facts.cost is None, "a part does not tell what the whole cost"
+    everything = await whole(session)
+    assert kinds(everything) == kinds([*first, *second])
+    assert session.complete
+    assert session.facts.cost == 0.5
+    assert session.facts.seconds == 4.0
+
+
+async def test_a_single_long_query_is_shown_from_within(folder: Path) -> None:
+    write(folder, [begun(), QueryReceived(query_id="q1", text="all"), *calls(500)])
+    session, events = await opened(folder, tail=30 << 10)
+    found = [event.tool_use_id for event in events if isinstance(event, ToolCallStarted)]
+    assert 10 < len(found) < 400
+    assert found[-1] == "toolu_499"
+    assert len(await whole(session)) == 1_002
+    assert session.facts.state == "crashed"
+
+
+async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(past_journal, "LONGEST_LINE", 300_000)
+    later = b'{"event":"moon_phase","seq":3,"at":"2026-11-21T14:02:03Z","phase":"full"}\n'
+    parts = [
+        line(begun(), 1),
+        b"\xff\xfe garbage\n",
+        b'{"event":"query_received","query_id":5}\n',
+        b"\n   \n\0\0\0\n",
+        later,
+        b"x" * 700_000 + b"\n",
+        *(line(event, seq) for seq, event in enumerate(calls(1_000), 10)),
+        b"[" * 5_000 + b"\n",
+        line(ended(), 9_999),
+        b'{"event":"session_fin',
+    ]
+    (folder / "journal.jsonl").write_bytes(b"".join(parts))
+    session, _ = await opened(folder, tail=10_000)
+    events = await whole(session)
+    assert len(events) == 2_002
+    facts = session.facts
+    assert (facts.skipped, facts.unknown, facts.torn, facts.state) == (4, 1, True, "crashed")
+    for event in events:
+        if isinstance(event, PastCallStarted | PastCallFinished):
+            again = session.journal.event_at(event.place)
+            assert isinstance(again, ToolCallStarted | ToolCallFinished)
+            assert (again.seq, again.tool_use_id) == (event.seq, event.tool_use_id)
+
+
+async def test_a_last_line_without_its_line_break_counts_if_it_is_whole(folder: Path) -> None:
+    (folder / "journal.jsonl").write_bytes(line(begun()) + line(ended())[:-1])
+    session, events = await opened(folder)
+    assert kinds(events) == ["session_started", "query_finished"]
+    assert not session.facts.torn
+
+
+async def test_a_time_without_a_zone_is_utc(folder: Path) -> None:
+    (folder / "journal.jsonl").write_bytes(
+        b'{"event":"query_received","query_id":"q1","text":"x","at":"2026-11-21T14:02:00"}\n'
+    )
+    _, (event,) = await opened(folder)
+    assert event.at == START
+
+
+async def test_a_journal_that_is_too_long_is_read_from_within(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past_journal, "LARGEST", 40_000)
+    write(folder, [begun(), *calls(1_000), ended()])
+    session, events = await opened(folder, tail=8_000)
+    everything = await whole(session)
+    assert kinds(everything[:1]) == ["session_started"]
+    assert kinds(events[:1]) == ["session_started"]
+    assert 50 < len(everything) < 500
+    assert everything[-1].event_name == "query_finished"
+    assert session.facts.left_out == (folder / "journal.jsonl").stat().st_size - 40_000
+
+
+async def test_an_empty_journal_is_an_empty_session(folder: Path) -> None:
+    write(folder, [])
+    session, events = await opened(folder)
+    assert (events, session.complete, session.facts.events) == ([], True, 0)
+    assert await whole(session) == []
+
+
+async def test_a_journal_that_shrinks_meanwhile_ends_where_it_ends(folder: Path) -> None:
+    write(folder, [begun(), *calls(3_000)])
+    session, _ = await opened(folder, tail=4_000)
+    os.truncate(folder / "journal.jsonl", 100_000)
+    assert 100 < len(await whole(session)) < 2_000
+    with pytest.raises(JournalError, match="was changed"):
+        session.journal.event_at(900_000)
+
+
+@pytest.mark.parametrize("make", ["nothing", "fifo", "link", "folder"])
+def test_what_is_no_regular_journal_is_refused_at_once(folder: Path, make: str) -> None:
+    path = folder / "journal.jsonl"
+    match make:
+        case "fifo":
+            os.mkfifo(path)
+        case "link":
+            (folder / "other").write_bytes(line(begun()))
+            path.symlink_to(folder / "other")
+        case "folder":
+            path.mkdir()
+        case _:
+            pass
+    with pytest.raises(JournalError, match="cannot be read"):
+        PastSession(folder)
+
+
+async def test_the_folder_is_left_as_it_is(folder: Path) -> None:
+    write(folder, [begun(), *calls(2_000), ended()])
+    (folder / ".lock").touch()
+    (folder / QUEUE_FILE).write_text('{"version":1,"queries":["one","two"]}')
+
+    def look() -> list[tuple[str, int, int]]:
+        found = [(each.name, each.stat().st_size, each.stat().st_mtime_ns) for each in folder.iterdir()]
+        return [*sorted(found), (".", 0, folder.stat().st_mtime_ns)]
+
+    before = look()
+    session, _ = await opened(folder, tail=4_000)
+    await whole(session)
+    await session.close("quit")
+    assert look() == before
+    assert session.unsent == ("one", "two")
+
+
+@pytest.mark.parametrize("content", ["{", '{"queries": 5}', ""])
+async def test_a_queue_that_cannot_be_read_is_none(folder: Path, content: str) -> None:
+    write(folder, [begun()])
+    (folder / QUEUE_FILE).write_text(content)
+    session, _ = await opened(folder)
+    assert session.unsent == ()
+
+
+async def test_a_session_of_another_program_is_told_from_one_that_crashed(tmp_path: Path) -> None:
+    workspace = Workspace.create(tmp_path, START)
+    write(workspace.path, [begun(), ended()])
+    (workspace.path / QUEUE_FILE).write_text('{"version":1,"queries":["still to come"]}')
+    session, _ = await opened(workspace.path)
+    assert (session.facts.state, session.unsent) == ("running", ())
+    assert workspace.locked
+    workspace.close()
+    assert not runs_elsewhere(workspace.path)
+    assert (await opened(workspace.path))[0].facts.state == "crashed"
+
+
+async def test_nothing_can_be_asked_of_it(folder: Path) -> None:
+    write(folder, [begun()])
+    session, _ = await opened(folder)
+    with pytest.raises(SessionOver, match="session_20261121_140200 is a past session"):
+        session.submit("more")
+    with pytest.raises(SessionOver):
+        await session.steer("more")
+    with pytest.raises(SessionOver):
+        session.answer_permission("p1", allow=True)
+    with pytest.raises(SessionOver):
+        await session.restart()
+    await session.interrupt()
+    assert (session.unqueue(), session.change_queue((), ("x",)), session.queued) == (None, False, ())
+
+
+async def test_closing_ends_the_reading(folder: Path) -> None:
+    write(folder, [begun(), *calls(5_000)])
+    session, _ = await opened(folder, tail=4_000)
+    batches = session.whole()
+    await anext(batches)
+    await session.close("quit")
+    assert [batch async for batch in batches] == []
+    with pytest.raises(JournalError, match="closed"):
+        await asyncio.to_thread(session.journal.event_at, 0)
+
+
+def test_places_are_right_across_blocks(folder: Path) -> None:
+    write(folder, [*calls(300, text="é" * 2_000)])
+    journal = PastJournal(folder / "journal.jsonl")
+    places = [event.place for _, batch in journal.batches(0) for event in batch if hasattr(event, "place")]
+    assert len(places) == 600
+    lines = (folder / "journal.jsonl").read_bytes()
+    assert all(place == 0 or lines[place - 1 : place] == b"\n" for place in places)
+    journal.close()
+    journal.close()
+
+
+def test_files_tell_their_places_too(folder: Path) -> None:
+    saved = ArtifactSaved(path="a.json", kind="x", size=1, sha256="0", observer="o", tool_use_id="toolu_0")
+    write(folder, [begun(), saved])
+    journal = PastJournal(folder / "journal.jsonl")
+    ((_, (_, event)),) = journal.batches(0)
+    assert isinstance(event, past_journal.PastArtifactSaved)
+    assert isinstance(journal.event_at(event.place), ArtifactSaved)
+    journal.close()
+
+
+def test_a_session_is_found_by_its_folder_its_name_or_as_the_latest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sessions = tmp_path / WORKSPACES
+    names = ["session_20261121_140200", "session_20261121_140200-2", "session_20261121_140200-10"]
+    for name in [*names, "session_20261122_090000", "session_20261101_000000", "notes"]:
+        (sessions / name).mkdir(parents=True)
+    (sessions / "session_20270101_000000").symlink_to(tmp_path)
+    for name in [*names, "session_20261101_000000"]:
+        write(sessions / name, [begun()])
+    assert session_names(tmp_path)[:3] == ["session_20261122_090000", names[2], names[1]]
+    assert find_session(tmp_path, "latest") == sessions / names[2], "the newest one that has a journal"
+    assert find_session(tmp_path, names[1]) == sessions / names[1]
+    assert find_session(tmp_path, "20261101_000000") == sessions / "session_20261101_000000"
+    assert find_session(Path("/"), f"{WORKSPACES}/{names[0]}") == Path(WORKSPACES) / names[0]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ("latest", "there is no session in"),
+        ("session_20200101_000000", "neither a folder here nor a session in"),
+        ("", "neither a folder"),
+        ("a file", "is not a folder"),
+        ("..", "holds no journal.jsonl"),
+        ("x\0y", "there is no session"),
+        ("y" * 5_000, "cannot be opened"),
+        ("\x1b]0;x\x07", "there is no session"),
+    ],
+)
+def test_what_is_no_session_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, told: str
+) -> None:
+    base = tmp_path / "work"
+    base.mkdir()
+    monkeypatch.chdir(base)
+    (base / "a file").touch()
+    with pytest.raises(SettingsError, match=told) as raised:
+        find_session(base, wanted)
+    assert str(raised.value).isprintable()
