@@ -20,4 +20,4 @@ def test_what_is_said_into_a_query_stands_below_it() -> None:
         TextDelta(query_id="q1", message_id="m1", text="words"),
         QuerySteered(query_id="q1", text="also\x1b[2J\ncats"),
     )
-    assert lines == ["› Research this", "  » also cats"]
+    assert lines == ["› Research this", "  » also\N{REPLACEMENT CHARACTER}[2J cats"]
