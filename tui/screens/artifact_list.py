@@ -23,6 +23,8 @@ __all__ = ["ArtifactList", "Leaf", "leaves_of", "why_gone"]
 
 _KIND_CELLS = 16
 _GAP = 2
+_GONE = "no longer there"
+_LEAST_NOTE = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,14 @@ class ArtifactList(OptionList):
         kind = clean_line(leaf.kind, _KIND_CELLS)
         told = "" if leaf.size is None else size(leaf.size)
         path, note = clean_line(leaf.path, 1000), clean_line(leaf.note, 400)
-        style = ""
-        if leaf.path in self.gone:
-            note, style = "no longer there", "$text-muted"
+        gone = leaf.path in self.gone
+        if gone:
+            note = _GONE
+        style = "$text-muted" if gone else ""
         room = max(1, width - kinds - _GAP - 6)
-        path = middle_cut(path, max(room // 2, room - cell_len(note) - _GAP) if note else room)
-        note = tail_cut(note, max(0, room - cell_len(path) - _GAP))
+        path = middle_cut(path, max(room // 2, room - cell_len(_GONE) - _GAP) if gone else room)
+        left_over = room - cell_len(path) - _GAP
+        note = tail_cut(note, left_over) if left_over >= min(cell_len(note), _LEAST_NOTE) else ""
         left = f"{kind}{' ' * (kinds - cell_len(kind) + _GAP)}"
         middle = f"{path}{' ' * _GAP if note else ''}"
         gap = " " * max(1, width - cell_len(left) - cell_len(middle) - cell_len(note) - cell_len(told))

@@ -191,6 +191,8 @@ class ToolCallScreen(ModalScreen[str | None]):
         number, count = self.view.matches
         if count:
             facts.insert(0, f"match {number:,} of {count:,}")
+        if self.view.busy:
+            facts.insert(0, f"{self.view.busy}… Esc stops")
         place = " · ".join(
             part for part in (clean_line(name.server), name.short if label != name.short else "") if part
         )
@@ -212,9 +214,11 @@ class ToolCallScreen(ModalScreen[str | None]):
             listed.show(leaves, gone)
 
     def _offer_keys(self) -> None:
-        steered = self.view.steered
+        steered, listed = self.view.steered, self.query_one(ArtifactList)
         keys = [("Esc", "close", "screen.leave")]
-        if self.query_one(ArtifactList).leaves:
+        if listed.has_focus:
+            keys += [("Enter", "go to the file", "screen.go"), ("Tab", "back to the call", "app.focus_next")]
+        elif listed.leaves:
             keys.append(("Tab", "artifacts", "app.focus_next"))
         keys.append(("m", "tree" if self.as_text else "text", "screen.toggle_text"))
         keys.append(("/", "search", "screen.search"))
@@ -222,10 +226,14 @@ class ToolCallScreen(ModalScreen[str | None]):
             keys.append(("n", "next", "screen.match(1)"))
         keys += [("y", "copy answer" if is_agent(self.started) else "copy result", "screen.copy_result")]
         keys += [("a", "copy arguments", "screen.copy_arguments"), ("P", "pager", "screen.page")]
-        if steered is not None:
+        if steered is not None and not listed.has_focus:
             keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
         keys.append(("?", "keys", "screen.help"))
         self.query_one(KeyLine).offer(*keys)
+
+    def on_descendant_focus(self) -> None:
+        """Offer the keys that do something where the person is."""
+        self._offer_keys()
 
     @on(SteeredView.Moved)
     def show_detail(self, event: SteeredView.Moved) -> None:
@@ -277,11 +285,13 @@ class ToolCallScreen(ModalScreen[str | None]):
     # -- keys -------------------------------------------------------------------------------------
 
     def action_leave(self) -> None:
-        """Leave the search line, then the marks of the search, then the screen."""
+        """Leave the search line, what is being unfolded, the marks of the search, at last the screen."""
         line = self.query_one("#call-search", Input)
         if line.display:
             line.display = False
             self.view.focus()
+        elif self.view.stop_work():
+            pass
         elif self.view.matches[1]:
             start_job(self, partial(self._find, ""), "search")
         else:
@@ -290,6 +300,10 @@ class ToolCallScreen(ModalScreen[str | None]):
     def action_close(self) -> None:
         """Go back."""
         self.dismiss(None)
+
+    def action_go(self) -> None:
+        """Go to the file that is lit, as a click on its key does."""
+        self.query_one(ArtifactList).action_select()
 
     def action_order(self, name: str) -> None:
         """Give an order to what is shown, as a click on its key does."""

@@ -48,6 +48,7 @@ _LARGEST_TREE = 128 * 1024 * 1024
 _STEP = 256 * 1024
 _PICTURE_STEP = 6
 _OPENED_ROWS = 60
+_OPENED_ITEMS = 3
 _OPENED_BYTES = 256 * 1024
 
 
@@ -234,12 +235,17 @@ def _json_or_text(text: str, *, as_text: bool) -> Body:
 
 
 def _opened(tree: JsonTree) -> JsonTree:
-    """Unfold level by level what goes on a screen: what a tool found lies under wrappers of its service."""
+    """Unfold level by level what goes on a screen: what a tool found lies under wrappers of its service.
+
+    Of a list of several items each is a row that says what is in it.
+    """
     branches = [tree.root]
     while branches:
         inner: list[Branch] = []
         closed: list[tuple[Branch, int, Level]] = []
         for branch in branches:
+            if branch.names is None and len(branch.values) > _OPENED_ITEMS:
+                continue
             for place in range(min(len(branch.values), _OPENED_ROWS)):
                 if (child := branch.child(place)) is not None:
                     inner.append(child)

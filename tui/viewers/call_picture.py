@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from pathlib import Path
 
 from textual.content import Content
@@ -20,7 +21,7 @@ from tui.viewers.text_body import TextBody
 
 __all__ = ["picture_body"]
 
-_OFFER = "; o opens it in the browser"
+_OFFER = re.compile(r"; o opens it in [^.]*")
 
 
 def picture_body(block: ImageContent, number: int) -> Body:
@@ -52,11 +53,11 @@ class _Captioned:
         first = rows[0] if rows else Content("")
         if isinstance(first, Content):
             rows[:1] = [styled(f"{self._caption} · {first.plain}"[: max(1, width)], "dim")]
-        # A picture of a result lies in no file that a browser could be given.
+        # A picture of a result lies in no file that another program could be given.
         return ListRows([_without_offer(row) for row in rows])
 
 
 def _without_offer(row: Row) -> Row:
-    if isinstance(row, Content) and _OFFER in row.plain:
-        return styled(row.plain.replace(_OFFER, ""), "dim")
+    if isinstance(row, Content) and _OFFER.search(row.plain):
+        return styled(_OFFER.sub("", row.plain), "dim")
     return row

@@ -117,7 +117,11 @@ class SectionRows:
         room = self._width - 2 - cell_len(title)
         facts = tail_cut(section.facts, max(0, room - 2))
         text = f"{mark}{title}{' ' * max(0, room - cell_len(facts))}{facts}" if facts else f"{mark}{title}"
-        spans = [Span(0, 2, "dim"), Span(2, 2 + len(title), section.role)]
+        spans = [
+            Span(0, 2, "dim"),
+            Span(2, 2 + len(title), "strong"),
+            Span(2, 2 + len(title), section.role),
+        ]
         return Content(text, [*spans, Span(len(text) - len(facts), len(text), "dim")] if facts else spans)
 
     def _shifted(self, row: Row) -> Row:

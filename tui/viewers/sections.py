@@ -155,7 +155,7 @@ class SectionsBody:
     def _steer(self, order: Order) -> Outcome:
         match order.name:
             case "unfold_all":
-                return Work(self._unfold_all)
+                return Work(self._unfold_all, "unfolding")
             case "fold_all":
                 here = self._tree()
                 for each in self._trees():
@@ -168,7 +168,7 @@ class SectionsBody:
             outcome = tree.steer(order)
             self._spot.offset = tree.cursor
             if isinstance(outcome, Work):
-                return Work(lambda stop: self._following(tree, outcome.prepare(stop)))
+                return Work(lambda stop: self._following(tree, outcome.prepare(stop)), outcome.word)
             if outcome is not False or order.name != "fold":
                 return outcome
         section = self.sections[self._spot.section]
