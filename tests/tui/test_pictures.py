@@ -6,13 +6,16 @@ import base64
 import io
 import re
 import struct
+from collections.abc import Callable
 
 import pytest
 from PIL import Image, ImageChops
 from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.color import Color
+from textual.geometry import Region
 
 from tui.filters import ControlFilter
 from tui.pictures.kitty import (
@@ -27,6 +30,9 @@ from tui.pictures.kitty import (
     transmission,
 )
 from tui.pictures.means import USUAL_CELL, cell_size, means_of
+from tui.pictures.painting import painted_rows, written_over
+from tui.pictures.picture import SixelPicture
+from tui.pictures.sixel import encode_rows
 
 PIECE = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")
 
@@ -177,3 +183,134 @@ class TestMeans:
 
     def test_without_a_terminal_a_usual_size_is_taken(self) -> None:
         assert cell_size(-1) == USUAL_CELL
+
+
+def drawn(text: str, background: tuple[int, int, int] = (1, 2, 3)) -> Image.Image:
+    """What a terminal draws of one string of Sixel: a small decoder of its own."""
+    head = re.fullmatch('\x1bP0;1;0q"1;1;(\\d+);(\\d+)(.*)\x1b\\\\', text, re.DOTALL)
+    assert head is not None
+    width, height = int(head[1]), int(head[2])
+    pixels = {}
+    registers: dict[int, tuple[int, ...]] = {}
+    x = top = current = 0
+    for match in re.finditer(r"#(\d+)(?:;2;(\d+);(\d+);(\d+))?|!(\d+)([?-~])|([?-~])|([$-])", head[3]):
+        register, red, green, blue, count, repeated, single, move = match.groups()
+        if red is not None:
+            registers[int(register)] = tuple(round(int(part) * 255 / 100) for part in (red, green, blue))
+        elif register is not None:
+            current = int(register)
+        elif move is not None:
+            x, top = 0, top + (6 if move == "-" else 0)
+        else:
+            bits = ord(repeated or single) - 63
+            for _ in range(int(count or 1)):
+                for bit in range(6):
+                    if bits >> bit & 1:
+                        assert (x, top + bit) not in pixels, "a pixel is drawn once"
+                        pixels[x, top + bit] = registers[current]
+                x += 1
+            assert x <= width
+    assert all(y < height for _, y in pixels), "nothing is drawn below the row"
+    assert "".join(re.findall(r"#\d+(?:;2;\d+;\d+;\d+)?|!\d+[?-~]|[?-~]|[$-]", head[3])) == head[3]
+    picture = Image.new("RGB", (width, height), background)
+    for place, colour in pixels.items():
+        picture.putpixel(place, colour)
+    return picture
+
+
+def joined(rows: tuple[str, ...]) -> Image.Image:
+    pictures = [drawn(row) for row in rows]
+    whole = Image.new("RGB", (pictures[0].width, sum(each.height for each in pictures)))
+    top = 0
+    for each in pictures:
+        whole.paste(each, (0, top))
+        top += each.height
+    return whole
+
+
+class TestSixel:
+    """Rows of cells, each of which is drawn by itself."""
+
+    @pytest.mark.parametrize("height", [6, 14, 20, 31])
+    def test_few_colours_come_back_as_they_were(self, height: int) -> None:
+        picture = Image.new("RGB", (70, 50), (255, 0, 0))
+        picture.paste((0, 0, 255), (10, 5, 40, 33))
+        picture.paste((255, 255, 255), (69, 49, 70, 50))
+        rows = encode_rows(picture.convert("RGBA"), height)
+        assert len(rows) == -(-50 // height)
+        assert ImageChops.difference(joined(rows), picture).getbbox() is None
+
+    def test_many_colours_come_back_nearly(self) -> None:
+        gradient = Image.linear_gradient("L").resize((240, 120))
+        picture = Image.merge("RGB", (gradient, gradient.transpose(Image.Transpose.ROTATE_180), gradient))
+        difference = ImageChops.difference(joined(encode_rows(picture.convert("RGBA"), 20)), picture)
+        assert max(high for _, high in difference.getextrema()) <= 12  # type: ignore[misc]
+
+    def test_no_more_than_256_colours_are_told(self) -> None:
+        rows = encode_rows(colourful(300, 120).convert("RGBA"), 20)
+        registers = {int(number) for row in rows for number in re.findall(r"#(\d+);2;", row)}
+        assert len(registers) > 16
+        assert max(registers) < 255
+        parts = [
+            int(part)
+            for row in rows
+            for each in re.findall(r"#\d+;2;([\d;]+)", row)
+            for part in each.split(";")
+        ]
+        assert max(parts) <= 100
+
+    def test_what_is_transparent_is_left_as_it_was(self) -> None:
+        picture = Image.new("RGBA", (30, 20), (0, 255, 0, 255))
+        picture.paste((9, 9, 9, 0), (5, 5, 25, 15))
+        result = joined(encode_rows(picture, 20))
+        assert result.getpixel((0, 0)) == (0, 255, 0)
+        assert result.getpixel((10, 10)) == (1, 2, 3)
+
+    def test_runs_are_told_by_their_length(self) -> None:
+        (row,) = encode_rows(Image.new("RGBA", (700, 6), (0, 0, 0, 255)), 6)
+        assert len(row) < 60
+        assert joined((row,)).getcolors() == [(4200, (0, 0, 0))]
+
+    def test_only_printable_characters_are_between_start_and_end(self) -> None:
+        for row in encode_rows(colourful(60, 40).convert("RGBA"), 20):
+            assert row[2:-2].isascii()
+            assert row[2:-2].isprintable()
+
+
+class TestPainting:
+    """Only rows that were written over, that are seen, and on which nothing lies."""
+
+    picture = SixelPicture(("a", "b", "c", "d"), 10)
+
+    def rows(
+        self, place: Region, seen: Region, wanted: Callable[[Region], bool], bottom: int = 23
+    ) -> list[str]:
+        return list(painted_rows(self.picture, place, seen, bottom, wanted))
+
+    def test_each_row_is_painted_at_its_place(self) -> None:
+        found = self.rows(Region(4, 2, 10, 4), Region(0, 0, 80, 24), lambda _: True)
+        assert found == ["\x1b[3;5Ha", "\x1b[4;5Hb", "\x1b[5;5Hc", "\x1b[6;5Hd"]
+
+    def test_what_is_scrolled_away_or_not_wanted_is_not_painted(self) -> None:
+        assert self.rows(Region(4, -2, 10, 4), Region(0, 0, 80, 24), lambda _: True) == [
+            "\x1b[1;5Hc",
+            "\x1b[2;5Hd",
+        ]
+        assert self.rows(Region(4, 21, 10, 4), Region(0, 0, 80, 24), lambda _: True) == [
+            "\x1b[22;5Ha",
+            "\x1b[23;5Hb",
+        ]
+        assert self.rows(Region(4, 2, 10, 4), Region(0, 3, 80, 2), lambda row: row.y != 3) == ["\x1b[5;5Hc"]
+        assert self.rows(Region(4, 2, 10, 4), Region(0, 0, 12, 24), lambda _: True) == []
+
+    def test_a_frame_tells_what_it_wrote_over(self) -> None:
+        row = Region(10, 5, 20, 1)
+        for span, over in (
+            ((5, 0, 10), False),
+            ((5, 0, 11), True),
+            ((5, 30, 40), False),
+            ((4, 0, 80), False),
+        ):
+            assert written_over(ChopsUpdate([], [span], []), row) is over
+        assert written_over(LayoutUpdate([], Region(0, 0, 80, 24)), row)
+        assert not written_over(LayoutUpdate([], Region(0, 6, 80, 2)), row)

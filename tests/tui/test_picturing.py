@@ -1,0 +1,287 @@
+"""What the application sends to its terminal for a picture, and when it takes it back."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageChops
+
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.tree_host import cursor, rows
+from tui.app import UaTuiApp
+from tui.panes.preview import PreviewPane
+from tui.panes.workspace import WorkspacePane
+from tui.pictures.kitty import PLACEHOLDER
+from tui.screens.viewer import ViewerScreen
+from tui.viewers.view import DocumentView
+
+GRAPHICS = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")
+
+
+class Sent(list[str]):
+    """Everything that was written to the terminal."""
+
+    @property
+    def commands(self) -> list[tuple[dict[str, str], str]]:
+        """The graphics commands of Kitty, in order, with their data."""
+        return [
+            (dict(part.split("=", 1) for part in match[1].split(",")), match[2] or "")
+            for text in self
+            for match in GRAPHICS.finditer(text)
+        ]
+
+    @property
+    def live(self) -> set[str]:
+        """The pictures the terminal holds; what it was told must make sense."""
+        held: set[str] = set()
+        for keys, _ in self.commands:
+            if keys.get("a") == "T":
+                held.add(keys["i"])
+            elif keys.get("a") == "d":
+                held.remove(keys["i"])
+        return held
+
+
+def picture(path: Path, size: tuple[int, int] = (400, 300)) -> Path:
+    gradient = Image.linear_gradient("L").resize(size)
+    Image.merge("RGB", (gradient, gradient.transpose(Image.Transpose.ROTATE_180), gradient)).save(path)
+    return path
+
+
+@contextmanager
+def terminal_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pictures: str
+) -> Iterator[tuple[UaTuiApp, Sent]]:
+    """An application on a terminal with 24-bit colours, whose driver writes into a list."""
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    sent = Sent()
+    monkeypatch.setattr(
+        "textual.drivers.headless_driver.HeadlessDriver.write", lambda _self, text: sent.append(text)
+    )
+    yield make_app(tmp_path, make_session(tmp_path), pictures=pictures), sent
+
+
+async def shown(app: UaTuiApp, path: Path) -> PreviewPane:
+    """Point the workspace at a file and wait for its preview."""
+    await until(lambda: app.query(WorkspacePane) and app.state == "idle")
+    pane = app.query_one(WorkspacePane)
+    pane.set_root(path.parent)
+    await until(lambda: any(path.name in row for row in rows(pane)))
+    pane.reveal(path)
+    await until(lambda: cursor(pane) == path.name)
+    preview = app.query_one(PreviewPane)
+    await until(lambda: preview.path == path and preview.document is not None and preview.row_count)
+    return preview
+
+
+def placeholders(view: DocumentView) -> int:
+    return sum(view.render_line(y).text.count(PLACEHOLDER) for y in range(view.size.height))
+
+
+def in_viewer(app: UaTuiApp) -> int:
+    """How many cells of a picture the viewer shows."""
+    return sum(placeholders(view) for view in app.screen.query("#viewer-view").results(DocumentView))
+
+
+async def viewed(app: UaTuiApp, path: Path) -> None:
+    await until(lambda: app.query(WorkspacePane) and app.state == "idle")
+    app.push_screen(ViewerScreen(path))
+
+
+def folder_of(tmp_path: Path) -> Path:
+    folder = tmp_path / "session_20261121_140200"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+async def test_a_picture_is_sent_once_shown_by_cells_and_deleted_when_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = picture(folder_of(tmp_path) / "a.png")
+    (path.parent / "b.txt").write_text("text")
+    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
+        async with app.run_test(size=(160, 50)) as pilot:
+            preview = await shown(app, path)
+            await until(lambda: placeholders(preview))
+            (first, data), *rest = sent.commands
+            assert first["a"] == "T"
+            assert first["U"] == "1"
+            assert all(keys["q"] == "2" for keys, _ in sent.commands)
+            whole = base64.b64decode(data + "".join(each for _, each in rest), validate=True)
+            decoded = Image.open(io.BytesIO(whole)).convert("RGB")
+            original = Image.open(path).resize(decoded.size, Image.Resampling.BOX)
+            assert max(high for _, high in ImageChops.difference(decoded, original).getextrema()) <= 2  # type: ignore[misc]
+            assert placeholders(preview) == int(first["c"]) * int(first["r"])
+            assert int(first["c"]) <= preview.scrollable_content_region.width
+            assert "400 × 300" in screen_text(app)  # type: ignore[arg-type]
+            await shown(app, path.with_name("b.txt"))
+            await until(lambda: not sent.live)
+            assert placeholders(preview) == 0
+            await shown(app, path)
+            await until(lambda: placeholders(preview))
+            assert len(sent.live) == 1
+            await pilot.press("ctrl+q")
+            await until(lambda: not sent.live)
+    assert not sent.live
+
+
+async def test_viewer_and_preview_have_each_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = picture(folder_of(tmp_path) / "a.png")
+    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
+        async with app.run_test(size=(160, 50)) as pilot:
+            preview = await shown(app, path)
+            await until(lambda: placeholders(preview))
+            await viewed(app, path)
+            await until(lambda: in_viewer(app))
+            assert len(sent.live) == 2
+            before = len(sent.commands)
+            await pilot.press("m")
+            await until(lambda: len(sent.live) == 1)
+            await pilot.press("m")
+            await until(lambda: in_viewer(app))
+            assert len(sent.commands) > before
+            await pilot.press("escape")
+            await until(lambda: len(sent.live) == 1 and not isinstance(app.screen, ViewerScreen))
+            assert placeholders(preview)
+
+
+async def test_while_another_program_has_the_terminal_it_holds_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = picture(folder_of(tmp_path) / "a.png")
+    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
+        async with app.run_test(size=(160, 50)):
+            preview = await shown(app, path)
+            await until(lambda: placeholders(preview))
+            before = placeholders(preview)
+            app.app_suspend_signal.publish(app)
+            assert not sent.live
+            assert placeholders(preview) == 0
+            app.app_resume_signal.publish(app)
+            await until(lambda: placeholders(preview) == before)
+            assert len(sent.live) == 1
+
+
+async def test_a_picture_left_while_it_is_sent_is_deleted_before_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = folder_of(tmp_path)
+    noise = Image.effect_noise((1500, 1500), 90)
+    noise.save(folder / "a.png")
+    picture(folder / "b.png")
+    room = True
+    monkeypatch.setattr("tui.pictures.shelf.Shelf._has_room", lambda _self: room)
+    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
+        async with app.run_test(size=(160, 50)):
+            room = False
+            await viewed(app, folder / "a.png")
+            await until(lambda: app.pictures is not None and app.pictures.hung)
+            room = True
+            await until(lambda: len(sent.commands) > 3)
+            room = False
+            app.pop_screen()
+            await viewed(app, folder / "b.png")
+            await until(lambda: app.pictures is not None and len(app.pictures.hung) == 1)
+            await until(
+                lambda: (
+                    sum(view.row_count for view in app.screen.query("#viewer-view").results(DocumentView)) > 2
+                )
+            )
+            room = True
+            await until(lambda: in_viewer(app))
+            assert len(sent.live) == 1
+            starts = [n for n, (keys, _) in enumerate(sent.commands) if keys.get("a") in {"T", "d"}]
+            assert [sent.commands[n][0]["a"] for n in starts] == ["T", "d", "T"]
+            assert sent.commands[starts[1] - 1][0]["m"] == "1", "it was not sent to its end"
+
+
+async def test_half_blocks_stay_where_nothing_else_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = picture(folder_of(tmp_path) / "a.png")
+    for setting in ("auto", "blocks"):
+        with terminal_of(tmp_path, monkeypatch, setting) as (app, sent):
+            async with app.run_test(size=(160, 50)):
+                preview = await shown(app, path)
+                await until(lambda: "▀" in screen_text(app))  # type: ignore[arg-type]
+                assert placeholders(preview) == 0
+                assert not sent.commands
+                assert not any("\x1bP" in text for text in sent)
+
+
+async def test_sixel_is_painted_where_the_rows_are_and_not_under_a_dialog(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = picture(folder_of(tmp_path) / "a.png")
+
+    def painted(sent: Sent) -> set[int]:
+        found = {int(line) for text in sent for line in re.findall("\x1b\\[(\\d+);\\d+H\x1bP0;1;0q", text)}
+        sent.clear()
+        return found
+
+    with terminal_of(tmp_path, monkeypatch, "sixel") as (app, sent):
+        async with app.run_test(size=(160, 50)) as pilot:
+            preview = await shown(app, path)
+            await until(lambda: any("\x1bP0;1;0q" in text for text in sent))
+            await pilot.pause()
+            seen = preview.scrollable_content_region
+            first = seen.y + 2 + 1
+            lines = painted(sent)
+            assert min(lines) == first
+            assert lines == set(range(first, first + preview.row_count - 2)) & set(
+                range(seen.y + 1, seen.bottom + 1)
+            )
+            await pilot.press("f1")
+            await until(lambda: len(app.screen_stack) == 2)
+            await pilot.pause()
+            painted(sent)
+            preview.refresh()
+            await pilot.pause(0.1)
+            assert painted(sent) == set()
+            await pilot.press("escape")
+            await until(lambda: len(app.screen_stack) == 1)
+            await until(lambda: any("\x1bP0;1;0q" in text for text in sent))
+            await pilot.pause()
+            assert painted(sent) == lines
+            await shown(app, picture(path.with_name("c.png"), (20, 10)))
+            app.query_one(WorkspacePane).focus()
+
+
+async def test_a_hostile_picture_sends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = picture(folder_of(tmp_path) / "a.png").read_bytes()
+    bomb = whole[:16] + (60_000).to_bytes(4, "big") * 2 + whole[24:]
+    for name, data, why in (
+        ("bomb.png", bomb, "too many pixels"),
+        ("cut.png", whole[: len(whole) // 2], "cannot be"),
+        ("wrong.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1nothing", "cannot be"),
+    ):
+        path = folder_of(tmp_path) / name
+        path.write_bytes(data)
+        with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
+            async with app.run_test(size=(160, 50)):
+                await viewed(app, path)
+                await until(lambda why=why, app=app: why in screen_text(app))  # type: ignore[misc]
+                assert not sent.commands
+
+
+async def test_a_large_picture_is_made_small_before_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder_of(tmp_path) / "a.png"
+    Image.effect_noise((3000, 2000), 90).convert("RGB").save(path, compress_level=1)
+    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
+        async with app.run_test(size=(200, 60)):
+            await viewed(app, path)
+            await until(lambda: in_viewer(app))
+            assert sum(len(data) for _, data in sent.commands) < 2_700_000
+            assert all(len(text) < 5000 for text in sent if "\x1b_G" in text)
