@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,9 +16,9 @@ from core.files import Root
 from core.packing import inner_name
 from core.text import clean_line
 from tui.copying import copy_text
+from tui.following import follow_link
 from tui.format import size
 from tui.jobs import start_job
-from tui.links import browser_link
 from tui.opening import open_outside
 from tui.viewers.handing_over import article_path
 from tui.viewers.view import DocumentView
@@ -135,16 +134,8 @@ class ViewerDeeds(ModalScreen[None]):
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
         """Ask before a link leaves for the browser."""
-        from tui.screens.link import LinkScreen
-
         event.stop()
-        self.app.push_screen(LinkScreen(event.url), partial(self._settle_link, event.url))
-
-    def _settle_link(self, url: str, answer: str | None) -> None:
-        if answer == "copy":
-            copy_text(self, url, "Link")
-        elif answer == "open" and (link := browser_link(url)) is not None:
-            self.app.open_url(link.url)
+        follow_link(self, event.url)
 
     def _relative(self) -> str:
         assert self.root is not None
