@@ -101,6 +101,8 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         self._by_row: dict[int, list[int]] = {}
         self._current = -1
         self._place: float | None = None
+        self._to_end = False
+        self._is_first = True
 
     @property
     def row_count(self) -> int:
@@ -121,6 +123,8 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         """Show a body from its top, or from a place between 0 and 1."""
         self._body = body
         self._place = place or None
+        # What was asked before there was anything to show is meant for what comes.
+        to_end = self._to_end and self._is_first
         self._laid = None
         self._rows = ListRows()
         self._hang(self._rows)
@@ -128,6 +132,7 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         self._matches, self._by_row, self._current = [], {}, -1
         self.virtual_size = Size(0, 0)
         self.scroll_to(0, 0, animate=False)
+        self._to_end, self._is_first = to_end, False
         self._start_layout()
 
     def extend(self, body: Body) -> None:
@@ -205,11 +210,13 @@ class DocumentView(ScrollView, Wall, can_focus=True):
 
     def action_scroll_home(self) -> None:
         """Go to the top."""
+        self._to_end = False
         self.scroll_home(animate=False)
         self.post_message(self.Ends(last=False))
 
     def action_scroll_end(self) -> None:
-        """Go to the end."""
+        """Go to the end, as soon as it is known where that is."""
+        self._to_end = self._is_first or self._laid is not self._body
         self.scroll_end(animate=False)
         self.post_message(self.Ends(last=True))
 
@@ -217,6 +224,9 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         """Say when the reader comes near the end."""
         super().watch_scroll_y(old_value, new_value)
         height = self.scrollable_content_region.height
+        if new_value < old_value:
+            # Whoever goes back does not want the end any more.
+            self._to_end = False
         if new_value > old_value and new_value + 2 * height >= len(self._rows):
             self.post_message(self.NearEnd(self))
 
@@ -251,10 +261,13 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         else:
             rows = await asyncio.to_thread(body.lay_out, width, theme)
         self._laid = body
+        to_end = self._to_end
         self._take(rows)
-        if self._place is not None:
+        if to_end:
+            self.action_scroll_end()
+        elif self._place is not None:
             self.scroll_to(0, round(self._place * len(rows)), animate=False)
-            self._place = None
+        self._place, self._to_end = None, False
         if self._needle:
             current = self._current
             await self._find()
