@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import threading
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -43,7 +44,7 @@ from tui.screens.call_view import CallView
 from tui.screens.help import HelpScreen
 from tui.screens.tool_call import ToolCallScreen
 from tui.viewers.call_body import arguments_text, call_body, notes_of, result_text
-from tui.viewers.whole_result import whole_result
+from tui.viewers.whole_result import WholeResult, whole_result
 
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 
@@ -448,6 +449,63 @@ async def test_a_stored_result_is_read_whole_packed_or_not(tmp_path: Path, rows:
         await until(lambda: app.copied == [f"{result}\nafter it"])
         await pilot.press("tab", "enter")
         await until(lambda: app.result == observation.stored_at)
+
+
+async def test_the_arguments_are_there_while_a_result_is_still_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slow(end: ToolCallFinished, folder: Path | None) -> WholeResult:
+        go_on.wait(20)
+        return whole_result(end, folder)
+
+    monkeypatch.setattr("tui.screens.tool_call.whole_result", slow)
+    observation = stored(tmp_path, "beginning " + "x " * 100_000 + "the end")
+    screen = ToolCallScreen(started(query="chips"), finished(observation), folder=tmp_path)
+    try:
+        async with hosted(screen=screen) as (app, pilot):
+            await until(lambda: "The whole result is being read…" in screen_text(app))
+            assert 'query: "chips"' in screen_text(app)
+            await pilot.press("home", "left")
+            assert "▸ Arguments" in screen_text(app)
+            go_on.set()
+            await until(lambda: "beginning" in screen_text(app))
+            assert "▸ Arguments" in screen_text(app)
+            await pilot.press("end")
+            assert "the end" in screen_text(app)
+    finally:
+        go_on.set()
+
+
+async def test_a_result_that_is_too_long_for_a_clipboard_is_not_copied(tmp_path: Path) -> None:
+    observation = stored(tmp_path, "x " * 9_000_000)
+    screen = ToolCallScreen(started(), finished(observation), folder=tmp_path)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "x x x" in screen_text(app))
+        await pilot.press("y")
+        await until(lambda: app.said)
+        assert app.said[0].startswith("Result not copied: too long")
+        assert app.copied == []
+
+
+async def test_in_16_colours_a_picture_has_its_facts_and_no_key_that_does_nothing() -> None:
+    screen = ToolCallScreen(started(), finished(mcp(picture(20, 12))))
+    async with hosted(screen=screen, theme="ua-ansi") as (app, _pilot):
+        await until(lambda: "Pictures are not drawn in 16 colours." in screen_text(app))
+        assert "20 × 12 pixels" in screen_text(app)
+
+
+async def test_the_keys_offered_are_those_that_do_something_and_can_be_clicked() -> None:
+    screen = ToolCallScreen(started(query="x"), finished(mcp("x")), [saved("a/b.json")])
+    async with hosted(screen=screen, size=(120, 30)) as (app, pilot):
+        await until(lambda: "←→ fold" in screen_text(app))
+        assert "Enter go to the file" not in screen_text(app)
+        await pilot.press("tab")
+        await until(lambda: "Enter go to the file" in screen_text(app))
+        assert "←→ fold" not in screen_text(app)
+        await pilot.click("KeyLine", offset=(screen_text(app).splitlines()[-1].index("Enter"), 0))
+        await until(lambda: app.result == "a/b.json")
 
 
 def test_a_stored_result_that_cannot_be_read_is_told_of_beside_its_preview(tmp_path: Path) -> None:
