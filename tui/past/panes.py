@@ -160,10 +160,16 @@ class PastTrace(TracePane):
     def take_over(self, whole: PastTrace) -> None:
         """Show all of it; what is folded stays so."""
         whole.keep_up(self)
+        # These are unfolded as long as there is a filter.
+        only_now = {node.key for node in self._folded}
         for mine, theirs in ((self._calls_by_key, whole._calls_by_key), (self._words, whole._words)):
             for key, node in mine.items():
                 other = theirs.get(key)
-                if other is not None and other.open != node.open:
+                if other is None:
+                    continue
+                if node.key in only_now:
+                    whole._folded.append(other)
+                elif other.open != node.open:
                     whole.set_open(other, open_=node.open)
         _take_entries(self, whole, _by_key(self, whole))
         self._queries, self._folded, self._matched = whole._queries, whole._folded, whole._matched

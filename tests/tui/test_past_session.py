@@ -1,0 +1,387 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from core import past_journal
+from core.event_json import encode_event
+from core.events import (
+    AuthRequired,
+    ErrorRaised,
+    Event,
+    MessageFinished,
+    ObserverStarted,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    TextDelta,
+)
+from core.past_session import PastFacts, PastSession
+from core.settings import Settings
+from core.workspace import WORKSPACES
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import until
+from tests.tui.pane_host import finished, rows, started
+from tests.tui.played import fixed_bus, lay_files, played_events
+from tests.tui.tree_host import cursor
+from tui.clipboard import Clipboard
+from tui.panes.blocks import Tone
+from tui.panes.workspace import WorkspacePane
+from tui.past.app import PastApp
+from tui.past.ending import past_message
+from tui.past.panes import PastConversation, PastObservers, PastTrace
+from tui.screens.tool_call import ToolCallScreen
+
+NAME = "session_20261121_140200"
+
+
+def stamped(events: Sequence[Event]) -> list[Event]:
+    bus, kept = fixed_bus(), list[Event]()
+    bus.subscribe(kept.append)
+    for event in events:
+        bus.publish(event)
+    return kept
+
+
+def write(base: Path, events: Sequence[Event], more: bytes = b"") -> Path:
+    folder = base / WORKSPACES / NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    begun = SessionStarted(
+        session_id=NAME, workspace="/gone", cwd="/", version="1", model="claude-sonnet-5-20260101"
+    )
+    lines = [encode_event(event) + b"\n" for event in stamped([begun, *events])]
+    (folder / "journal.jsonl").write_bytes(b"".join(lines) + more)
+    return folder
+
+
+def many(queries: int, calls: int = 20) -> list[Event]:
+    events: list[Event] = []
+    for number in range(queries):
+        query = f"q{number}"
+        events.append(QueryReceived(query_id=query, text=f"Question {number}"))
+        for at in range(calls):
+            call = f"call_{number}_{at}"
+            events.append(started(call, "Read", query=query, file_path=f"part {number} {at}.md"))
+            failed = at == 7
+            events.append(
+                finished(
+                    call,
+                    "error" if failed else "success",
+                    text=f"result {number} {at}",
+                    error="no" if failed else None,
+                )
+            )
+        text = f"Answer {number} speaks of needles.\n\n- one\n- two"
+        events.append(MessageFinished(query_id=query, message_id=f"m{number}", text=text))
+        events.append(QueryFinished(query_id=query, status="success", duration_ms=41_000.0, cost_usd=0.5))
+    return events
+
+
+@asynccontextmanager
+async def past(
+    folder: Path, *, size: tuple[int, int] = (160, 45), tail: int = 1 << 20, filled: bool = True
+) -> AsyncIterator[tuple[PastApp, Pilot[Any]]]:
+    clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
+    settings = Settings(workspace_base=folder.parent.parent)
+    app = PastApp(settings, PastSession(folder, tail=tail), clipboard=clipboard)
+    async with app.run_test(size=size) as pilot:
+        await asyncio.wait_for(app.begun.wait(), 20)
+        if filled:
+            await asyncio.wait_for(app.filled.wait(), 20)
+        await pilot.pause()
+        yield app, pilot
+
+
+def pane(app: PastApp, kind: type[Any]) -> Any:
+    return app.frame.query_one(kind)
+
+
+def text(app: PastApp, kind: type[Any]) -> str:
+    return "\n".join(rows(pane(app, kind)))
+
+
+def call_shown(app: PastApp) -> ToolCallScreen:
+    assert isinstance(app.screen, ToolCallScreen)
+    return app.screen
+
+
+def status(app: PastApp) -> str:
+    return str(app.past_status.render())
+
+
+async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path, [*played_events(), SessionFinished(reason="quit", cost_usd=0.21, duration_ms=60_000)]
+    )
+    lay_files(folder)
+    async with past(folder) as (app, _):
+        talk = text(app, PastConversation)
+        assert "AI chips: the week" in talk
+        assert "This is a past session, only to be read." in talk
+        trace = text(app, PastTrace)
+        assert "crawl_parallel" in trace
+        assert "12.4s" in trace
+        assert "47.3s" in trace
+        assert "search_results" in text(app, PastObservers)
+        line = status(app)
+        for wanted in ("past session · finished", "1m00s", "$0.21", "38k tok", "sonnet-5"):
+            assert wanted in line
+        assert app.frame.query_one("#workspace", WorkspacePane).root_path == folder
+        assert pane(app, PastConversation).has_focus
+        assert not pane(app, PastTrace)._live
+        assert len(app.screen_stack) == 1
+
+
+async def test_the_panes_hold_what_those_of_the_living_session_held(tmp_path: Path) -> None:
+    events = [*many(6), *played_events()]
+    folder = write(tmp_path, events)
+    async with past(folder, tail=2_000) as (app, _):
+        read = [rows_of(app, kind) for kind in (PastConversation, PastTrace, PastObservers)]
+    session = make_session(tmp_path)
+    living = make_app(tmp_path, session)
+    async with living.run_test(size=(160, 45)) as pilot:
+        await until(lambda: living.session is not None)
+        for event in stamped([ErrorRaised(where="", message="takes the first moment"), *events])[1:]:
+            session.bus.forward(event)
+        trace: Any = living.frame.query_one("#trace")
+        await until(lambda: len(trace.entries) == len(read[1]))
+        await pilot.pause()
+        names = ("conversation", "trace", "observers")
+        shown = [[str(each) for each in seen(living.frame.query_one(f"#{name}"))] for name in names]
+    assert read[1:] == shown[1:]
+    assert read[0][:-1] == shown[0]
+
+
+def seen(view: Any) -> list[Any]:
+    return [[line_text(line) for line in view.render_entry(entry, 70)] for entry in view.entries]
+
+
+def line_text(line: Any) -> str:
+    return "".join(part.text for part in line).rstrip()
+
+
+def rows_of(app: PastApp, kind: type[Any]) -> list[str]:
+    return [str(each) for each in seen(pane(app, kind))]
+
+
+async def test_what_has_no_end_is_unfinished_and_runs_no_clock(tmp_path: Path) -> None:
+    call = started("call_1", "Read", file_path="a.md")
+    events = [
+        QueryReceived(query_id="q", text="Go"),
+        TextDelta(query_id="q", message_id="m", text="I was about to"),
+        call,
+        started("agent", "Agent", subagent_type="expert", description="Write"),
+        started("inner", "Read", parent="agent"),
+        ObserverStarted(run_id="r", observer="search_results", tool_use_id="call_1"),
+    ]
+    folder = write(tmp_path, events, b'{"event":"tool_call_fin')
+    async with past(folder) as (app, pilot):
+        trace = pane(app, PastTrace)
+        assert [row.split()[-1] for row in rows(trace)[:4]] == ["unfinished"] * 4
+        assert not trace._live
+        assert "unfinished" in text(app, PastObservers)
+        talk = text(app, PastConversation)
+        assert "I was about to" in talk
+        assert "▍" not in talk
+        assert "ended in the middle" in talk
+        assert "The last line of its journal was cut off." in talk
+        assert "past session · crashed" in status(app)
+        await pilot.press("2", "home", "down", "enter")
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        ended = call_shown(app).finished
+        assert ended is not None
+        assert ended.status == "cancelled"
+
+
+async def test_questions_and_failures_of_then_open_nothing_now(tmp_path: Path) -> None:
+    events = [
+        QueryReceived(query_id="q", text="Go"),
+        PermissionAsked(request_id="p", tool_name="Bash", input={"command": "rm"}),
+        AuthRequired(toolkit="gmail", url="https://gmail.example/[redacted]"),
+        ErrorRaised(where="agent", message="It broke."),
+        QueryFinished(query_id="q", status="error", error="It broke."),
+    ]
+    async with past(write(tmp_path, events), size=(80, 24)) as (app, pilot):
+        await pilot.press("3")
+        assert len(app.screen_stack) == 1
+        assert not app.notice.display
+        await pilot.press("1")
+        assert "agent: It broke." in text(app, PastConversation)
+
+
+async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another(tmp_path: Path) -> None:
+    async with past(write(tmp_path, many(2))) as (app, pilot):
+        assert "only to be read" in str(app.frame.prompt.placeholder)
+        await pilot.press("escape", "h", "i", "enter")
+        assert app.frame.prompt.text == ""
+        visited = set[str]()
+        for _ in range(8):
+            await pilot.press("tab")
+            assert app.focused is not None
+            assert app.focused is not app.frame.prompt
+            visited.add(type(app.focused).__name__)
+        assert {"PastConversation", "PastTrace", "PastObservers"} <= visited
+        await pilot.press("ctrl+r")
+        await pilot.press("z")
+        assert app.frame.maximised
+        await pilot.press("escape")
+        assert not app.frame.maximised
+
+
+async def test_a_call_is_read_from_the_journal_when_it_is_looked_at(tmp_path: Path) -> None:
+    folder = write(tmp_path, many(30))
+    async with past(folder, tail=4_000) as (app, pilot):
+        trace = pane(app, PastTrace)
+        await pilot.press("2", "home", "down", "enter")
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        screen = call_shown(app)
+        assert screen.started.input == {"file_path": "part 0 0.md"}
+        assert screen.finished is not None
+        assert screen.finished.observation is not None
+        assert screen.finished.observation.output == "result 0 0"
+        await pilot.press("escape")
+        (folder / "journal.jsonl").write_bytes(b"gone\n" * 20_000)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        assert any("was changed" in str(told.message) for told in app._notifications)
+        await pilot.press("e")
+        assert trace.cursor.record.name == "Read"
+        assert trace.cursor.key == "call_0_7"
+
+
+async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Path) -> None:
+    folder = write(tmp_path, many(60))
+    session = PastSession(folder, tail=150_000)
+    go_on = asyncio.Event()
+    reading = session.whole
+
+    async def held() -> AsyncIterator[list[Event]]:
+        await go_on.wait()
+        async for batch in reading():
+            yield batch
+
+    session.whole = held  # type: ignore[method-assign]  # reads only when the test is ready
+    app = PastApp(Settings(workspace_base=tmp_path), session)
+    async with app.run_test(size=(160, 45)) as pilot:
+        await asyncio.wait_for(app.begun.wait(), 20)
+        talk, trace = pane(app, PastConversation), pane(app, PastTrace)
+        few = len(trace.entries)
+        await pilot.press("1", "slash", *"needles", "enter", "n", "up", "up", "up")
+        await pilot.press("2", *["up"] * 60)
+        before = rows(talk), rows(trace), trace.cursor.key, talk.cursor.key
+        titles = str(talk.border_title)
+        assert "reading" in status(app)
+        go_on.set()
+        await asyncio.wait_for(app.filled.wait(), 20)
+        await pilot.pause()
+        assert len(trace.entries) > 2 * few
+        assert (rows(talk), rows(trace), trace.cursor.key) == before[:3]
+        assert len(trace.entries) == 1_260
+        await until(lambda: "/60" in str(talk.border_title))
+        assert titles != str(talk.border_title)
+        assert "reading" not in status(app)
+        await pilot.press("1", "n")
+        assert "/60" in str(talk.border_title)
+        await pilot.press("escape", "home")
+        assert "Question 0" in "\n".join(rows(talk))
+        await pilot.press("end")
+        assert "only to be read" in "\n".join(rows(talk)) or "middle of this session" in "\n".join(rows(talk))
+
+
+async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> None:
+    folder = write(tmp_path, many(60))
+    app = PastApp(Settings(workspace_base=tmp_path), PastSession(folder, tail=30_000))
+    async with app.run_test(size=(160, 45)) as pilot:
+        await asyncio.wait_for(app.begun.wait(), 20)
+        trace = pane(app, PastTrace)
+        last = trace.records["query/q59"]
+        trace.set_open(last, open_=False)
+        trace.keep_only("state:failed")
+        await asyncio.wait_for(app.filled.wait(), 20)
+        assert trace.matched == 60
+        assert "60 of 1,200 calls" in str(trace.border_title)
+        trace.keep_only("")
+        assert not trace.records["query/q59"].open
+        assert trace.records["query/q58"].open
+        await pilot.press("2", "f", *"19.md", "enter")
+        assert trace.matched == 60
+
+
+async def test_files_are_only_for_reading_and_know_their_calls(tmp_path: Path) -> None:
+    folder = write(tmp_path, [*many(20), *played_events()])
+    lay_files(folder)
+    async with past(folder, tail=1_000) as (app, pilot):
+        workspace: Any = app.frame.query_one("#workspace")
+        wanted = "composio_search_news_140203_ab.json"
+        workspace.reveal(folder / "search_results" / wanted)
+        await until(lambda: cursor(workspace) == wanted)
+        await pilot.press("4", "d")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        assert (folder / "search_results" / wanted).exists()
+        await pilot.press("p")
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        assert call_shown(app).started.tool_use_id == "toolu_1"
+        assert not workspace.new_files
+
+
+async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A line at a time takes as long as a journal that is a thousand times as long.
+    monkeypatch.setattr(past_journal, "BLOCK", 256)
+    folder = write(tmp_path, many(400))
+    async with past(folder, tail=3_000, filled=False) as (app, pilot):
+        await pilot.press("ctrl+q")
+        await until(lambda: not app.is_running, 5)
+    assert app.return_code == 0
+    assert not app.filled.is_set()
+
+
+async def test_escapes_in_the_journal_reach_no_row(tmp_path: Path) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2Jx\u202e[bold]"
+    events = [
+        QueryReceived(query_id="q", text=evil),
+        started("c", evil, path=evil),
+        finished("c", error=evil),
+        MessageFinished(query_id="q", message_id="m", text=evil),
+        QueryFinished(query_id="q", status="error", error=evil),
+    ]
+    folder = write(tmp_path, events)
+    (folder / "queue.json").write_bytes(b'{"version":1,"queries":["\\u001b[2Jlater"]}')
+    async with past(folder) as (app, _):
+        for kind in (PastConversation, PastTrace, PastObservers):
+            assert not set("\x1b\x07\u202e") & set(text(app, kind))
+        assert "1 query was never sent:" in text(app, PastConversation)
+        assert "later" in text(app, PastConversation)
+
+
+@pytest.mark.parametrize("size", [(20, 5), (80, 24), (240, 60)])
+async def test_it_fits_every_screen(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with past(write(tmp_path, many(3)), size=size) as (app, pilot):
+        for key in "1234":
+            await pilot.press(key)
+        assert "past session" in status(app)
+        await pilot.resize_terminal(1, 1)
+        await pilot.resize_terminal(*size)
+
+
+def test_what_is_said_below_counts_what_is_missing() -> None:
+    facts = PastFacts(state="running", read=1.0, events=5, skipped=2, unknown=1, left_out=3_000_000)
+    said = past_message(facts, ["one\nmore", *["x"] * 30])
+    assert said.tone is Tone.WARNING
+    assert said.details[:3] == (
+        "The first 3M of its journal are left out: it is too long to be shown whole.",
+        "2 lines of its journal are damaged and left out.",
+        "1 event is of a later version of ua-tui and left out.",
+    )
+    assert said.details[3:5] == ("31 queries were never sent:", "› one\nmore")
+    assert said.details[-1] == "and 11 more, in queue.json"
+    assert "no event" in past_message(PastFacts(read=1.0), ()).text
