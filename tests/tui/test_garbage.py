@@ -1,0 +1,52 @@
+"""A long answer streams without the collector looking at everything there is."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.events import TextDelta
+from tests.tui.fakes import make_app, make_session
+from tests.tui.test_app_session import settled
+from tui.line_cache import MOST_LINES
+from tui.panes.conversation import ConversationPane
+
+OLDEST = 2
+PARAGRAPH = "The makers of chips told **what they make**, and `when`.\n\n- one\n- two\n\n"
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+async def test_a_long_answer_streams_without_a_full_collection(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    full: list[str] = []
+
+    def noting(when: str, info: dict[str, int]) -> None:
+        if when == "start" and info["generation"] == OLDEST:
+            full.append(when)
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        session.submit("tell me more")
+        gc.callbacks.append(noting)
+        try:
+            for _ in range(80):
+                session.bus.publish(TextDelta(query_id="q1", message_id="m1", text=PARAGRAPH * 3))
+                app._pump.flush()
+                await pilot.pause()
+        finally:
+            gc.callbacks.remove(noting)
+        pane = app.frame.query_one("#conversation", ConversationPane)
+        assert pane._heights.total > 2 * MOST_LINES
+        assert full == []
+        assert pane._cache._lines <= MOST_LINES
