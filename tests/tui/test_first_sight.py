@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
+from tests.tui.files_host import hosted, screen_text, until
 from tui.markdown import MarkdownTheme
-from tui.viewers.document import Glanced, Rows
+from tui.screens import viewer
+from tui.screens.viewer import ViewerScreen
+from tui.viewers.document import Document, Glanced, Rows
 from tui.viewers.markdown_body import MarkdownBody
-from tui.viewers.registry import load
+from tui.viewers.registry import PREVIEW_LIMIT, load
+from tui.viewers.stopping import NEVER, Stop
 
 THEME = MarkdownTheme()
 
@@ -50,3 +59,65 @@ class TestMarkdown:
         glance = MarkdownBody("\n" * 50_000 + "end").glance(80, THEME)
         assert glance is not None
         assert text_of(glance).strip() == ""
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Let no more than the beginning of a file be read until the event is set."""
+    event = threading.Event()
+
+    def load_in_the_end(path: Path, limit: int, stop: Stop = NEVER) -> Document:
+        while limit > PREVIEW_LIMIT and not event.wait(0.005):
+            stop.check()
+        return load(path, limit, stop)
+
+    monkeypatch.setattr(viewer, "load", load_in_the_end)
+    yield event
+    event.set()
+
+
+class TestViewer:
+    @pytest.mark.parametrize("size", [20_000, 120_000], ids=["1 MB", "6 MB"])
+    @pytest.mark.parametrize(
+        ("name", "write"),
+        [
+            ("a.csv", lambda count: "n,text\n" + "".join(f"{n},{'x' * 40}\n" for n in range(count))),
+            ("a.json", lambda count: json.dumps([f"{n} {'x' * 40}" for n in range(count)])),
+        ],
+    )
+    async def test_the_cursor_stays_when_the_rest_is_there(
+        self, tmp_path: Path, held: threading.Event, name: str, write: Callable[[int], str], size: int
+    ) -> None:
+        path = tmp_path / name
+        path.write_text(write(size))
+        screen = ViewerScreen(path, tmp_path)
+        async with hosted(screen=screen, size=(100, 24)) as (app, pilot):
+            await until(lambda: screen.view.steered is not None and screen.view.row_count)
+            beginning = screen.view.steered
+            assert beginning is not None
+            assert beginning.entries < size
+            await pilot.press(*["down"] * 30)
+            held.set()
+            await until(lambda: screen.view.steered is not beginning and screen.view.row_count >= size)
+            whole = screen.view.steered
+            assert whole is not None
+            assert (whole.cursor, whole.entries) == (30, size)
+            await until(lambda: "30  " in screen_text(app) or " 30 " in screen_text(app))
+
+    async def test_text_stays_where_it_was_scrolled_to(self, tmp_path: Path, held: threading.Event) -> None:
+        path = tmp_path / "a.txt"
+        path.write_text("".join(f"line {number:06d}\n" for number in range(50_000)))
+        screen = ViewerScreen(path, tmp_path)
+        async with hosted(screen=screen, size=(100, 24)) as (app, pilot):
+            await until(lambda: "line 000000" in screen_text(app))
+            assert screen.view.row_count < 50_000
+            await pilot.pause()
+            await pilot.press("pagedown")
+            await until(lambda: "line 000000" not in screen_text(app))
+            top = screen.view.scroll_y
+            held.set()
+            await until(lambda: screen.view.row_count == 50_000)
+            await pilot.pause()
+            assert screen.view.scroll_y == top > 0
+            assert f"line {int(top):06d}" in screen_text(app)
+            assert "The first" not in screen_text(app)

@@ -34,6 +34,7 @@ from tui.viewers.view import DocumentView
 
 __all__ = ["ViewerScreen"]
 
+_PATIENCE_SECONDS = 0.08
 _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 _DETAIL_FROM = 16
@@ -102,26 +103,45 @@ class ViewerScreen(ViewerDeeds):
         start_job(self, partial(self._load, place), "viewer")
 
     async def _load(self, place: float = 0.0) -> None:
+        beginning: Document | None = None
         try:
             document = await in_thread(partial(load, self.path, PREVIEW_LIMIT))
-            if WHOLE_LIMIT >= document.size > PREVIEW_LIMIT:
-                document = await in_thread(partial(load, self.path, WHOLE_LIMIT))
-            elif document.size > PREVIEW_LIMIT:
-                # Reading so much takes a while: meanwhile the beginning is there.
-                self._take(document)
-                self.view.show(self._body(), place=place)
-                cursor = self.view.steered
-                document = await in_thread(partial(load, self.path, WHOLE_LIMIT))
-                body = document.rendered
-                if body is None:
-                    return
-                if cursor is not None and isinstance(body, Steered) and not self.raw:
-                    body.reveal(cursor.row_place())
+            if document.size > PREVIEW_LIMIT:
+                reading = asyncio.ensure_future(in_thread(partial(load, self.path, WHOLE_LIMIT)))
+                try:
+                    await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
+                    if not reading.done() and not place:
+                        # Meanwhile the beginning is there.
+                        beginning = document
+                        self._take(beginning)
+                        self.view.show(self._body(), place=place)
+                    document = await reading
+                finally:
+                    reading.cancel()
         except FileUnviewable as error:
             self._explain(str(error))
             return
+        if beginning is None:
+            self._take(document)
+            self.view.show(self._body(), place=place)
+        else:
+            self._go_on_with(document)
+
+    def _go_on_with(self, document: Document) -> None:
+        """Show all of a file whose beginning is shown, where its reader is by now."""
+        before, cursor = self._body(), self.view.steered
+        if document.rendered is None and document.end < document.size:
+            return
         self._take(document)
-        self.view.show(self._body(), place=place)
+        body = self._body()
+        if isinstance(body, Steered):
+            if cursor is not None:
+                body.reveal(cursor.row_place())
+            self.view.show(body)
+        elif type(body) is type(before):
+            self.view.extend(body)
+        else:
+            self.view.show(body)
 
     async def _load_tail(self, document: Document) -> None:
         offset = max(0, document.size - WHOLE_LIMIT // 16)

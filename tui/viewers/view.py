@@ -231,8 +231,11 @@ class DocumentView(ScrollView, Wall, can_focus=True):
             self.post_message(self.NearEnd(self))
 
     def _on_resize(self, event: events.Resize) -> None:
-        if self._content_width() != self._width or self._laid is not self._body:
+        if self._content_width() != self._width:
             self._place = self._place or self.place or None
+            self._start_layout()
+        elif self._laid is not self._body:
+            # A longer form of what is shown is on its way: the reader stays at the same row.
             self._start_layout()
 
     async def _on_click(self, event: events.Click) -> None:
