@@ -16,7 +16,7 @@ from tui.format import main_argument, tool_label
 
 __all__ = ["Progress"]
 
-_LONGEST = 400
+_LONGEST = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class Progress:
                 told = clean_line(event.description, _LONGEST) if isinstance(event, SubagentProgress) else ""
                 return Progress(used or self.tokens, told or self.activity)
             case MessageFinished(parent_tool_use_id=id_) if id_ == call and event.text.strip():
-                return replace(self, activity=clean_line(event.text, _LONGEST))
+                first = event.text.strip().partition("\n")[0]
+                return replace(self, activity=clean_line(first, _LONGEST))
             case ToolCallStarted(parent_tool_use_id=id_) if id_ == call:
                 label, argument = tool_label(event.name, event.input), main_argument(event.name, event.input)
                 return replace(self, activity=clean_line(f"{label}  {argument}", _LONGEST))

@@ -375,7 +375,7 @@ def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() 
     body = call_body(call, finished(answer), progress=Progress(38_000, "Reading ten pages"))
     shown = [line.rstrip() for line in lines(body, 60)]
     assert shown == [
-        "▾ Activity" + " " * 43 + "38k tok",
+        "▾ Last activity" + " " * 38 + "38k tok",
         "  Reading ten pages",
         "",
         "▾ Prompt",
@@ -389,6 +389,9 @@ def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() 
         "",
         "  All good",
     ]
+    long = started("Agent", prompt="\n".join(f"Step {n}" for n in range(9)))
+    assert "▾ Prompt" in lines(call_body(long, None))[0]
+    assert lines(call_body(long, finished(answer)))[0] == "▸ Prompt" + " " * 65 + "9 lines"
     written = lines(call_body(call, finished(answer), as_text=True))
     assert "  **All** good" in written
 
@@ -411,7 +414,9 @@ def test_progress_is_what_a_sub_agent_did_or_said_last() -> None:
         ),
         (SubagentProgress(task_id="1", tool_use_id="else", name="e", description="No"), "Reading"),
         (
-            MessageFinished(query_id="q", message_id="m", text="I \x1bread\nit.", parent_tool_use_id="t"),
+            MessageFinished(
+                query_id="q", message_id="m", text="I \x1bread it.\nThen more.", parent_tool_use_id="t"
+            ),
             "I \ufffdread it.",
         ),
         (SubagentFinished(task_id="1", tool_use_id="t", name="e"), "I \ufffdread it."),

@@ -45,6 +45,7 @@ __all__ = [
 _INDENT = 2
 _LONGEST = 4 * 1024 * 1024
 _LARGEST_TREE = 128 * 1024 * 1024
+_SHORT_PROMPT = 6
 _STEP = 256 * 1024
 _PICTURE_STEP = 6
 _OPENED_ROWS = 60
@@ -82,7 +83,7 @@ def call_body(
         prompt = given.get("prompt")
         if isinstance(prompt, str) and prompt.strip():
             given = {key: value for key, value in given.items() if key != "prompt"}
-            sections.append(Section("Prompt", [Part(_text(prompt.strip()))]))
+            sections.append(_prompt(prompt.strip(), answered=finished is not None))
     sections.append(Section("Arguments", list(_arguments(given, as_text=as_text))))
     told = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
     if finished is None:
@@ -142,9 +143,16 @@ def _without_result(status: str) -> str:
             return "The call gave no result."
 
 
+def _prompt(prompt: str, *, answered: bool) -> Section:
+    lines = prompt.count("\n") + 1
+    facts = f"{lines:,} lines" if lines > _SHORT_PROMPT else ""
+    # Where there is an answer, that is what is looked for, and a long prompt would stand before it.
+    return Section("Prompt", [Part(_text(prompt))], facts, open=not (answered and facts))
+
+
 def _activity(progress: Progress) -> Section:
     said = progress.activity or "It has done nothing yet that is known."
-    return Section("Activity", [Part(_text(said))], tokens(progress.tokens) if progress.tokens else "")
+    return Section("Last activity", [Part(_text(said))], tokens(progress.tokens) if progress.tokens else "")
 
 
 def _facts(observation: Observation) -> str:
