@@ -145,10 +145,12 @@ class Root:
             ValueError: a line holds a line break before its end.
         """
         parts = split_path(relative)
-        whole = [line.removesuffix(b"\n") for line in lines]
+        whole = list(lines)
         if not whole:
             return
-        data = b"\n".join(whole) + b"\n"
+        data = b"\n".join((*whole, b""))
+        if data.count(b"\n") != len(whole):
+            data = b"\n".join((*(line.removesuffix(b"\n") for line in whole), b""))
         if data.count(b"\n") != len(whole):
             raise ValueError("a line to append holds a line break inside; append its parts as lines")
         with self._reporting("append to", relative), self._folder(parts[:-1], create=True) as folder:

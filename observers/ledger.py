@@ -137,7 +137,7 @@ class Ledger:
             if not new:
                 return
             self._turns.mark()
-            self._workspace.root.append_lines(URL_LIST, [line.encode() for line in new.values()])
+            self._workspace.root.append_lines(URL_LIST, map(str.encode, new.values()))
             with self._lock:
                 self._listed.update(new)
                 self._urls.update(new)

@@ -109,7 +109,9 @@ class _Table:
         if not self._plan.position:
             return self._numbers
         column = self._column(self._plan.position[0])
-        if set(map(type, column)) != {int} or max(map(abs, column)) >= _LARGEST_POSITION:
+        if set(map(type, column)) != {int} or not (
+            -_LARGEST_POSITION < min(column) <= max(column) < _LARGEST_POSITION
+        ):
             self.odd.update(
                 place
                 for place, value in enumerate(column)
@@ -145,26 +147,36 @@ class _Table:
     def _extras(self, urls: Sequence[str], dates: Sequence[str | None]) -> list[Item]:
         """What no column of the row takes, for each item."""
         plan = self._plan
+        taken = [keys[0] for keys in (plan.url, plan.title, plan.source, plan.snippet, plan.position) if keys]
+        left = [key for key in self._items[0] if key not in taken]
+        given = {key: self._column(key) for key in left}
+        columns = {key: self._extra(key, column, urls, dates) for key, column in given.items()}
+        if len(left) == 1 and None not in columns[left[0]]:
+            name = "date_original" if left[0] == "date" and "date" in plan.date else left[0]
+            return [{name: value} for value in columns[left[0]]]
         extras = [item.copy() for item in self._items]
-        for keys in (plan.url, plan.title, plan.source, plan.snippet, plan.position):
-            for key in keys[:1]:
-                for extra in extras:
-                    del extra[key]
-        for key in tuple(extras[0]):
-            given = self._column(key)
-            column = given
-            if plan.date and key == plan.date[0]:
-                column = _without_said(given, dates)
-            elif key == "id" or key in plan.url:
-                column = _without_said(given, urls)
-            column = _plain_column(column)
-            if column is not given or None in column:
+        for key in taken:
+            for extra in extras:
+                del extra[key]
+        for key, column in columns.items():
+            if column is not given[key] or None in column:
                 _put(extras, key, column)
         if "date" in plan.date:
             for extra in extras:
                 if "date" in extra:
                     extra["date_original"] = extra.pop("date")
         return extras
+
+    def _extra(
+        self, key: str, column: list[Any], urls: Sequence[str], dates: Sequence[str | None]
+    ) -> list[Any]:
+        """What a column has that is not said by the row's own date or address; None where that is nothing."""
+        plan = self._plan
+        if plan.date and key == plan.date[0]:
+            column = _without_said(column, dates)
+        elif key == "id" or key in plan.url:
+            column = _without_said(column, urls)
+        return _plain_column(column)
 
 
 def _put(objects: list[Item], key: str, column: list[Any]) -> None:

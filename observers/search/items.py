@@ -57,6 +57,15 @@ def columns_of(item: Mapping[str, Any]) -> set[str]:
     }
 
 
+def _says_something(item: Mapping[str, Any]) -> bool:
+    """Whether an item has a title or a text."""
+    for key, value in item.items():
+        column = (field_of(key) or (None,))[0] if value else None
+        if column in _TOLD and not (column is Field.SNIPPET and isinstance(value, dict)):
+            return True
+    return False
+
+
 def kind_of_word(word: object) -> str | None:
     """The kind of results that a list's or a group's name promises, or None."""
     folded = fold(word) if isinstance(word, str) and len(word) < 64 else ""
@@ -73,8 +82,9 @@ def opened(
     key = _address_key(items[0]) if items else None
     if (
         key is not None
-        and columns_of(items[0]) & _TOLD
-        and all(isinstance(item, dict) and isinstance(item.get(key), str) for item in items)
+        and _says_something(items[0])
+        and set(map(type, items)) == {dict}
+        and {type(item.get(key)) for item in items} == {str}
     ):
         return items, []
     rows: list[Any] = []
@@ -116,7 +126,7 @@ def _is_message(item: Mapping[str, Any]) -> bool:
 
 def told(item: Mapping[str, Any]) -> dict[str, Any] | None:
     """A copy of an item with nothing said of it that has what an object inside says, or None."""
-    if CUT_OFF in item or columns_of(item) & _TOLD:
+    if CUT_OFF in item or _says_something(item):
         return None
     inside = [
         (key, value, columns_of(value))
@@ -220,7 +230,7 @@ def is_row(item: Any, *, images: bool, named: bool) -> bool:
     if url is not None and url == item.get("id") and "/api/" in url and "#" in url:
         return False
     row = (told(item) or item) if url is not None else lift(item, images=images)
-    return row is not None and (named or bool(columns_of(row) & {Field.TITLE, Field.SNIPPET}))
+    return row is not None and (named or _says_something(row))
 
 
 def is_group(item: Any) -> bool:

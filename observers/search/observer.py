@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from itertools import repeat
+from operator import contains
 from typing import Any, assert_never
 
 from core.files import Written
@@ -195,7 +197,7 @@ def _artifact(
         artifact["answer"] = scope.answer
     if scope.error is not None and not found.rows:
         artifact["error"] = scope.error
-    if decoded.truncated or any(row.get("truncated") for row in found.rows):
+    if decoded.truncated or any(map(contains, found.rows, repeat("truncated"))):
         artifact["truncated"] = True
     if scope.preview:
         artifact["preview"] = True

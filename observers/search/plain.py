@@ -116,11 +116,9 @@ def one_line(text: str) -> str | None:
 
 def plain_texts(texts: list[str], *, one_line: bool) -> list[str]:
     """Make many texts plain at once; with `one_line` each on one line."""
-    joined = _JOINT.join(texts)
-    if joined.count(_JOINT) == len(texts) - 1:
-        joined = plain_text(joined)
-        plain = list(map(str.strip, joined.split(_JOINT)))
-    else:
+    joined = plain_text(_JOINT.join(texts))
+    plain = list(map(str.strip, joined.split(_JOINT)))
+    if len(plain) != len(texts):
         plain = [plain_text(text) for text in texts]
         joined = "".join(plain)
     if one_line and "\n" in joined:

@@ -201,7 +201,7 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                 kind = kind_of_list(value, key, path, scope)
                 if kind is not None:
                     items, others = opened(value, kind, images=kind == "images")
-                    items = [item for item in items if not _is_cut_in_its_address(item)]
+                    items = _not_cut_in_their_address(items)
                     for own, rows in _by_feature(items, kind) if items else ():
                         yield Page(
                             scope,
@@ -224,6 +224,13 @@ def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope])
                     scope.marked = True
             case _:
                 pass
+
+
+def _not_cut_in_their_address(items: list[Any]) -> list[Any]:
+    """The items that are whole as far as their address goes."""
+    if not any(CUT_OFF in item for item in items if type(item) is dict):
+        return items
+    return [item for item in items if not _is_cut_in_its_address(item)]
 
 
 def _is_cut_in_its_address(item: Any) -> bool:

@@ -107,7 +107,7 @@ def _alike(items: list[Any], now: datetime) -> list[dict[str, Any] | None]:
 
 def _by_keys(items: list[Any]) -> Collection[Sequence[int]]:
     """The numbers of those items that are objects with the same keys in the same order."""
-    if set(map(type, items)) == {dict} and len(set(map(tuple, items))) == 1:
+    if set(map(type, items)) == {dict} and list(map(tuple, items)).count(tuple(items[0])) == len(items):
         return [range(1, len(items) + 1)]
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, item in enumerate(items, start=1):

@@ -78,8 +78,9 @@ def normal_forms(urls: Sequence[str]) -> list[str]:
     """The `normal_form` of each URL; those of a page are mostly brought into it all at once."""
     text = "\n".join(["", *urls, ""])
     for scheme in ("\nhttps://", "\nhttp://"):
-        if text.count(scheme) == len(urls):
-            bare = text.replace(scheme, "\n").replace("\nwww.", "\n")[1:]
+        bare = text.replace(scheme, "\n")
+        if len(text) - len(bare) == len(urls) * (len(scheme) - 1):
+            bare = bare.replace("\nwww.", "\n")[1:]
             if _PLAIN.fullmatch(bare) and not _is_unusual(bare):
                 forms = bare.split("\n")[:-1]
                 if len(forms) == len(urls):
