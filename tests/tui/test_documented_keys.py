@@ -37,6 +37,7 @@ from tui.screens.dialog import Dialog
 from tui.screens.error import ErrorScreen
 from tui.screens.help import KEYS, HelpScreen
 from tui.screens.link import LinkScreen
+from tui.screens.links import LinksScreen
 from tui.screens.permission import PermissionScreen
 from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
@@ -73,6 +74,7 @@ SELF_TOLD: Classes = (
     ErrorScreen,
     HelpScreen,
     LinkScreen,
+    LinksScreen,
     QueueScreen,
     QuitScreen,
     SetupScreen,

@@ -119,6 +119,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("Space, b", "a page down, up; also Ctrl+F Ctrl+B"),
             ("r", "read the file again"),
             ("/, n, N", "search, next, previous"),
+            ("L", "choose a link; it opens after asking"),
             ("o", "open outside: HTML harmless in the browser"),
             ("e", "edit in $VISUAL or $EDITOR"),
             ("y, Y", "copy the path, copy the text"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -22,7 +23,9 @@ from tui.jobs import start_job
 from tui.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
 from tui.pictures.shelf import PicturingApp, Shelf, Wall
 from tui.viewers.document import ROLES, Body, Glanced, ListRows, Match, Rows
+from tui.viewers.links_in import links_in
 from tui.viewers.picture_body import PictureBody, PictureRows
+from tui.viewers.stopping import in_thread
 from tui.viewers.text_body import TextBody
 
 __all__ = ["DocumentView"]
@@ -46,6 +49,7 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         Binding("pagedown,space,ctrl+f", "page_down", "Page down", show=False),
         Binding("home,g", "scroll_home", "Top", show=False),
         Binding("end,G", "scroll_end", "End", show=False),
+        Binding("L", "links", "Links", show=False),
     ]
 
     ALLOW_SELECT = False
@@ -82,7 +86,7 @@ class DocumentView(ScrollView, Wall, can_focus=True):
             super().__init__()
 
     class LinkClicked(Message):
-        """A link was clicked; `url` is as untrusted as the text it stands in."""
+        """A link was clicked or chosen; `url` is as untrusted as the text it stands in."""
 
         def __init__(self, url: str) -> None:
             self.url = url
@@ -219,6 +223,27 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         self._to_end = self._is_first or self._laid is not self._body
         self.scroll_end(animate=False)
         self.post_message(self.Ends(last=True))
+
+    def action_links(self) -> None:
+        """Have one of the links of the document chosen; a single one needs no choice."""
+        start_job(self, self._choose_link, "links")
+
+    async def _choose_link(self) -> None:
+        from tui.screens.links import LinksScreen
+
+        found = await in_thread(partial(links_in, self._rows))
+        if len(found) > 1:
+            top = int(self.scroll_offset.y)
+            at = next((i for i, link in enumerate(found) if link.row >= top), len(found) - 1)
+            self.app.push_screen(LinksScreen(found, at), self._follow)
+        elif found:
+            self._follow(found[0].url)
+        else:
+            self.notify("There is no link here.", markup=False)
+
+    def _follow(self, url: str | None) -> None:
+        if url:
+            self.post_message(self.LinkClicked(url))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Say when the reader comes near the end."""

@@ -1,0 +1,93 @@
+"""The links of a document, chosen with keys."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from tests.tui.files_host import Host, hosted, screen_text, until
+from tui.screens.link import LinkScreen
+from tui.screens.links import LinksScreen
+from tui.screens.viewer import ViewerScreen
+from tui.viewers.document import ListRows
+from tui.viewers.links_in import links_in
+from tui.viewers.stopping import NEVER
+
+TEXT = "\n\n".join(
+    [
+        "# Head",
+        "See [the bank](https://bank.example/login) and [evil](vscode://x).",
+        *("Words." for _ in range(60)),
+        "At last [the end](https://end.example/[b]?a=1).",
+    ]
+)
+
+
+def shows(app: Host, text: str) -> bool:
+    return text in screen_text(app)
+
+
+async def test_a_link_is_chosen_and_opened_after_asking(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(TEXT)
+    viewer = ViewerScreen(tmp_path / "a.md")
+    async with hosted(screen=viewer) as (app, pilot):
+        await until(partial(shows, app, "the bank"))
+        await until(lambda: viewer.view.row_count > 100)
+        await pilot.press("L")
+        await until(lambda: isinstance(app.screen, LinksScreen))
+        await until(partial(shows, app, "the end  end.example/%5Bb%5D?a=1"))
+        assert "bank.example" in screen_text(app)
+        assert "no plain web link" in screen_text(app)
+        await pilot.press("escape")
+        assert app.screen is viewer
+
+        await pilot.press("L")
+        await until(lambda: isinstance(app.screen, LinksScreen))
+        await pilot.press("j", "k", "enter")
+        await until(lambda: isinstance(app.screen, LinkScreen) and not app.screen.has_class("-quiet"))
+        assert app.urls == []
+        await pilot.press("o")
+        await until(lambda: app.urls == ["https://bank.example/login"])
+
+        await pilot.press("end")
+        await until(partial(shows, app, "At last"))
+        await pilot.press("L")
+        await until(lambda: isinstance(app.screen, LinksScreen))
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, LinkScreen))
+        assert isinstance(app.screen, LinkScreen)
+        assert app.screen.url == "https://end.example/%5Bb%5D?a=1"
+
+
+async def test_one_link_needs_no_choice_and_none_is_said(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("[the bank](https://bank.example/login)")
+    (tmp_path / "none.md").write_text("nothing")
+    async with hosted(screen=ViewerScreen(tmp_path / "one.md")) as (app, pilot):
+        await until(partial(shows, app, "the bank"))
+        await pilot.press("L")
+        await until(lambda: isinstance(app.screen, LinkScreen))
+    async with hosted(screen=ViewerScreen(tmp_path / "none.md")) as (app, pilot):
+        await until(partial(shows, app, "nothing"))
+        await pilot.press("L")
+        await until(lambda: app.said == ["There is no link here."])
+
+
+def test_a_link_broken_over_rows_is_one_and_neighbours_are_two() -> None:
+    a, b = Style(meta={"url": "https://a.example"}), Style(meta={"url": "https://b.example"})
+    rows = ListRows(
+        [
+            Strip([Segment("before "), Segment("the", a)]),
+            Strip([Segment("  "), Segment("bank\x1b", a), Segment(" "), Segment("next", b)]),
+            Strip([Segment("between"), Segment("again", b)]),
+        ]
+    )
+    found = links_in(rows, NEVER)
+    assert [(link.text, link.url, link.row) for link in found] == [
+        ("the bank\N{REPLACEMENT CHARACTER}", "https://a.example", 0),
+        ("next", "https://b.example", 1),
+        ("again", "https://b.example", 2),
+    ]
