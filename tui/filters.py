@@ -15,7 +15,7 @@ from tui.pictures.kitty import PLACEHOLDER, TONE, is_cells
 __all__ = ["ControlFilter", "strip_controls"]
 
 _STEERING = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]+"
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
 # A placeholder that is not part of a picture of ours could show a part of one where a text wants it.
 _REPLACED = re.compile(f"[\ud800-\udfff{PLACEHOLDER}]")
@@ -23,7 +23,7 @@ _TONE = Style(color=RichColor.from_ansi(TONE))
 
 
 def strip_controls(text: str) -> str:
-    """Remove control, C1, bidi, separator and tag characters; lone surrogates and placeholders become U+FFFD.
+    """Remove control, C1, bidi, separator, tag characters and blanks of no width; lone surrogates and placeholders become U+FFFD.
 
     All removed characters are zero cells wide, so the width of a rendered line does not change.
     """

@@ -19,7 +19,7 @@ HOSTILE = [
     "\x9b31m",
     "\x9d0;title\x9c",
     "\x07\x08\x0b\x0c\r\x7f\x00",
-    "\u202egnp.exe\u2066x\u2069",
+    "\u202egnp.exe\u2066x\u2069\u200b",
     "a\u2028b\u2029c",
     "\U000e0041\U000e007f",
 ]
@@ -30,7 +30,7 @@ def test_nothing_that_steers_a_terminal_is_left(text: str) -> None:
     (segment,) = ControlFilter().apply([Segment(text)], BLACK)
     left = segment.text
     assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in left)
-    assert not set(left) & set("\u202e\u2066\u2069\u2028\u2029")
+    assert not set(left) & set("\u202e\u2066\u2069\u2028\u2029\u200b")
 
 
 @pytest.mark.parametrize("text", ["plain", "naïve 漢字 é", "non\u00a0breaking", "👩\u200d💻", "│ box ▾ ⠹"])
