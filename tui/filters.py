@@ -23,9 +23,10 @@ _TONE = Style(color=RichColor.from_ansi(TONE))
 
 
 def strip_controls(text: str) -> str:
-    """Remove control, C1, bidi, separator, tag characters and blanks of no width; lone surrogates and placeholders become U+FFFD.
+    """Remove control, C1, bidi, separator and tag characters, and blanks of no width.
 
-    All removed characters are zero cells wide, so the width of a rendered line does not change.
+    Lone surrogates and placeholders become U+FFFD. All removed characters are zero cells wide, so the width of a
+    rendered line does not change.
     """
     if text.isprintable():
         return text
