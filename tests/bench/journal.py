@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pyte
 
+from tests.bench.apart import report_of
 from tests.bench.journal_child import READING
 from tests.bench.large_journal import CALLS, MESSAGES, QUERIES, write_large_journal
 from tests.bench.processes import alive, resident_mb
@@ -24,7 +21,6 @@ MEMORY = 300.0
 STALL = 50.0
 STARTS = 3
 SECONDS = 300.0
-ROOT = Path(__file__).parents[2]
 NEWEST = "This is a past session"
 SEARCHING = "Conversation  /"
 READ = "reading"
@@ -84,20 +80,7 @@ def _is_read(screen: pyte.Screen) -> bool:
 
 
 def _stalls(base: Path, folder: Path) -> Section:
-    result = base / "result.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.journal_child", str(folder), str(result)],
-        cwd=base,
-        env=environment(base, PYTHONPATH=str(ROOT), COLORTERM="truecolor"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"the journal was not opened:\n{done.stderr}")
-    report: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+    report = report_of("tests.bench.journal_child", str(folder), base, seconds=SECONDS)
     rows: list[Row] = []
     for phase, beats in report["phases"].items():
         slow = [stall for stall in report["stalls"] if stall["phase"] == phase]

@@ -1,20 +1,16 @@
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from tests.bench.apart import report_of
 from tests.bench.table import Row, Section
-from tests.e2e.running import environment
 
 STALL = 30.0
 HOSTILE_STALL = 100.0
 BURST_GROWTH = 150.0
 HOSTILE_GROWTH = 300.0
 SECONDS = 400.0
-ROOT = Path(__file__).parents[2]
 OBSERVED = {"observe-ascii": "20 MB of English", "observe-cjk": "20 MB of Japanese"}
 SETTLED = {"settle-ascii": "20 MB of English", "settle-cjk": "20 MB of Japanese"}
 HOSTILE = {"array": "an array of 104 MB", "brackets": "100,000 times [", "objects": '5,000 times {"a":'}
@@ -60,18 +56,4 @@ def _growth(report: dict[str, Any]) -> str:
 
 
 def _measure(base: Path, mode: str) -> dict[str, Any]:
-    base.mkdir(parents=True)
-    result = base / "result.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.large_child", mode, str(result)],
-        cwd=base,
-        env=environment(base, PYTHONPATH=str(ROOT)),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{mode} failed:\n{done.stderr}")
-    return dict(json.loads(result.read_text(encoding="utf-8")))
+    return report_of("tests.bench.large_child", mode, base, seconds=SECONDS)

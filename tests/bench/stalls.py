@@ -1,18 +1,14 @@
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests.bench.apart import report_of
 from tests.bench.table import Row, Section, quantile
-from tests.e2e.running import environment
 
 BOUND = 50.0
 SECONDS = 200.0
-ROOT = Path(__file__).parents[2]
 MODES = {"app": "screen", "headless": "headless"}
 
 
@@ -51,18 +47,4 @@ def _parts(stall: dict[str, Any]) -> str:
 
 
 def _measure(base: Path, mode: str) -> dict[str, Any]:
-    base.mkdir(parents=True)
-    result = base / "result.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.stall_child", mode, str(result)],
-        cwd=base,
-        env=environment(base, PYTHONPATH=str(ROOT), COLORTERM="truecolor"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"the session of {mode} failed:\n{done.stderr}")
-    return dict(json.loads(result.read_text(encoding="utf-8")))
+    return report_of("tests.bench.stall_child", mode, base, seconds=SECONDS)

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.connections.base import Connection
+from core.events import Event
+from core.settings import load_settings
+from tests.e2e.scripted_model import Reply, scripted_model
 from tui import compose
 
 
@@ -32,3 +36,26 @@ def own_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("ANTHROPIC_", "COMPOSIO_", "UA_", "LOGFIRE_", "XDG_")):
             monkeypatch.delenv(name)
+
+
+async def events_of(base: Path, model: Reply, query: str, *, allow: Sequence[str]) -> list[Event]:
+    """Run one query with a scripted model and no person in a session below `base`; gives all that happened."""
+    events: list[Event] = []
+    with scripted_model(model) as url:
+        settings = load_settings(
+            {
+                "workspace_base": base,
+                "base_url": url,
+                "api_key": "sk-ant-test-0123456789",
+                "classifier": "rules",
+                "allow": tuple(allow),
+            }
+        )
+        session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
+        try:
+            await session.start()
+            session.submit(query)
+            await session.wait_idle()
+        finally:
+            await session.close("finished")
+    return events

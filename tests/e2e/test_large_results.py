@@ -5,12 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.events import ArtifactSaved, Event, ObserverFinished, ToolCallFinished
-from core.settings import load_settings
+from core.events import ArtifactSaved, ObserverFinished, ToolCallFinished
 from core.workspace import Workspace
-from tests.e2e.added_server import add_server, own_home
-from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tui import compose
+from tests.e2e.added_server import add_server, events_of, own_home
+from tests.e2e.scripted_model import Block, Text, Use
 
 SEARCH = "mcp__archive__web_search"
 ROWS = 8_000
@@ -25,24 +23,9 @@ async def test_every_row_of_a_result_of_megabytes_is_saved(
     def model(_body: object, results: int) -> tuple[Block, ...]:
         return (Text("Done."),) if results else (Use(SEARCH, {"query": "chips", "rows": ROWS}),)
 
-    events: list[Event] = []
-    with scripted_model(model) as url:
-        settings = load_settings(
-            {
-                "workspace_base": tmp_path,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "rules",
-                "allow": (SEARCH,),
-            }
-        )
-        session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
-        try:
-            await session.start()
-            session.submit("Search the archive for chips and write a report")
-            await session.wait_idle()
-        finally:
-            await session.close("finished")
+    events = await events_of(
+        tmp_path, model, "Search the archive for chips and write a report", allow=(SEARCH,)
+    )
     (call,) = [event for event in events if isinstance(event, ToolCallFinished)]
     assert call.status == "success"
     assert call.observation is not None

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from core.blacklist import Blacklist
-from core.events import Event, ObserverFinished, ToolCallFinished
-from core.settings import load_settings
-from tests.e2e.added_server import add_server, own_home
+from core.events import ObserverFinished, ToolCallFinished
+from tests.e2e.added_server import add_server, events_of, own_home
 from tests.e2e.running import run
-from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tui import compose
+from tests.e2e.scripted_model import Block, Text, Use
 
 READER = "mcp__web_reader__webReader"
 SITE = "https://papers.example"
@@ -57,24 +55,7 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
             Use("mcp__local_toolkit__crawl_parallel", {"urls": [f"{SITE}/fine"]}),
         ],
     )
-    events: list[Event] = []
-    with scripted_model(model) as url:
-        settings = load_settings(
-            {
-                "workspace_base": tmp_path,
-                "base_url": url,
-                "api_key": "sk-ant-test-0123456789",
-                "classifier": "rules",
-                "allow": (READER,),
-            }
-        )
-        session = await compose.compose_session(settings, interactive=False, subscribers=(events.append,))
-        try:
-            await session.start()
-            session.submit("Research the papers")
-            await session.wait_idle()
-        finally:
-            await session.close("finished")
+    events = await events_of(tmp_path, model, "Research the papers", allow=(READER,))
     slow, fine, first, _, third, denied, crawled = model.told
     assert "Try this page once more" in slow
     assert "What it says." in fine
