@@ -1,58 +1,33 @@
 """A window on many entries, drawn line by line: no widget per entry, nothing rendered that is not looked at.
 
-Entries are plain objects. Their heights are estimated until they first come into view and kept in prefix
-sums; their rendered lines live in a bounded cache. What is on screen is held as a list of strips, and only
-rows whose strip has changed are painted again. The position is kept as an entry and an offset inside it,
-so that nothing moves under the reader when heights above change.
+What is on screen is held as a list of strips, and only rows whose strip has changed are painted again. The
+position is kept as an entry and an offset inside it, so that nothing moves under the reader when heights above
+change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.heights import Heights
-from tui.line_cache import LineCache, Rendered
+from tui.line_cache import Rendered
+from tui.line_entries import EntryT, LineEntries, Row
 from tui.text_layout import PLAIN, Line
 
-__all__ = ["Entry", "EntryT", "LineWindow", "Row"]
+__all__ = ["LineWindow"]
 
 MOST_COPIED_LINES = 20_000
 CURSOR_BAR = "▌"
 
 
-class Entry(Protocol):
-    """What a view needs of an entry: a key for life, and a number that changes whenever it looks different."""
-
-    @property
-    def key(self) -> Hashable:
-        """The entry's identity in its view."""
-
-    @property
-    def revision(self) -> int:
-        """Rises with every change that shows."""
-
-
-EntryT = TypeVar("EntryT", bound=Entry)
-
-
-class Row(NamedTuple):
-    """A row of the screen: what it shows, and which line of which entry that is."""
-
-    strip: Strip
-    place: int
-    line: int
-
-
-class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
+class LineWindow(LineEntries[EntryT], can_focus=True):
     """Entries, the part of them that is on screen, and nothing of how one moves among them."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -63,47 +38,19 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         "lines--muted",
         "lines--key",
     }
-    GUTTER: ClassVar[int] = 0
-    """Cells kept free at the left, where the cursor is then a bar; without them it is a lit row."""
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._entries: list[EntryT] = []
-        self._index: dict[Hashable, int] = {}
-        self._heights = Heights()
-        self._measured: set[Hashable] = set()
-        self._cache = LineCache()
         self._palette: dict[str, Style] = {}
         self._palette_stale = True
         self._base = PLAIN
-        self._generation = 0
-        self._seen_size = Size(0, 0)
         self._head: list[Strip] = []
-        self._rows: list[Row] = []
-        self._top = (0, 0)
         self._following = True
         self._painted: list[Strip] = []
-        self._pending = True
         self._placing = False
         self._hidden = False
 
     # What a subclass gives
-
-    def render_entry(self, entry: EntryT, width: int) -> Sequence[Line]:
-        """Render an entry as lines of at most `width` cells."""
-        raise NotImplementedError
-
-    def estimate(self, entry: EntryT, width: int) -> int:
-        """Guess the height of an entry that was not rendered yet."""
-        return 1
-
-    def group(self, entry: EntryT) -> Hashable:
-        """Name the run of neighbours the cursor takes as one."""
-        return entry.key
-
-    def lead(self, entry: EntryT) -> int:
-        """Count the blank lines at the top of an entry, which the cursor leaves out."""
-        return 0
 
     def render_empty(self, width: int) -> Sequence[Line]:
         """Render what an empty view says."""
@@ -126,63 +73,6 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
 
     def placed(self) -> None:
         """Take note that what is on screen may have changed."""
-
-    # Entries
-
-    @property
-    def entries(self) -> Sequence[EntryT]:
-        """All entries, in order; to be changed through the methods below only."""
-        return self._entries
-
-    def index_of(self, key: Hashable) -> int | None:
-        """Return the place of an entry, or None when there is none of that key."""
-        return self._index.get(key)
-
-    @property
-    def on_screen(self) -> Sequence[EntryT]:
-        """The entries of which a line is on screen, in order."""
-        first, last = (self._rows[0].place, self._rows[-1].place) if self._rows else (0, -1)
-        return self._entries[max(0, first) : last + 1]
-
-    def append(self, *entries: EntryT) -> None:
-        """Add entries at the end."""
-        width = self._inside()
-        for entry in entries:
-            self._index[entry.key] = len(self._entries)
-            self._entries.append(entry)
-            self._heights.append(self.estimate(entry, width))
-        self._pending = True
-
-    def splice(self, start: int, removed: int, entries: Iterable[EntryT]) -> None:
-        """Replace `removed` entries from `start` on; the cost is that of what follows them."""
-        added = list(entries)
-        for entry in self._entries[start : start + removed]:
-            del self._index[entry.key]
-            self._measured.discard(entry.key)
-            self._cache.drop(entry.key)
-        self._entries[start : start + removed] = added
-        width = self._inside()
-        self._heights.splice(start, removed, [self.estimate(entry, width) for entry in added])
-        for place in range(start, len(self._entries)):
-            self._index[self._entries[place].key] = place
-        index, offset = self._top
-        if start + removed <= index:
-            self._top = (index + len(added) - removed, offset)
-        elif start <= index:
-            self._top = (min(start, max(0, len(self._entries) - 1)), 0)
-        self._pending = True
-
-    def touch(self, key: Hashable) -> None:
-        """Tell that an entry changed; its revision has risen already."""
-        index = self._index.get(key)
-        if index is None:
-            return
-        self._measured.discard(key)
-        visible = self._rows and self._rows[0].place <= index <= self._rows[-1].place
-        if not visible:
-            width = self._inside()
-            self._heights.set(index, self.estimate(self._entries[index], width))
-        self._pending = True
 
     def settle(self) -> None:
         """Bring the screen up to date after changes; does nothing while the view is hidden."""
@@ -238,29 +128,6 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         old = self._head
         self._head = [old[y] if y < len(old) and old[y] == strip else strip for y, strip in enumerate(strips)]
 
-    def _inside(self) -> int:
-        # One cell at the right keeps text off the scroll bar.
-        return max(1, self._seen_size.width - self.GUTTER - 1)
-
-    def _measure(self, index: int) -> int:
-        entry = self._entries[index]
-        if entry.key not in self._measured:
-            self._heights.set(index, len(self._rendered(index).strips))
-            self._measured.add(entry.key)
-        return self._heights[index]
-
-    def _rendered(self, index: int) -> Rendered:
-        entry = self._entries[index]
-        width = self._inside()
-        stamp = (entry.revision, width, self._generation)
-        found = self._cache.get(entry.key, stamp)
-        if found is None:
-            margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
-            lines = self.render_entry(entry, width)
-            strips = [Strip([*margin, *line]) for line in lines]
-            found = self._cache.put(entry.key, stamp, strips)
-        return found
-
     def _fill(self) -> None:
         self._read_palette()
         self._fill_head()
@@ -279,10 +146,6 @@ class LineWindow(ScrollView, Generic[EntryT], can_focus=True):
         else:
             self._fill_downwards(area.height)
         self._rows = list(self._visible(area))
-
-    def _guess_heights(self) -> None:
-        width = self._inside()
-        self._heights = Heights([self.estimate(entry, width) for entry in self._entries])
 
     def _fill_upwards(self, height: int) -> None:
         index = len(self._entries)

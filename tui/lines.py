@@ -9,7 +9,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tui.line_window import Entry, EntryT, LineWindow
+from tui.line_entries import Entry, EntryT
+from tui.line_window import LineWindow
 
 __all__ = ["Entry", "LineView"]
 
