@@ -24,10 +24,11 @@ _NOTHING = ord("?")
 # Pixels above which fewer colours are used: each costs a pass over every band it is in.
 _COLOURS = ((150_000, 255), (400_000, 128))
 _FEWEST = 64
+_GLANCE = (128, 96)
 
 
 def encode_rows(picture: Image, height: int) -> tuple[str, ...]:
-    """Encode an RGBA picture as one string for each `height` lines of pixels; what is transparent is left as it was.
+    """Encode an RGB or RGBA picture, one string for each `height` lines of pixels; what is transparent stays as it was.
 
     At most 255 colours are used, fewer for large pictures; all rows share them, and their numbers.
     """
@@ -41,15 +42,22 @@ def encode_rows(picture: Image, height: int) -> tuple[str, ...]:
 
 
 def _reduced(picture: Image) -> tuple[Image, list[bytes]]:
+    """The picture in numbers of colours, and the colours."""
     from PIL import Image
 
     pixels = picture.width * picture.height
     count = next((count for most, count in _COLOURS if pixels <= most), _FEWEST)
     opaque = picture.convert("RGB")
-    indexed = opaque.quantize(count, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    palette = bytes(indexed.getpalette() or ())
-    clear = picture.getchannel("A").point(lambda alpha: 255 if alpha < _SEEN_FROM else 0)
-    indexed.paste(_CLEAR, mask=clear)
+    # To choose colours takes long, and those of a small copy fit nearly as well.
+    few = pixels <= _GLANCE[0] * _GLANCE[1] or opaque.getcolors(count) is not None
+    sample = opaque if few else opaque.resize(_GLANCE, Image.Resampling.BOX)
+    chosen = sample.quantize(count, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    indexed = chosen if few else opaque.quantize(palette=chosen, dither=Image.Dither.NONE)
+    palette = bytes(chosen.getpalette() or ())
+    if "A" in picture.getbands():
+        indexed.paste(
+            _CLEAR, mask=picture.getchannel("A").point(lambda alpha: 255 if alpha < _SEEN_FROM else 0)
+        )
     return indexed, [
         b"#%d;2;%d;%d;%d"
         % (number, *(round(part * 100 / 255) for part in palette[number * 3 : number * 3 + 3]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ _MOST_PIXELS = 50_000_000
 _MOST_ROWS = 60
 _MOST_BYTES = 64 * 1024 * 1024
 _SEEN_FROM = 128
+_OPAQUE = frozenset({"RGB", "L", "CMYK", "YCbCr"})
 # What is sent to the terminal: more is neither seen nor quickly sent. It makes the former as large as the cells,
 # but not the latter.
 _MOST_SENT_PIXELS = 1_200_000
@@ -126,7 +128,9 @@ class PictureBody:
         if canvas.means == "sixel":
             from tui.pictures.sixel import encode_rows
 
-            size = _within(self._fitted(min(width, _WIDEST_PAINTED // cell.width), cell), _MOST_PAINTED_PIXELS)
+            size = _within(
+                self._fitted(min(width, _WIDEST_PAINTED // cell.width), cell), _MOST_PAINTED_PIXELS
+            )
             return SixelPicture(encode_rows(self._shrunk(size), cell.height), -(-size[0] // cell.width))
         columns, rows = -(-size[0] // cell.width), -(-size[1] // cell.height)
         size = _within(size, _MOST_SENT_PIXELS)
@@ -137,6 +141,7 @@ class PictureBody:
         return KittyPicture(png, columns, rows)
 
     def _shrunk(self, size: tuple[int, int]) -> Image:
+        """The picture in this size, as RGB, or as RGBA when parts of it may be transparent."""
         from PIL import Image
 
         data = self._data
@@ -149,7 +154,10 @@ class PictureBody:
                 if picture.width * picture.height > _MOST_PIXELS:
                     raise ValueError("too many pixels")
                 picture.draft("RGB", size)
-                return picture.convert("RGBA").resize(size, Image.Resampling.BOX)
+                if picture.mode not in _OPAQUE or "transparency" in picture.info:
+                    return picture.convert("RGBA").resize(size, Image.Resampling.BOX)
+                # Of a large picture, to change its kind first would take longer than all the rest.
+                return picture.resize(size, Image.Resampling.BOX).convert("RGB")
 
 
 def _within(size: tuple[int, int], most: int) -> tuple[int, int]:
@@ -160,32 +168,30 @@ def _within(size: tuple[int, int], most: int) -> tuple[int, int]:
 
 def _png(picture: Image) -> bytes:
     target = io.BytesIO()
-    picture.save(target, "PNG", compress_level=1)
+    # Half the time of the usual way, and for photographs not larger.
+    picture.save(target, "PNG", compress_level=1, compress_type=zlib.Z_RLE)
     return target.getvalue()
 
 
 def _half_blocks(picture: Image) -> list[Row]:
     width, height = picture.size
-    data = picture.tobytes()
-
-    def pixel(x: int, y: int) -> Pixel:
-        if y >= height:
-            return (0, 0, 0, 0)
-        at = (y * width + x) * 4
-        return (data[at], data[at + 1], data[at + 2], data[at + 3])
-
+    data = picture.convert("RGBA").tobytes()
+    pixels = [(data[at], data[at + 1], data[at + 2], data[at + 3]) for at in range(0, len(data), 4)]
+    pixels += [(0, 0, 0, 0)] * (width if height % 2 else 0)
+    lines = [pixels[at : at + width] for at in range(0, len(pixels), width)]
     return [
-        Strip([_cell(pixel(x, y), pixel(x, y + 1)) for x in range(width)], width) for y in range(0, height, 2)
+        Strip(list(map(_cell, upper, lower)), width)
+        for upper, lower in zip(lines[::2], lines[1::2], strict=True)
     ]
 
 
 def _cell(upper: Pixel, lower: Pixel) -> Segment:
     above, below = upper[3] >= _SEEN_FROM, lower[3] >= _SEEN_FROM
     if above and below:
-        return Segment("▀", Style(color=_colour(upper), bgcolor=_colour(lower)))
+        return Segment("▀", Style.from_color(_colour(upper), _colour(lower)))
     if above:
-        return Segment("▀", Style(color=_colour(upper)))
-    return Segment("▄", Style(color=_colour(lower))) if below else Segment(" ")
+        return Segment("▀", Style.from_color(_colour(upper)))
+    return Segment("▄", Style.from_color(_colour(lower))) if below else Segment(" ")
 
 
 def _colour(pixel: Pixel) -> Color:
