@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane"]
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (140, "-wide")]
+LEAST_FRAMED = 10
+"""The lines of a terminal below which panes and prompt have no border: there is hardly room for what is in them."""
 PANES = (
     (1, "conversation", "Conversation"),
     (2, "trace", "Trace"),
@@ -180,7 +182,8 @@ class Frame(Horizontal):
             tabs.show(PANES if mode == "single" else SIDE, chosen)
         current = _breakpoint(self.app.size.width)
         # All at once: each change of classes has every widget styled again.
-        self.update_classes({"-zoom": self.maximised, **{name: name == current for _, name in BREAKPOINTS}})
+        widths = {name: name == current for _, name in BREAKPOINTS}
+        self.update_classes({"-zoom": self.maximised, "-low": self.app.size.height < LEAST_FRAMED, **widths})
         if self.shows("preview") and not had_preview and not isinstance(self.query_one("#workspace"), Slot):
             self._workspace.announce()
 

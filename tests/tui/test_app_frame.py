@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from core.events import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
 from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text
 from tests.tui.test_app_session import settled, shown
 from tui.app import UaTuiApp
 from tui.filters import ControlFilter
@@ -236,3 +237,21 @@ async def test_every_theme_can_be_drawn(tmp_path: Path, theme: str) -> None:
 async def test_the_terminal_is_guarded(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     assert any(isinstance(each, ControlFilter) for each in app.get_line_filters())
+
+
+async def test_a_terminal_of_a_few_lines_shows_what_is_said_and_typed(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(20, 5)) as pilot:
+        await settled(app, pilot)
+        await pilot.press(*"asked", "enter")
+        await shown(app, pilot)
+        await pilot.press(*"typed")
+        await pilot.pause()
+        lines = screen_text(app).splitlines()
+        assert lines[3].strip() == "typed"
+        assert any("asked" in line for line in lines[1:3])
+        await press_alt(app, pilot, 4)
+        assert len([line for line in screen_text(app).splitlines() if "──" in line]) == 0
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "╭─ Workspace" in screen_text(app)
