@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -24,6 +24,7 @@ __all__ = [
     "Row",
     "Rows",
     "find_in_rows",
+    "joined",
     "styled",
 ]
 
@@ -222,3 +223,16 @@ def find_in_rows(rows: Rows, needle: str) -> list[Match]:
 def styled(text: str, role: str) -> Content:
     """Text that carries one role all along."""
     return Content(text, [Span(0, len(text), role)] if text else [])
+
+
+def joined(parts: Iterable[tuple[str, str]]) -> Content:
+    """A row of pieces of text, each in its role."""
+    texts: list[str] = []
+    spans: list[Span] = []
+    at = 0
+    for text, role in parts:
+        if role and text:
+            spans.append(Span(at, at + len(text), role))
+        at += len(text)
+        texts.append(text)
+    return Content("".join(texts), spans)

@@ -11,7 +11,7 @@ from textual.content import Content, Span
 from core.text import clean_line
 from tui.format import tail_cut
 from tui.markdown import MarkdownTheme
-from tui.viewers.document import Body, Match, find_in_rows
+from tui.viewers.document import Body, Match, find_in_rows, joined
 from tui.viewers.json_branches import Branch, Path
 from tui.viewers.json_values import (
     Level,
@@ -286,7 +286,7 @@ class TreeRows:
         if folds:
             count, members = preview(value, 0 if unfolded else room)
             if count is None:
-                return _assembled([*parts, (tail_cut(members, room), "bad")])
+                return joined([*parts, (tail_cut(members, room), "bad")])
             brackets = "{}" if kind == "object" else "[]"
             counted = f"{brackets[0]}{count or '…'}{brackets[1]}" if count != "0" else brackets
             parts.append((tail_cut(counted, room), "dim"))
@@ -299,7 +299,7 @@ class TreeRows:
                 text, _ = shown_scalar(value, max(4, room - len(length) - 3))
             parts.append((tail_cut(text, max(1, room - len(length))), {"bad": "bad"}.get(kind, kind)))
             parts.append((length, "dim"))
-        return _assembled(parts)
+        return joined(parts)
 
     def find(self, needle: str) -> list[Match]:
         """Every place of `needle` that is seen."""
@@ -322,16 +322,6 @@ class TreeRows:
 
     def _indent(self, branch: Branch) -> int:
         return min(2 * branch.depth, max(0, self._width // 2))
-
-
-def _assembled(parts: Sequence[tuple[str, str]]) -> Content:
-    spans: list[Span] = []
-    at = 0
-    for text, role in parts:
-        if role and text:
-            spans.append(Span(at, at + len(text), role))
-        at += len(text)
-    return Content("".join(text for text, _ in parts), spans)
 
 
 def _opened(value: Value) -> Level | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,13 +12,13 @@ from textual.content import Content, Span
 
 from tui.format import middle_cut, tail_cut
 from tui.markdown import MarkdownTheme
-from tui.viewers.document import Body, Match, find_in_rows
+from tui.viewers.document import Body, Match, find_in_rows, joined
 from tui.viewers.sorting import NUMBER, SortKey, checked, key_of, sorted_gently
 from tui.viewers.steering import Copy, Key, Order, Outcome, Work
 from tui.viewers.stopping import Stop
 from tui.viewers.text_body import TextBody
 
-__all__ = ["Column", "Records", "Table", "TableView"]
+__all__ = ["Column", "Records", "Table", "TableView", "joined"]
 
 GAP = 2
 NARROWEST = 6
@@ -365,19 +365,6 @@ class TableView:
             widths[column] = max(1, min(natural[column], share))
             room -= widths[column]
         return widths
-
-
-def joined(parts: Iterable[tuple[str, str]]) -> Content:
-    """A row of pieces of text, each in its role."""
-    texts: list[str] = []
-    spans: list[Span] = []
-    at = 0
-    for text, role in parts:
-        if role and text:
-            spans.append(Span(at, at + len(text), role))
-        at += len(text)
-        texts.append(text)
-    return Content("".join(texts), spans)
 
 
 def _cell(row: Sequence[str], i: int) -> str:
