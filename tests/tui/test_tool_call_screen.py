@@ -501,6 +501,44 @@ async def test_in_16_colours_a_picture_has_its_facts_and_no_key_that_does_nothin
         assert "20 × 12 pixels" in screen_text(app)
 
 
+async def test_the_cursor_stays_in_its_part_when_the_terminal_changes() -> None:
+    result = json.dumps({"rows": [{"number": n} for n in range(3)], "last": "here I am"})
+    observation = mcp("a long text " * 40, result, picture(20, 12))
+    screen = ToolCallScreen(started(query="x"), finished(observation), [saved("a/b.json")])
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "▾ rows: [3]" in screen_text(app))
+        await pilot.press("slash", *"here I am", "enter")
+        await until(lambda: "match 1 of 1" in screen_text(app))
+        body = screen.view.steered
+        assert body is not None
+        place = body.row_place()
+        for size in ((20, 5), (1, 1), (200, 50), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await until(lambda size=size: screen.view.size.width <= size[0])  # type: ignore[misc]  # of this turn
+            await until(lambda: not any(worker.is_running for worker in app.workers))
+            assert body.row_place() == place
+        await until(lambda: 'last: "here I am"' in screen_text(app))
+
+
+async def test_the_file_under_the_cursor_is_seen_without_colours() -> None:
+    screen = ToolCallScreen(started(), finished(mcp("x")), [saved("a/b.json"), saved("c/d.json")])
+    async with hosted(screen=screen, theme="ua-ansi") as (app, pilot):
+        await until(lambda: "c/d.json" in screen_text(app))
+        listed = app.screen.query_one(ArtifactList)
+
+        def reversed_rows() -> list[int]:
+            strips = [listed.render_line(y) for y in range(2)]
+            return [
+                y
+                for y, strip in enumerate(strips)
+                if any(part.style and part.style.reverse for part in strip)
+            ]
+
+        assert reversed_rows() == []
+        await pilot.press("tab", "down")
+        assert reversed_rows() == [1]
+
+
 async def test_the_keys_offered_are_those_that_do_something_and_can_be_clicked() -> None:
     screen = ToolCallScreen(started(query="x"), finished(mcp("x")), [saved("a/b.json")])
     async with hosted(screen=screen, size=(120, 30)) as (app, pilot):
