@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from core.events import (
     TextDelta,
     ThinkingDelta,
     ToolCallFinished,
+    ToolCallStarted,
     Usage,
 )
 from core.past_journal import PastJournal
@@ -263,16 +265,22 @@ def runs_elsewhere(folder: Path) -> bool:
 
 
 class _Settled:
-    """Leaves out streamed text that a finished message repeats, and puts the session where its folder is now."""
+    """Leaves out streamed text that a finished message repeats, and puts the session where its folder is now.
+
+    A query whose id an earlier one had, as when a session went on after its end, gets one of its own.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
         self._held: dict[str | None, tuple[TextDelta, list[str]]] = {}
         self._thinking: set[str] = set()
+        self._queries: set[str] = set()
+        self._again: Counter[str] = Counter()
+        self._renamed: dict[str | None, str] = {}
 
     def take(self, events: Iterable[Event]) -> Iterator[Event]:
         """Give the events that are to be shown, in order."""
-        for event in events:
+        for event in map(self._named, events):
             match event:
                 case TextDelta():
                     yield from self._hold(event)
@@ -294,6 +302,21 @@ class _Settled:
                 case _:
                     pass
             yield event
+
+    def _named(self, event: Event) -> Event:
+        if isinstance(event, QueryReceived):
+            name = query = event.query_id
+            while name in self._queries:
+                self._again[query] += 1
+                name = f"{query} ({self._again[query]})"
+            self._queries.add(name)
+            if name != query:
+                self._renamed[query] = name
+        elif isinstance(event, ToolCallStarted):
+            self._queries.add(event.query_id)
+        if self._renamed and (named := self._renamed.get(getattr(event, "query_id", None))) is not None:
+            return msgspec.structs.replace(event, query_id=named)
+        return event
 
     def rest(self) -> Iterator[Event]:
         """Give what was streamed and never finished."""

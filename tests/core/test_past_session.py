@@ -207,6 +207,15 @@ async def test_a_last_line_without_its_line_break_counts_if_it_is_whole(folder: 
     assert not session.facts.torn
 
 
+async def test_queries_of_one_id_are_told_apart(folder: Path) -> None:
+    again = [QueryReceived(query_id="q1", text="again"), said("No."), ended()]
+    write(folder, [begun(), *calls(1), *again, begun(), *again, QueryReceived(query_id="q2", text="else")])
+    _, events = await opened(folder)
+    named = [getattr(event, "query_id", None) for event in events]
+    first, second = ["q1 (1)"] * 3, ["q1 (2)"] * 3
+    assert named == [None, "q1", None, *first, None, *second, "q2"]
+
+
 async def test_a_time_without_a_zone_is_utc(folder: Path) -> None:
     (folder / "journal.jsonl").write_bytes(
         b'{"event":"query_received","query_id":"q1","text":"x","at":"2026-11-21T14:02:00"}\n'

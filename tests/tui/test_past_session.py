@@ -65,7 +65,7 @@ def write(base: Path, events: Sequence[Event], more: bytes = b"") -> Path:
 def many(queries: int, calls: int = 20) -> list[Event]:
     events: list[Event] = []
     for number in range(queries):
-        query = f"q{number}"
+        query = f"n{number}"
         events.append(QueryReceived(query_id=query, text=f"Question {number}"))
         for at in range(calls):
             call = f"call_{number}_{at}"
@@ -303,15 +303,15 @@ async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> 
     async with app.run_test(size=(160, 45)) as pilot:
         await asyncio.wait_for(app.begun.wait(), 20)
         trace = pane(app, PastTrace)
-        last = trace.records["query/q59"]
+        last = trace.records["query/n59"]
         trace.set_open(last, open_=False)
         trace.keep_only("state:failed")
         await asyncio.wait_for(app.filled.wait(), 20)
         assert trace.matched == 60
         assert "60 of 1,200 calls" in str(trace.border_title)
         trace.keep_only("")
-        assert not trace.records["query/q59"].open
-        assert trace.records["query/q58"].open
+        assert not trace.records["query/n59"].open
+        assert trace.records["query/n58"].open
         await pilot.press("2", "f", *"19.md", "enter")
         assert trace.matched == 60
 
@@ -361,6 +361,18 @@ async def test_escapes_in_the_journal_reach_no_row(tmp_path: Path) -> None:
             assert not set("\x1b\x07\u202e") & set(text(app, kind))
         assert "1 query was never sent:" in text(app, PastConversation)
         assert "later" in text(app, PastConversation)
+
+
+async def test_calls_nested_without_end_are_shown(tmp_path: Path) -> None:
+    nested = [started(f"c{n}", "Read", parent=f"c{n - 1}", path=f"{n}.md") for n in range(3_000)]
+    events = [QueryReceived(query_id="q", text="Go"), *nested, QueryFinished(query_id="q", status="success")]
+    async with past(write(tmp_path, events), tail=20_000) as (app, pilot):
+        trace = pane(app, PastTrace)
+        assert len(trace.entries) == 3_001
+        await pilot.press("2", "f", *"2999.md", "enter")
+        assert trace.matched == 1
+        assert trace.entries[-1].argument == "2999.md"
+        assert "⊘ Read" in text(app, PastTrace)
 
 
 @pytest.mark.parametrize("size", [(20, 5), (80, 24), (240, 60)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol, TypeVar
 
+import msgspec
 from textual.geometry import Size
 
 from core.events import Event, ToolCallFinished, ToolCallStarted
@@ -26,6 +27,7 @@ from tui.past.call import PastCall
 __all__ = ["PastConversation", "PastObservers", "PastPane", "PastTrace"]
 
 UNFINISHED = "unfinished"
+DEEPEST = 50
 
 _View = TypeVar("_View", bound=LineView[Any])
 
@@ -114,6 +116,13 @@ class PastTrace(TracePane):
         # Nothing happens any more: what has no end took no time that is known.
         super().__init__(id=id, monotonic=_no_time)
         self._keep: Callable[[ToolCallStarted], Record] = self._kept
+
+    def _start(self, event: ToolCallStarted) -> None:
+        above = self._calls_by_key.get(event.parent_tool_use_id or "")
+        if above is not None and above.depth >= DEEPEST:
+            # No session nests so deeply; a journal that says so must not exhaust the stack.
+            event = msgspec.structs.replace(event, parent_tool_use_id=None)
+        super()._start(event)
 
     def _kept(self, started: ToolCallStarted) -> Record:
         if self.journal is not None and isinstance(started, PastCallStarted):
