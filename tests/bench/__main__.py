@@ -16,9 +16,11 @@ from tests.bench.journal import journal
 from tests.bench.large import large
 from tests.bench.living import headless, on_screen
 from tests.bench.observing import cost
+from tests.bench.scale import scale
 from tests.bench.searching import pages
 from tests.bench.stalls import stalls
 from tests.bench.startup import first_frame, help_text
+from tests.bench.streaming import streaming
 from tests.bench.table import Row, Section, table
 
 MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
@@ -29,6 +31,8 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "large": large,
     "journal": journal,
     "stalls": stalls,
+    "streaming": streaming,
+    "scale": scale,
     "screen": on_screen,
     "headless": headless,
 }

@@ -28,6 +28,22 @@ def cpu_seconds(pid: int) -> float | None:
     return None
 
 
+def running_seconds(pid: int) -> float:
+    """The time the threads of a process that still live have had a core, to the nanosecond."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError, ValueError):
+            total += int(task.read_text().split()[0])
+    return total / 1e9
+
+
+def waiting_seconds(pid: int) -> float:
+    """The time the first thread of a process had work and no core; the scheduler tells it on Linux."""
+    with suppress(OSError, ValueError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
+
+
 def descendants(pid: int) -> list[int]:
     """The children of a process and their children."""
     found: list[int] = []

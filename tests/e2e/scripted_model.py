@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ class Use:
 Block = Text | Thinking | Use
 Reply = Callable[[dict[str, Any], int], Sequence[Block]]
 """Answers one request: (its body, how many tool results the conversation holds) -> blocks."""
+PIECE = 40
+"""Characters of text in one event of a stream."""
 
 
 def _events(blocks: Sequence[Block], model: str, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -49,8 +52,8 @@ def _events(blocks: Sequence[Block], model: str, number: int) -> Iterator[tuple[
         match block:
             case Text(text):
                 yield "content_block_start", {"index": index, "content_block": {"type": "text", "text": ""}}
-                for start in range(0, len(text), 40):
-                    delta = {"type": "text_delta", "text": text[start : start + 40]}
+                for start in range(0, len(text), PIECE):
+                    delta = {"type": "text_delta", "text": text[start : start + PIECE]}
                     yield "content_block_delta", {"index": index, "delta": delta}
             case Thinking(text):
                 empty = {"type": "thinking", "thinking": "", "signature": ""}
@@ -74,12 +77,19 @@ def _events(blocks: Sequence[Block], model: str, number: int) -> Iterator[tuple[
 
 
 @contextmanager
-def scripted_model(reply: Reply) -> Iterator[str]:
-    """Serve a model that answers with `reply`; gives its base URL."""
+def scripted_model(
+    reply: Reply, *, rate: float | None = None, ended: Callable[[float], object] | None = None
+) -> Iterator[str]:
+    """Serve a model that answers with `reply`; gives its base URL.
+
+    With a `rate` a stream brings so many pieces in a second, else all at once; `ended` is told when the last
+    byte of a paced one was written (`time.perf_counter`).
+    """
     served = 0
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
             nonlocal served
@@ -106,11 +116,30 @@ def scripted_model(reply: Reply) -> Iterator[str]:
                 }
                 self._send(200, "application/json", json.dumps(answer).encode())
                 return
-            stream = "".join(
-                f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n"
+            stream = [
+                (name, f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n".encode())
                 for name, data in _events(blocks, body["model"], served)
-            )
-            self._send(200, "text/event-stream", stream.encode())
+            ]
+            if rate is None:
+                self._send(200, "text/event-stream", b"".join(event for _, event in stream))
+            else:
+                self._stream(stream, 1 / rate)
+
+        def _stream(self, events: Sequence[tuple[str, bytes]], pause: float) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("transfer-encoding", "chunked")
+            self.end_headers()
+            due = time.perf_counter()
+            for name, event in events:
+                if name == "content_block_delta":
+                    # From the times they are due, not from the last one: a late piece makes no other one late.
+                    due += pause
+                    time.sleep(max(0.0, due - time.perf_counter()))
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
+            self.wfile.write(b"0\r\n\r\n")
+            if ended is not None:
+                ended(time.perf_counter())
 
         def _send(self, status: int, kind: str, data: bytes) -> None:
             self.send_response(status)
