@@ -49,6 +49,9 @@ def talk_to(screen: Terminal, name: str, line: str) -> None:
     assert screen.restored
     screen.type("\x03")
     screen.wait_for(f"{name} INTERRUPTED")
+    # There is no shell that could continue it: Ctrl+Z must not leave everything stopped.
+    screen.type("\x1a")
+    screen.rest(0.3)
     screen.type(f"{line}\r")
 
 
