@@ -287,22 +287,17 @@ class Frame(Horizontal):
 
     def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
         """Show the call that a file came from; the trace's cursor is on it, too."""
-        from tui.panes.trace import TracePane
-
-        if self.query_one("#trace", TracePane).reveal(event.tool_use_id):
-            self._open(event.tool_use_id)
-        else:
-            self.notify("The call that made this file is not in the trace.", markup=False)
+        self._show_call(event.tool_use_id, "The call that made this file is not in the trace.")
 
     def on_observers_pane_call_asked(self, event: ObserversPane.CallAsked) -> None:
-        """Go to the call that an observer looked at."""
+        """Show the call that an observer looked at; the trace's cursor is on it, too."""
         self._show_call(event.tool_use_id, "The call that this observer looked at is not in the trace.")
 
     def _show_call(self, tool_use_id: str, missing: str) -> None:
         from tui.panes.trace import TracePane
 
         if self.query_one("#trace", TracePane).reveal(tool_use_id):
-            self.show("trace")
+            self._open(tool_use_id)
         else:
             self.notify(missing, markup=False)
 

@@ -118,6 +118,6 @@ def sit_at_a_desktop(monkeypatch: pytest.MonkeyPatch, programs: Path | None = No
         monkeypatch.setenv("PATH", str(programs))
 
 
-def screen_text(app: App[None]) -> str:
+def screen_text(app: App[Any]) -> str:
     """What the terminal would show, line by line."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())

@@ -21,7 +21,9 @@ from tests.tui.test_dialogs import SEND, Stage
 from tests.tui.test_queue import listed, queue_of
 from tests.tui.test_trace_pane import SESSION, pane
 from tests.tui.test_viewer_screen import ready, write
+from tests.tui.test_workspace_frame import play, played
 from tests.tui.tree_host import cursor, laid_session, rows
+from tui.panes.preview import PreviewPane
 from tui.panes.workspace import WorkspacePane
 from tui.screens.blacklist import BlacklistScreen
 from tui.screens.delete import DeleteScreen
@@ -29,6 +31,7 @@ from tui.screens.dialog import QUIET_SECONDS, Box
 from tui.screens.help import HelpScreen
 from tui.screens.link import LinkScreen
 from tui.screens.permission import PermissionScreen
+from tui.screens.tool_call import ToolCallScreen
 from tui.screens.viewer import ViewerScreen
 
 LONG = PermissionAsked(
@@ -290,3 +293,36 @@ async def test_the_answer_of_a_provider_is_shown(tmp_path: Path) -> None:
         await until(lambda: not _line(app, "the provider answers"))
         await pilot.press("A")
         await until(lambda: _line(app, "the provider answers"))
+
+
+async def test_from_an_observer_to_the_call_it_looked_at_and_back(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(200, 50)) as pilot:
+        await play(app, session, pilot)
+        await pilot.press("f4", "home", "down", "p")
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        assert app.screen.started.tool_use_id == "toolu_2"  # type: ignore[attr-defined]
+        await pilot.press("escape")
+        await until(lambda: len(app.screen_stack) == 1)
+        assert app.query_one("#observers").has_focus
+
+
+async def test_what_is_previewed_is_edited_opened_and_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Path, str]] = []
+
+    def take(app: Host, event: PreviewPane.DeedAsked) -> None:
+        asked.append((event.path, event.deed))
+
+    monkeypatch.setattr(Host, "on_preview_pane_deed_asked", take, raising=False)
+    preview = PreviewPane()
+    path = write(tmp_path, "a.txt", "x")
+    async with hosted(preview) as (_, pilot):
+        preview.focus()
+        await pilot.press("o", "e", "d")
+        preview.show_path(path)
+        await until(lambda: preview.document is not None)
+        await pilot.press("o", "e", "d")
+        await until(lambda: len(asked) == 3)
+    assert asked == [(path, "open_outside"), (path, "edit"), (path, "delete")]
