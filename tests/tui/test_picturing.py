@@ -121,7 +121,7 @@ async def test_a_picture_is_sent_once_shown_by_cells_and_deleted_when_left(
             assert max(high for _, high in ImageChops.difference(decoded, original).getextrema()) <= 2  # type: ignore[misc]
             assert placeholders(preview) == int(first["c"]) * int(first["r"])
             assert int(first["c"]) <= preview.scrollable_content_region.width
-            assert "400 × 300" in screen_text(app)  # type: ignore[arg-type]
+            assert "400 × 300" in screen_text(app)
             await shown(app, path.with_name("b.txt"))
             await until(lambda: not sent.live)
             assert placeholders(preview) == 0
@@ -213,7 +213,7 @@ async def test_half_blocks_stay_where_nothing_else_is_known(
         with terminal_of(tmp_path, monkeypatch, setting) as (app, sent):
             async with app.run_test(size=(160, 50)):
                 preview = await shown(app, path)
-                await until(lambda: "▀" in screen_text(app))  # type: ignore[arg-type]
+                await until(lambda: "▀" in screen_text(app))
                 assert placeholders(preview) == 0
                 assert not sent.commands
                 assert not any("\x1bP" in text for text in sent)
