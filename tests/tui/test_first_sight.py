@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from tests.tui.files_host import hosted, screen_text, until
 from tui.markdown import MarkdownTheme
 from tui.screens import viewer
 from tui.screens.viewer import ViewerScreen
-from tui.viewers.document import Document, Glanced, Rows
+from tui.viewers.document import Document, Glanced, JoinedBody, Rows
 from tui.viewers.markdown_body import MarkdownBody
-from tui.viewers.registry import PREVIEW_LIMIT, load
+from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
 from tui.viewers.stopping import NEVER, Stop
 
 THEME = MarkdownTheme()
@@ -121,3 +122,62 @@ class TestViewer:
             assert screen.view.scroll_y == top > 0
             assert f"line {int(top):06d}" in screen_text(app)
             assert "The first" not in screen_text(app)
+
+
+def found(count: int) -> dict[str, object]:
+    rows = [
+        {
+            "position": number,
+            "title": f"Story {number}",
+            "url": f"https://example.org/{number}",
+            "snippet": "x" * 200,
+        }
+        for number in range(1, count + 1)
+    ]
+    return {"type": "news", "tool": "SEARCH_NEWS", "query": "ai chips", "results": rows}
+
+
+class TestSearchResults:
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_a_preview_shows_all_results_of_a_moderate_file(self, tmp_path: Path, packed: bool) -> None:
+        path = tmp_path / ("a.json.zst" if packed else "a.json")
+        data = json.dumps(found(2_000)).encode()
+        assert PREVIEW_LIMIT < len(data) < 1 << 20
+        path.write_bytes(zstandard.compress(data) if packed else data)
+        document = load(path)
+        assert document.kind == "Search results"
+        assert document.facts == ("2,000 results",)
+        assert text_of(document.best.lay_out(100, THEME)).splitlines()[-1].startswith("2000  Story")
+
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_a_preview_shows_the_first_results_of_a_large_file_and_the_viewer_all(
+        self, tmp_path: Path, packed: bool
+    ) -> None:
+        path = tmp_path / ("a.json.zst" if packed else "a.json")
+        data = json.dumps(found(20_000)).encode()
+        path.write_bytes(zstandard.compress(data) if packed else data)
+        document = load(path)
+        assert document.kind == "Search results"
+        shown = text_of(document.best.lay_out(100, THEME))
+        assert "Story 1 " in shown
+        assert "the file goes on" in shown
+        assert document.facts[0].startswith("at least ")
+        whole = load(path, WHOLE_LIMIT)
+        assert whole.facts == ("20,000 results",)
+        assert "the file goes on" not in text_of(JoinedBody((whole.best,)).lay_out(100, THEME))[:500]
+
+    def test_large_json_of_another_kind_stays_json(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.json"
+        path.write_text(json.dumps({"results": [{"n": number} for number in range(60_000)]}))
+        assert load(path).kind == "JSON"
+        assert load(path, WHOLE_LIMIT).kind == "JSON"
+
+    @pytest.mark.parametrize(
+        "text", [json.dumps(found(20_000)), "[" + '"x", ' * 400_000], ids=["results", "words"]
+    )
+    def test_any_page_of_a_large_file_can_be_read(self, tmp_path: Path, text: str) -> None:
+        path = tmp_path / "a.json"
+        path.write_text(text)
+        for offset in (0, 1_000_003, len(text) - 1_000, len(text)):
+            page = load_page(path, offset)
+            assert text_of(page.raw.lay_out(100, THEME)).startswith(text[offset : offset + 20].strip())

@@ -162,7 +162,7 @@ def _view(sample: Sample) -> View:
     data = sample.data.removeprefix(b"\xef\xbb\xbf")
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         data = data.decode("utf-16", "replace").encode()
-    if not data.strip():
+    if not data or data.isspace():
         return View(kind, raw, notice="This file is empty.")
     delimiter = "\t" if kind == "TSV" else _delimiter(data)
     starts = record_starts(data)

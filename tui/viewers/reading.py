@@ -18,6 +18,7 @@ _BOMS = (("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe"), ("utf-16", b"\
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
 _SNIFFED = 8192
 _STEP = 4 * 1024 * 1024
+_CLEANED = 64 * 1024
 
 
 class FileUnviewable(WorkspaceError):
@@ -100,7 +101,8 @@ def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -
         got = 0
         while got < limit:
             stop.check()
-            part = os.pread(descriptor, min(limit - got, 1 << 20), offset + got)
+            # All at once where there is no more: to join many parts would keep every other thread waiting.
+            part = os.pread(descriptor, min(limit - got, max(size - offset - got, 1 << 20)), offset + got)
             if not part:
                 break
             parts.append(part)
@@ -194,8 +196,10 @@ def looks_binary(data: bytes) -> bool:
 def decode(data: bytes) -> str:
     """Decode bytes as text fit for the screen: UTF-8 (or by its mark UTF-16), cleaned, tabs as spaces."""
     encoding = next((name for name, bom in _BOMS if data.startswith(bom)), "utf-8")
-    text = data.decode(encoding, "replace")
-    return clean(text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4)
+    text = data.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
+    # One search through all of a long text would keep every other thread waiting, the event loop's too.
+    text = "".join(clean(text[at : at + _CLEANED]) for at in range(0, len(text), _CLEANED))
+    return text.expandtabs(4)
 
 
 def _explain(path: Path, error: OSError) -> str:

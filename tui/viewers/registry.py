@@ -92,7 +92,7 @@ class Viewer:
     `wants` looks at name and content, cheaply. `view` may raise `Declined`, and ValueError or RecursionError
     for a file that is damaged; the next viewer that wants it is asked then, and the reader is told of the
     damage. `whole` viewers need all of a file and are not asked for a part of one. `limit` is how many bytes at most
-    are read for it where a file is shown in full.
+    are read for it where a file is shown in full, `glimpse` where only its beginning is.
     """
 
     name: str
@@ -100,6 +100,7 @@ class Viewer:
     view: Callable[[Sample], View]
     whole: bool = False
     limit: int = WHOLE_LIMIT
+    glimpse: int = PREVIEW_LIMIT
 
 
 def viewers() -> tuple[Viewer, ...]:
@@ -140,9 +141,9 @@ def viewers() -> tuple[Viewer, ...]:
 def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document:
     """Read at most `limit` bytes of a file and choose its viewer. Runs in a thread.
 
-    With `WHOLE_LIMIT` a viewer that can do with more (`Viewer.limit`) is given that much. A file larger than the
-    limit is read only up to its first page, as no viewer that needs the whole of it can be used; `load_page`
-    reads on.
+    A viewer that can do with more (`Viewer.limit` with `WHOLE_LIMIT`, else `Viewer.glimpse`) is given that much.
+    A file larger than the limit is read only up to its first page, as no viewer that needs the whole of it can be
+    used; `load_page` reads on.
 
     Raises:
         FileUnviewable: the path is gone, not readable, or not a regular file.
@@ -151,8 +152,8 @@ def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document
     piece = read_piece(path, min(limit, PAGE), stop=stop)
     sample = Sample(_whole_lines(piece))
     if not piece.complete:
-        if limit >= WHOLE_LIMIT:
-            limit = max([limit, *(viewer.limit for viewer in viewers() if viewer.wants(sample))])
+        full, wanting = limit >= WHOLE_LIMIT, [viewer for viewer in viewers() if viewer.wants(sample)]
+        limit = max([limit, *(viewer.limit if full else viewer.glimpse for viewer in wanting)])
         if PAGE < piece.size <= limit:
             sample = Sample(_whole_lines(read_piece(path, limit, stop=stop)))
     spoiled: str | None = None
@@ -183,7 +184,14 @@ def load_page(path: Path, offset: int, *, at_line: bool = False) -> Document:
         skipped = piece.data.find(b"\n") + 1
         piece = replace(piece, data=piece.data[skipped:], offset=offset + skipped)
     sample = Sample(_whole_lines(piece))
-    view = next(viewer for viewer in viewers() if not viewer.whole and viewer.wants(sample)).view(sample)
+    for viewer in viewers():
+        if viewer.whole or not viewer.wants(sample):
+            continue
+        try:
+            view = viewer.view(sample)
+        except (Declined, ValueError, RecursionError):
+            continue
+        break
     if isinstance(view.raw, TextBody) and piece.offset:
         # How many lines come before is not known.
         view.raw.numbers = False

@@ -17,6 +17,8 @@ from tui.format import middle_cut, tail_cut, tool_name
 from tui.markdown import MarkdownTheme
 from tui.viewers.document import Body, Match, find_in_rows
 from tui.viewers.json_style import style_json_line
+from tui.viewers.json_text import closed_beginning
+from tui.viewers.json_values import Value, kind_of, open_level
 from tui.viewers.markdown_body import MarkdownBody
 from tui.viewers.registry import Declined, Sample, View, Viewer
 from tui.viewers.steering import Article, Copy, Key, Order, Outcome, Web
@@ -25,6 +27,8 @@ from tui.viewers.text_body import TextBody
 
 __all__ = ["VIEWER", "Hit", "ResultsTable", "hits_in"]
 
+_LARGEST = 16 * 1024 * 1024
+_GLIMPSE = 1024 * 1024
 _LISTS = ("results", "articles", "news_results", "organic_results")
 _CARDS_BELOW = 56
 _ADDRESS_FROM = 140
@@ -130,6 +134,8 @@ class ResultsTable(Table):
         ]
         super().__init__(columns, _Cells(hits), notes=notes)
         self.nothing = "No results."
+        # Only the first results were measured; the last have the longest numbers.
+        self.natural[0] = min(columns[0].widest, max([3, *(cell_len(hit.position) for hit in hits)]))
         if not any(hit.date for hit in hits):
             self.natural[3] = 0
         if not marked:
@@ -316,15 +322,36 @@ def _notes(value: dict[str, Any], hits: Sequence[Hit]) -> list[tuple[str, str]]:
 
 
 def _view(sample: Sample) -> View:
-    value = msgspec.json.decode(sample.data)
+    data = sample.data.removeprefix(b"\xef\xbb\xbf")
+    value = _members(data if sample.complete else closed_beginning(data))
     hits = hits_in(value)
     if hits is None:
         raise Declined
     answer = value.get("answer")
     told = clean(answer).strip() if isinstance(answer, str) else ""
     count = f"{len(hits):,} result{'' if len(hits) == 1 else 's'}"
-    raw = TextBody(sample.text, style=style_json_line)
-    return View("Search results", raw, ResultsTable(hits, _notes(value, hits), told), (count,))
+    notes = _notes(value, hits)
+    if not sample.complete:
+        notes.append((f"… The first {count}; the file goes on.", "warn"))
+        count = f"at least {count}"
+    raw = TextBody(sample.beginning, style=style_json_line)
+    table = ResultsTable(hits, notes, told)
+    return View("Search results", raw, table, (count,), all_rendered=sample.complete)
+
+
+def _members(data: bytes) -> Any:
+    """The document, its results read one by one: reading a large one at once would keep other threads waiting."""
+    names, values = open_level(data.strip()) or (None, ())
+    if names is None:
+        raise Declined
+    found = dict(zip(names, values, strict=True))
+    return {name: _read(value, apart=name in _LISTS) for name, value in found.items()}
+
+
+def _read(value: Value, *, apart: bool) -> Any:
+    if apart and kind_of(value) == "list" and (level := open_level(value)) is not None:
+        return [_read(item, apart=False) for item in level[1]]
+    return msgspec.json.decode(memoryview(value))
 
 
 def _style_detail(number: int, line: str) -> list[Span]:
@@ -338,4 +365,4 @@ def _wants(sample: Sample) -> bool:
     return any(f'"{key}"'.encode() in sample.data for key in _LISTS)
 
 
-VIEWER = Viewer("search results", _wants, _view, whole=True)
+VIEWER = Viewer("search results", _wants, _view, limit=_LARGEST, glimpse=_GLIMPSE)
