@@ -22,6 +22,7 @@ from tests.bench.stalls import stalls
 from tests.bench.startup import first_frame, help_text
 from tests.bench.streaming import streaming
 from tests.bench.table import Row, Section, table
+from tests.bench.viewing import viewers
 
 MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "frame": first_frame,
@@ -33,6 +34,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "stalls": stalls,
     "streaming": streaming,
     "scale": scale,
+    "viewers": viewers,
     "screen": on_screen,
     "headless": headless,
 }

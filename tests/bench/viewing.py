@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.bench.sights import SIGHTS
+from tests.bench.table import Row, Section
+from tests.e2e.running import environment
+
+FILES_STALL = 100.0
+STALL = 50.0
+SIGHT = 200.0
+SECONDS = 400.0
+ROOT = Path(__file__).parents[2]
+FILES = {"files": "a new folder", "open": "a folder that is listed"}
+SORTS = {"sort numbers": "numbers", "sort words": "words"}
+
+
+def viewers(base: Path, _runs: int) -> Section:
+    """First sights and stalls in the real application, with Textual's headless driver in place of a terminal."""
+    rows: list[Row] = []
+    details: list[str] = []
+    report = _measure(base / "files", "files", details)
+    for phase, where in FILES.items():
+        told = f"all marked after {report['times'][phase]:.0f} ms"
+        rows.append(
+            Row(f"longest stall, 5,000 files in {where}", _longest(report, phase), "ms", FILES_STALL, told)
+        )
+    report = _measure(base / "see", "see", details)
+    for name, (title, _) in SIGHTS.items():
+        for pane in ("preview", "viewer"):
+            phase = f"{pane} {name}"
+            whole = report["times"].get(f"{phase} whole")
+            told = (
+                f"all of it after {whole:.0f} ms"
+                if whole is not None
+                else "after a pause of 60 ms for the cursor"
+            )
+            rows += [
+                Row(f"first sight in the {pane}, {title}", report["times"][phase], "ms", SIGHT, told),
+                Row(f"longest stall in the {pane}, {title}", _longest(report, phase), "ms", STALL),
+            ]
+    report = _measure(base / "sort", "sort", details)
+    for phase, title in SORTS.items():
+        told = f"sorted after {report['times'][phase] / 1_000:.1f} s"
+        rows.append(
+            Row(
+                f"longest stall, a million rows sorted by {title}", _longest(report, phase), "ms", STALL, told
+            )
+        )
+    return Section(rows, details)
+
+
+def _longest(report: dict[str, Any], phase: str) -> float:
+    return float(max(report["phases"][phase]))
+
+
+def _measure(base: Path, mode: str, details: list[str]) -> dict[str, Any]:
+    base.mkdir(parents=True)
+    result = base / "result.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.bench.viewing_child", mode, str(result)],
+        cwd=base,
+        env=environment(base, PYTHONPATH=str(ROOT), COLORTERM="truecolor"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{mode} failed:\n{done.stderr}")
+    report = dict(json.loads(result.read_text(encoding="utf-8")))
+    for stall in report["stalls"]:
+        details.append(
+            f"{stall['phase']}, at {stall['at']:.2f} s: {stall['late']:.0f} ms, {stall['working']:.0f} ms computed, "
+            f"{stall['waiting']:.0f} ms without a core, {stall['collecting']:.0f} ms garbage"
+        )
+        details += [f"    {times}x {where}" for where, times in Counter(stall["seen"]).most_common(6)]
+    return report
