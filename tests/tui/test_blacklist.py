@@ -178,6 +178,6 @@ async def test_the_command_opens_it(tmp_path: Path) -> None:
         commands = {command.title: command.callback for command in app.get_system_commands(app.screen)}
         commands["Blacklist of the web reader"]()
         await until(lambda: isinstance(app.screen, BlacklistScreen))
-        await until(lambda: "papers.example" in screen_text(app))  # type: ignore[arg-type]  # its answer does not matter
+        await until(lambda: "papers.example" in screen_text(app))
         await pilot.pause()
         assert isinstance(app.focused, OptionList)

@@ -8,7 +8,8 @@ import sys
 HEAVY = (
     "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml",
     "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session",
-    "core.net", "core.tracing", "core.files", "zstandard", "tui.panes.conversation", "tui.panes.trace", "tui.panes.workspace",
+    "core.net", "core.tracing", "core.files", "zstandard",
+    "tui.panes.conversation", "tui.panes.trace", "tui.panes.workspace",
 )  # fmt: skip
 
 FIRST_FRAME = """

@@ -71,7 +71,7 @@ async def test_a_file_of_a_call_is_gone_to_in_the_workspace_with_its_preview(tmp
         await pilot.press("f3")
         app.query_one(TracePane).reveal("toolu_6")
         await pilot.press("enter")
-        await until(lambda: "ai-chip-news.html" in screen_text(app))  # type: ignore[arg-type]
+        await until(lambda: "ai-chip-news.html" in screen_text(app))
         await pilot.press("tab", "enter")
         await until(lambda: cursor(pane) == "ai-chip-news.html")
         assert len(app.screen_stack) == 1
@@ -92,7 +92,7 @@ async def test_a_packed_file_of_a_call_is_gone_to_and_a_deleted_one_is_told_of(t
         await pilot.press("f3")
         app.query_one(TracePane).reveal("toolu_6")
         await pilot.press("enter")
-        await until(lambda: "no longer there" in screen_text(app))  # type: ignore[arg-type]
+        await until(lambda: "no longer there" in screen_text(app))
         await pilot.press("tab", "enter")
         await until(lambda: f"{REPORT} is no longer there" in _told(app))
         assert isinstance(app.screen, ToolCallScreen)
@@ -111,7 +111,7 @@ async def test_an_open_call_takes_up_its_files_and_how_far_a_sub_agent_has_come(
         await pilot.press("f3")
         trace.reveal("agent")
         await pilot.press("enter")
-        await until(lambda: "The call is still running." in screen_text(app))  # type: ignore[arg-type]
+        await until(lambda: "The call is still running." in screen_text(app))
         told = SubagentProgress(
             task_id="t",
             tool_use_id="agent",
@@ -120,15 +120,15 @@ async def test_an_open_call_takes_up_its_files_and_how_far_a_sub_agent_has_come(
             usage=Usage(output_tokens=9000),
         )
         session.bus.publish(told)
-        await until(lambda: "9k tok" in screen_text(app))  # type: ignore[arg-type]
-        assert "Reading" in screen_text(app)  # type: ignore[arg-type]
+        await until(lambda: "9k tok" in screen_text(app))
+        assert "Reading" in screen_text(app)
         session.bus.publish(ToolCallFinished(tool_use_id="agent", status="success", observation=None))
-        await until(lambda: "The call gave no result." in screen_text(app))  # type: ignore[arg-type]
+        await until(lambda: "The call gave no result." in screen_text(app))
         late = ArtifactSaved(
             path="a/late.md", kind="notes", size=1, sha256="0", observer="o", tool_use_id="agent"
         )
         session.bus.publish(late)
-        await until(lambda: "a/late.md" in screen_text(app))  # type: ignore[arg-type]
+        await until(lambda: "a/late.md" in screen_text(app))
 
 
 def _told(app: UaTuiApp) -> str:
@@ -174,13 +174,13 @@ async def test_a_report_and_a_file_of_another_session_open_in_the_viewer(tmp_pat
         await pilot.press("f5", "t")
         await until(lambda: rows(pane) == ["report.html"])
         await pilot.press("enter")
-        await until(lambda: "An old report" in screen_text(app))  # type: ignore[arg-type]
+        await until(lambda: "An old report" in screen_text(app))
         await pilot.press("escape", "t")
         await until(lambda: rows(pane) == [past.name])
         await pilot.press("right")
         await until(lambda: rows(pane) == [past.name, "  summary.txt"])
         await pilot.press("right", "enter")
-        await until(lambda: "What was done then" in screen_text(app))  # type: ignore[arg-type]
+        await until(lambda: "What was done then" in screen_text(app))
 
 
 async def test_what_is_typed_into_the_filter_is_no_key_of_the_application(tmp_path: Path) -> None:
