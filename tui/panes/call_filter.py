@@ -11,6 +11,7 @@ from tui.panes.calls import SLOW, CallNode
 
 __all__ = ["CallFilter", "read_filter"]
 
+_SLOW = "slow"
 _WORD = re.compile(r'(?:(tool|state):)?("[^"]*"?|\S+)', re.IGNORECASE)
 
 
@@ -30,8 +31,9 @@ class CallFilter:
             name = f"{node.label} {node.record.name}".casefold()
             if not all(tool in name for tool in self.tools):
                 return False
-        if self.states and not all(_in_state(node, state) for state in self.states):
-            return False
+        for state in self.states:
+            if not _in_state(node, state):
+                return False
         return not self.texts or _has_texts(node, self.texts)
 
 
@@ -50,12 +52,11 @@ def read_filter(typed: str) -> CallFilter | None:
 
 
 def _in_state(node: CallNode, wanted: str) -> bool:
-    states = [node.mark.word, node.flag]
-    if node.took is not None and node.took > SLOW:
-        states.append("slow")
-    if node.mark is Mark.WAITING:
-        states.append(Mark.RUNNING.word)
-    return any(wanted in state.casefold() for state in states)
+    if wanted in node.mark.word or (node.flag and wanted in node.flag.casefold()):
+        return True
+    if wanted in _SLOW and node.took is not None and node.took > SLOW:
+        return True
+    return node.mark is Mark.WAITING and wanted in Mark.RUNNING.word
 
 
 def _has_texts(node: CallNode, texts: Sequence[str]) -> bool:
@@ -63,4 +64,7 @@ def _has_texts(node: CallNode, texts: Sequence[str]) -> bool:
     record = node.record
     parts = (node.label, record.name, node.argument, node.note, node.flag, record.words)
     told = "\n".join(parts).casefold()
-    return all(text in told for text in texts)
+    for text in texts:  # noqa: SIM110  # quicker than a generator
+        if text not in told:
+            return False
+    return True

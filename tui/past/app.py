@@ -20,7 +20,6 @@ from tui.app import UaTuiApp
 from tui.clipboard import Clipboard
 from tui.garbage import put_off, resume
 from tui.panes.notice import NoticeBar
-from tui.past.ending import past_message
 from tui.past.frame import PastFrame
 from tui.past.status import PastStatus
 from tui.ports import SessionPort, Spawn
@@ -120,6 +119,8 @@ class PastApp(UaTuiApp):
                 self.notice.show(f"{type(pane).__name__} could not show a part of the session.")
 
     def _end(self, panes: Sequence[Any]) -> None:
+        from tui.past.ending import past_message
+
         conversation, *others, _ = panes
         conversation.end(past_message(self._past.facts, self._past.unsent))
         for pane in others:
