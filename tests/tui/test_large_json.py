@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.viewers import json_members, json_values
+from tui.viewers.json_text import closed_beginning
 from tui.viewers.json_tree import JsonTree
 from tui.viewers.json_values import open_level
 from tui.viewers.registry import WHOLE_LIMIT, load
@@ -142,3 +143,10 @@ def test_lines_that_are_records_are_cut_where_they_begin(
     assert isinstance(tree, JsonTree)
     shown = [msgspec.json.decode(bytes(memoryview(value))) for value in tree.root.values]
     assert shown == records
+
+
+def test_the_beginning_of_deeply_nested_lists_is_made_whole_in_one_pass() -> None:
+    depth = 60_000
+    begun = b"[1," * depth
+    whole = closed_beginning(begun)
+    assert whole == begun[:-1] + b"]" * depth

@@ -33,25 +33,26 @@ def closed_beginning(data: bytes) -> bytes:
     Raises:
         ValueError: there is no complete member in it.
     """
-    open_brackets: list[bytes] = []
-    end, around = 0, b""
+    end = 0
     for token in _TOKEN.finditer(data):
         match token.group():
-            case b"{":
-                open_brackets.append(b"}")
-            case b"[":
-                open_brackets.append(b"]")
             case b"}" | b"]":
-                if open_brackets:
-                    open_brackets.pop()
-                end, around = token.end(), b"".join(reversed(open_brackets))
+                end = token.end()
             case b'"':
                 break
             case b",":
-                end, around = token.start(), b"".join(reversed(open_brackets))
+                end = token.start()
     if not end:
         raise ValueError("no complete member")
-    return data[:end] + around
+    # What is open there is found on a second way, as to note it at every comma would take forever in deep nesting.
+    around: list[bytes] = []
+    for token in _TOKEN.finditer(data, 0, end):
+        match token.group():
+            case b"{" | b"[" as bracket:
+                around.append(b"}" if bracket == b"{" else b"]")
+            case b"}" | b"]" if around:
+                around.pop()
+    return data[:end] + b"".join(reversed(around))
 
 
 def _wants(sample: Sample) -> bool:
