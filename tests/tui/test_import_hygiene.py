@@ -32,6 +32,28 @@ assert "textual.app" in seen
 print("\\n".join(seen))
 """
 
+FIRST_FRAME_OF_THE_PAST = """
+import pathlib, sys, tempfile
+from core.past_session import PastSession
+from core.settings import Settings
+from tui.past.app import PastApp
+
+seen = []
+
+class Watched(PastApp):
+    async def _after_first_frame(self):
+        seen.extend(sys.modules)
+        self.exit()
+
+with tempfile.TemporaryDirectory() as folder:
+    pathlib.Path(folder, "journal.jsonl").touch()
+    Watched(Settings(), PastSession(pathlib.Path(folder))).run(headless=True)
+assert "textual.app" in seen
+print("\\n".join(seen))
+"""
+FINDING = {"core.files", "zstandard"}
+"""What comes with the names of the folders in which a session is looked for."""
+
 
 def test_nothing_heavy_is_imported_before_the_first_frame() -> None:
     done = subprocess.run(
@@ -39,3 +61,11 @@ def test_nothing_heavy_is_imported_before_the_first_frame() -> None:
     )
     imported = set(done.stdout.split())
     assert [name for name in HEAVY if name in imported] == []
+
+
+def test_nothing_heavy_is_imported_before_the_first_frame_of_a_past_session() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_FRAME_OF_THE_PAST], capture_output=True, text=True, timeout=60, check=True
+    )
+    imported = set(done.stdout.split())
+    assert [name for name in HEAVY if name in imported - FINDING] == []
