@@ -25,7 +25,8 @@ IDLE_SECONDS = 6.0
 SECONDS = 120.0
 REPEATS = 3
 PAUSE = 0.15
-SIZES = ((108, 32), (150, 44), (COLUMNS, ROWS))
+SIZES = ((108, 32), (132, 44), (COLUMNS, ROWS))
+THREE_COLUMNS = ((150, 44), (COLUMNS, ROWS))
 BARE = Path(__file__).parent / "bare_app.py"
 HINT = "for something"
 FOCUS_OUT, FOCUS_IN = "\x1b[O", "\x1b[I"
@@ -64,6 +65,7 @@ class Figures:
     shares: list[float] = field(default_factory=list)
     focus: list[Taken] = field(default_factory=list)
     resize: list[Taken] = field(default_factory=list)
+    columns: list[Taken] = field(default_factory=list)
     theme: list[Taken] = field(default_factory=list)
     idle: list[float] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
@@ -124,6 +126,8 @@ def _measure(subject: Subject, base: Path, url: str, ended: SimpleQueue[float]) 
             figures.focus.append(_focus(driven, next(letters)))
         for size in SIZES[: subject.repeats]:
             figures.resize.append(_resize(driven, size, next(letters)))
+        for size in THREE_COLUMNS:
+            figures.columns.append(_resize(driven, size, next(letters)))
         for theme in subject.other_themes:
             figures.theme.append(_theme(driven, subject.themes, theme))
         worked = running_seconds(driven.pid)
@@ -234,6 +238,13 @@ def _rows(ours: Figures, markdown: Figures, log: Figures) -> list[Row]:
         row("a core while it streams", lambda f: max(f.shares), "%", None, streamed),
         row("focus out, in and a key", lambda f: _longest(f.focus), "ms", CHANGE_BOUND, told(ours.focus)),
         row("another size, all painted", lambda f: _longest(f.resize), "ms", CHANGE_BOUND, told(ours.resize)),
+        row(
+            "the size of three columns, and back",
+            lambda f: _longest(f.columns),
+            "ms",
+            None,
+            told(ours.columns),
+        ),
         row("another theme, all painted", lambda f: _longest(f.theme), "ms", CHANGE_BOUND, told(ours.theme)),
         row(
             "idle afterwards",
