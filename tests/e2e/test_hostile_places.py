@@ -30,7 +30,7 @@ def assert_harmless(screen: Terminal) -> None:
     assert CONTROLS.findall(screen.written) == []
     assert b"\x1b]2;" not in screen.written
     assert b"Traceback" not in screen.written
-    assert "could not show" not in screen.text
+    assert "could not show" not in screen.text, screen.text
 
 
 def leave(screen: Terminal) -> None:
