@@ -334,6 +334,22 @@ async def test_files_are_only_for_reading_and_know_their_calls(tmp_path: Path) -
         assert not workspace.new_files
 
 
+async def test_a_journal_that_cannot_be_read_on_leaves_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past_journal, "BLOCK", 256)
+    app = PastApp(
+        Settings(workspace_base=tmp_path), session := PastSession(write(tmp_path, many(40)), tail=9_000)
+    )
+    async with app.run_test(size=(160, 45)):
+        await asyncio.wait_for(app.begun.wait(), 20)
+        session.journal.close()
+        await until(lambda: app.notice.display)
+        assert "is closed" in str(app.notice.render())
+        assert "reading" not in status(app)
+        assert "Answer 39" in text(app, PastConversation)
+
+
 async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A line at a time takes as long as a journal that is a thousand times as long.
     monkeypatch.setattr(past_journal, "BLOCK", 256)

@@ -143,7 +143,8 @@ class PastApp(UaTuiApp):
                     self.past_status.progress(self._past.facts.read)
         except JournalError as error:
             if not self._past.closed:
-                self.notice.show(str(error))
+                self.notice.show(str(error), "its end is shown")
+                self.past_status.progress(1.0)
             return
         finally:
             resume()
