@@ -1,0 +1,166 @@
+"""Whatever lies in the workspace, and however small the terminal is, there is a view or a clear message."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.tree_host import cursor, laid_session, rows
+from tui.panes.preview import PreviewPane
+from tui.panes.workspace import WorkspacePane
+from tui.screens.viewer import ViewerScreen
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))
+
+
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to("other")
+    path.with_name("other").symlink_to(path.name)
+
+
+def _table(path: Path) -> None:
+    path.write_text("|h" * 20 + "|\n" + "|-" * 20 + "|\n" + ("|cell" * 20 + "|\n") * 500)
+
+
+ODD: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "pipe": ("a.json", os.mkfifo, "This is a pipe."),
+    "socket": ("a.csv", _socket, "This is a socket"),
+    "loop": ("a.txt", _loop, "This is a link."),
+    "way out": ("a.md", lambda path: path.symlink_to("/proc/self/status"), "This is a link."),
+    "1 GB": ("a.log", _sparse, "00000000 00 00 00"),
+    "one line": ("a.txt", lambda path: path.write_text("word " * 1_000_000), "word word word"),
+    "one line of JSON": ("a.json", lambda path: path.write_text('["' + "x" * 5_000_000), "xxxxxxxxxx"),
+    "wide table": ("a.md", _table, "cell"),
+    "controls": ("a\x1b[2J\r\n\u202egpj.txt", lambda path: path.write_text("harmless\n"), "harmless"),
+    "longest name": ("x" * 251 + ".txt", lambda path: path.write_text("shown\n"), "shown"),
+    "no text": ("\udcff\udcfe.txt", lambda path: path.write_text("bytes\n"), "bytes"),
+    "empty": ("a.json", lambda path: path.write_text(""), "This file is empty."),
+}
+SMALL = [(20, 5), (1, 1), (3, 40), (200, 1), (80, 24)]
+
+
+def odd(folder: Path, which: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
+    name, make, told = ODD[which]
+    monkeypatch.chdir(folder)
+    make(folder / name)
+    return folder / name, told
+
+
+def flat(text: str) -> str:
+    """The text on the screen without breaks: messages are folded to the width."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("which", ODD)
+async def test_the_preview_has_a_view_or_a_message(
+    tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, told = odd(tmp_path, which, monkeypatch)
+    preview = PreviewPane()
+    async with hosted(preview) as (app, pilot):
+        preview.show_path(path)
+        await until(lambda: told in flat(screen_text(app)))
+        for size in SMALL:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        await until(lambda: told in flat(screen_text(app)))
+        assert not any(character in screen_text(app) for character in "\x1b\u202e\r")
+
+
+@pytest.mark.parametrize("which", ODD)
+async def test_the_viewer_has_a_view_or_a_message(
+    tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, told = odd(tmp_path, which, monkeypatch)
+    screen = ViewerScreen(path, tmp_path)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: told in flat(screen_text(app)))
+        for size in SMALL:
+            await pilot.resize_terminal(*size)
+            await pilot.press("down", "end", "m", "home", "r")
+            await pilot.pause()
+        await until(lambda: told in flat(screen_text(app)))
+        assert not any(character in screen_text(app) for character in "\x1b\u202e\r")
+
+
+async def test_what_vanishes_while_it_is_previewed_is_told_of(tmp_path: Path) -> None:
+    session = laid_session(tmp_path)
+    folder = session / "work_products"
+    report, kept = folder / "b_report.txt", folder / "a_kept.txt"
+    for path in (report, kept):
+        path.write_text(f"words of {path.name}\n")
+    pane, preview = WorkspacePane(session), PreviewPane()
+    pane.styles.height = preview.styles.height = 15
+    async with hosted(pane, preview, size=(80, 40)) as (app, pilot):
+        pane.focus()
+        pane.reveal(report)
+        await until(lambda: report in app.highlighted)
+        preview.show_path(report)
+        await until(lambda: "words of b_report.txt" in screen_text(app))
+        report.unlink()
+        await until(lambda: app.highlighted[-1] == kept)
+        preview.show_path(report)
+        await until(lambda: "no longer there" in screen_text(app))
+        preview.show_path(kept)
+        await until(lambda: "words of a_kept.txt" in screen_text(app))
+        shutil.rmtree(folder)
+        await until(lambda: not any("a_kept.txt" in row for row in rows(pane)))
+        preview.show_path(folder)
+        await until(lambda: "no longer there" in screen_text(app))
+        shutil.rmtree(session)
+        await until(lambda: rows(pane) == [])
+        await pilot.press("down", "enter", "right")
+        session.mkdir()
+        (session / "back.txt").write_text("again\n")
+        await until(lambda: rows(pane) == ["back.txt"])
+
+
+async def test_a_tree_of_links_in_a_circle_ends(tmp_path: Path) -> None:
+    session = laid_session(tmp_path)
+    inner = session / "work_products" / "inner"
+    inner.mkdir()
+    (inner / "up").symlink_to("..")
+    (inner / "file.txt").write_text("")
+    pane = WorkspacePane(session)
+    async with hosted(pane) as (_, pilot):
+        pane.focus()
+        pane.reveal(inner / "up" / "inner" / "up" / "inner" / "file.txt")
+        pane.reveal(inner / "file.txt")
+        await until(lambda: cursor(pane) == "file.txt")
+        pane.action_filter()
+        await pilot.press(*"file")
+        await until(lambda: sum("file.txt" in row for row in rows(pane)) == 1)
+
+
+async def test_thousands_of_files_that_appear_at_once_are_counted_at_once(tmp_path: Path) -> None:
+    session = laid_session(tmp_path)
+    pane = WorkspacePane(session)
+    counted = 0
+
+    def count() -> None:
+        nonlocal counted
+        counted += 1
+
+    async with hosted(pane):
+        await until(lambda: len(rows(pane)) > 2)
+        pane._show_counts = count  # type: ignore[method-assign]
+        folder = session / "found" / "deep" / "deeper"
+        folder.mkdir(parents=True)
+        for number in range(3_000):
+            (folder / f"{number}.json").write_text("{}")
+        await until(lambda: len(pane.tree_view.unseen) == 3_000)
+        assert counted < 300
