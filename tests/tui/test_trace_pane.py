@@ -70,13 +70,13 @@ async def test_calls_stand_under_their_query_and_subagent() -> None:
         view.apply(SESSION)
         lines = shown(view)
         assert lines[0].startswith("▾ ⠋ Research the news")
-        assert lines[1].startswith("  ✓ SEARCH_NEWS  3")
+        assert lines[1].startswith("    ✓ SEARCH_NEWS  3")
         assert lines[1].split()[-2:] == ["12K", "1.8s"]
         assert lines[2].startswith("  ▾ ⠋ report-creation-expert  Write it")
-        assert lines[3].startswith("    ✗ crawl_parallel  ConnectionFailed: refused")
+        assert lines[3].startswith("      ✗ crawl_parallel  ConnectionFailed: refused")
         assert lines[3].endswith("14.2s")
         assert "more" not in lines[3]
-        assert lines[4].startswith("    ⠋ save_corpus")
+        assert lines[4].startswith("      ⠋ save_corpus")
         assert view._border_title is not None
         assert view._border_title.plain == "Trace · 4 calls · 1 failed"
 
@@ -90,7 +90,7 @@ async def test_a_call_of_an_earlier_subagent_goes_to_its_place() -> None:
         view.apply([started("a1", "Read", "a", path="x"), started("b1", "Read", "b", path="y")])
         view.apply([started("a2", "Glob", "a", pattern="z"), started("lost", "Grep", "nowhere", pattern="w")])
         assert [node.key for node in view.entries] == ["query/q", "a", "a1", "a2", "b", "b1", "lost"]
-        assert [len(row) - len(row.lstrip()) for row in shown(view)] == [0, 2, 4, 4, 2, 4, 2]
+        assert [len(row) - len(row.lstrip()) for row in shown(view)] == [0, 2, 6, 6, 2, 6, 4]
 
 
 async def test_live_rows_count_seconds_and_nothing_ticks_when_nothing_runs() -> None:

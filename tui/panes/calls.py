@@ -261,7 +261,8 @@ class TraceTheme:
 def render_node(node: CallNode, width: int, theme: TraceTheme, *, now: float, tick: int) -> Line:
     """Render one row: tree, mark, name, argument and outcome; at the right size and time in fixed columns."""
     glyph = spinner(tick) if node.mark is Mark.RUNNING else node.mark.glyph
-    arrow = f"{UNFOLDED if node.open else FOLDED} " if node.children or node.kind != "call" else ""
+    # Where nothing folds the room stays empty: marks of one depth stand in one column, right of their caller's.
+    arrow = f"{UNFOLDED if node.open else FOLDED} " if node.children or node.kind != "call" else "  "
     indent = min(2 * node.depth, max(0, width // 3))
     left: Line = [
         Segment(" " * indent + arrow, theme.note),
