@@ -34,7 +34,7 @@ from tui.viewers.view import DocumentView
 
 __all__ = ["ViewerScreen"]
 
-_PATIENCE_SECONDS = 0.08
+_PATIENCE_SECONDS = 0.05
 _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 _DETAIL_FROM = 16
@@ -107,14 +107,15 @@ class ViewerScreen(ViewerDeeds):
         try:
             document = await in_thread(partial(load, self.path, PREVIEW_LIMIT))
             if document.size > PREVIEW_LIMIT:
+                if document.size > WHOLE_LIMIT and not place:
+                    # To read so much takes a while: the beginning comes first, and has the time to be drawn.
+                    beginning = self._begin_with(document)
+                    await asyncio.sleep(_PATIENCE_SECONDS)
                 reading = asyncio.ensure_future(in_thread(partial(load, self.path, WHOLE_LIMIT)))
                 try:
                     await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
-                    if not reading.done() and not place:
-                        # Meanwhile the beginning is there.
-                        beginning = document
-                        self._take(beginning)
-                        self.view.show(self._body(), place=place)
+                    if not reading.done() and beginning is None and not place:
+                        beginning = self._begin_with(document)
                     document = await reading
                 finally:
                     reading.cancel()
@@ -126,6 +127,11 @@ class ViewerScreen(ViewerDeeds):
             self.view.show(self._body(), place=place)
         else:
             self._go_on_with(document)
+
+    def _begin_with(self, document: Document) -> Document:
+        self._take(document)
+        self.view.show(self._body())
+        return document
 
     def _go_on_with(self, document: Document) -> None:
         """Show all of a file whose beginning is shown, where its reader is by now."""

@@ -33,26 +33,26 @@ def closed_beginning(data: bytes) -> bytes:
     Raises:
         ValueError: there is no complete member in it.
     """
-    end = 0
+    closers: list[bytes] = []
+    end = depth = 0
     for token in _TOKEN.finditer(data):
         match token.group():
+            case b"{":
+                closers.append(b"}")
+            case b"[":
+                closers.append(b"]")
             case b"}" | b"]":
-                end = token.end()
+                if closers:
+                    closers.pop()
+                end, depth = token.end(), len(closers)
             case b'"':
                 break
             case b",":
-                end = token.start()
+                end, depth = token.start(), len(closers)
     if not end:
         raise ValueError("no complete member")
-    # What is open there is found on a second way, as to note it at every comma would take forever in deep nesting.
-    around: list[bytes] = []
-    for token in _TOKEN.finditer(data, 0, end):
-        match token.group():
-            case b"{" | b"[" as bracket:
-                around.append(b"}" if bracket == b"{" else b"]")
-            case b"}" | b"]" if around:
-                around.pop()
-    return data[:end] + b"".join(reversed(around))
+    # Behind the end brackets were only opened: what is open there is still at the bottom.
+    return data[:end] + b"".join(reversed(closers[:depth]))
 
 
 def _wants(sample: Sample) -> bool:
