@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.driver import Driver
 from textual.screen import Screen
 from textual.widgets import TextArea
 from textual.worker import Worker, WorkerState
@@ -32,6 +33,7 @@ from tui.main_screen import MainScreen
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine
+from tui.pasting import guard_pastes
 from tui.pictures.shelf import PicturingApp, Shelf
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
@@ -96,6 +98,11 @@ class UaTuiApp(PicturingApp, StyledApp):
         self._pump = EventPump(self.call_later, self._deliver)
         self._pump.hold()
         self._asks = Asks(self, self._answer_permission, self._finish_auth)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Have the terminal read so that nothing in a paste counts as a key."""
+        guard_pastes()
+        return super().get_driver_class()
 
     # -- the screen -------------------------------------------------------------------------------
 

@@ -17,7 +17,8 @@ from tests.e2e.test_hostile import ESCAPES, MARKUP, TITLE, WRITE, injected, real
 DOWN, UP, END, HOME, ENTER, ESC = "\x1b[B", "\x1b[A", "\x1b[F", "\x1b[H", "\r", "\x1b"
 ALT_UP = "\x1b[1;3A"
 NASTY = f"{MARKUP} {ESCAPES}"
-PASTED = f"{MARKUP} \x07\x9b31mred\x9d0;PWNED\x9c \u202eevil\u200b"
+# F1 and Ctrl+G would open something if they were taken for keys.
+PASTED = f"{MARKUP} \x1bOP\x1b[11~\x1b]0;PWNED\x07 \x07\x9b31mred\x9d0;PWNED\x9c \u202eevil\u200b"
 CONTROLS = re.compile(
     # C1, zero width, marks and overrides of direction, tags: as UTF-8.
     rb"\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa6-\xa9]|\xf3\xa0[\x80-\x81]"
