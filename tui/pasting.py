@@ -86,4 +86,4 @@ class _GuardedParser(XTermParser):
 
 def guard_pastes() -> None:
     """Have the terminal read by a parser that takes nothing in a paste for a key."""
-    linux_driver.XTermParser = _GuardedParser  # type: ignore[attr-defined, misc]  # Textual offers no other way in
+    linux_driver.XTermParser = _GuardedParser  # type: ignore[attr-defined]  # Textual offers no other way in
