@@ -1,0 +1,210 @@
+"""What a browser is given for a hostile report: opened from the real program, loaded in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.e2e.running import environment
+from tests.e2e.terminal import WORKSPACE, terminal
+
+BROWSER = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    None,
+)
+FETCHED_FROM_THE_ORIGINAL = (
+    "script svg-script onload onerror beacon socket form refresh frame srcdoc object embed image srcset source lazy"
+    " body table svg-image foreign video poster audio input-image style-link css-import css-escaped css-attribute"
+    " font icon manifest preload modulepreload prefetch mutated-1 mutated-3 mutated-4 after-textarea"
+)
+
+REPORT = """<!doctype html>
+<html><head>
+<title>Chips &lt;/title&gt;&lt;img src='{u}title'&gt;</title>
+<base href="{u}base/">
+<meta http-equiv="refresh" content="3; url={u}refresh">
+<link rel="stylesheet" href="{u}style-link"><link rel="icon" href="{u}icon"><link rel="manifest" href="{u}manifest">
+<link rel="preload" as="image" href="{u}preload"><link rel="prefetch" href="{u}prefetch">
+<link rel="modulepreload" href="{u}modulepreload"><link rel="preconnect" href="http://preconnect.evil.example">
+<link rel="dns-prefetch" href="//dns.evil.example"><link rel="prerender" href="{u}prerender">
+<style>@import url({u}css-import);</style>
+<style>h2 {{ background: u\\72l({u}css-escaped) }}</style>
+<style>@font-face {{ font-family: f; src: url({u}font) }} h3 {{ font-family: f }}</style>
+<style>table {{ border-collapse: collapse }} td {{ color: #123456 }}</style>
+<script src="{u}script"></script>
+<script>
+  document.documentElement.setAttribute("data-ran", "script");
+  navigator.sendBeacon("{u}beacon");
+  new WebSocket("ws://evil.example/socket");
+  setTimeout(() => document.forms[0].submit(), 2000);
+</script>
+</head>
+<body background="{u}body" onload="document.body.dataset.ran = 1; fetch('{u}onload')">
+<h1 onclick="fetch('{u}onclick')">Kept heading</h1><h2>Second</h2><h3>Third</h3>
+<p style="background: url({u}css-attribute)">Kept words &amp;
+<a href="https://kept.example/page" ping="{u}ping">kept link</a>
+<a href="javascript:fetch('{u}javascript')">run</a>
+<a href="file:///etc/passwd">local</a> <a href="//evil.example/x">odd</a></p>
+<table background="{u}table"><tr><th>Maker</th></tr><tr><td>Northwind</td><td colspan="2">41 %</td></tr></table>
+<img src="{u}image" onerror="fetch('{u}onerror')"><img srcset="{u}srcset 1x">
+<img src="//evil.example/lazy" loading="lazy">
+<picture><source srcset="{u}source"><img src="{u}picture"></picture>
+<iframe name="inner" src="{u}frame"></iframe><iframe src="file:///etc/passwd"></iframe>
+<iframe srcdoc="&lt;img src='{u}srcdoc'&gt;"></iframe>
+<object data="{u}object"></object><embed src="{u}embed"><applet codebase="{u}applet"></applet>
+<form action="{u}form" method="post" target="inner">
+<input name="a" value="b"><input type="image" src="{u}input-image"></form>
+<video src="{u}video" poster="{u}poster" autoplay></video><audio src="{u}audio" autoplay></audio>
+<svg><image href="{u}svg-image" width="9" height="9"/><use href="{u}svg-use#a"/>
+<script>fetch("{u}svg-script")</script><foreignObject><img src="{u}foreign"></foreignObject></svg>
+<svg></p><style><g title="</style><img src='{u}mutated-1'>"></style></svg>
+<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src='{u}mutated-2'&gt;"></table></mtext></math>
+<noscript><p title="</noscript><img src='{u}mutated-3'>"></noscript>
+<style><!-- </style><img src="{u}mutated-4"> --></style>
+<template><img src="{u}template"></template><textarea></textarea><img src="{u}after-textarea">
+<p id="end">Kept end</p>
+</body></html>
+"""
+
+
+class Listener:
+    """Takes every connection, and keeps the first line of what is sent, empty when nothing is."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = int(self._socket.getsockname()[1])
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def fetched(self) -> set[str]:
+        """The last parts of the paths asked for."""
+        return {line.split(" ")[1].rpartition("/")[2] for line in self.heard if line.count(" ") == 2}
+
+    def close(self) -> None:
+        # Closing alone would not wake the thread that waits.
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        place = len(self.heard)
+        self.heard.append("")
+        with connection:
+            connection.settimeout(5)
+            try:
+                self.heard[place] = connection.recv(65536).partition(b"\r\n")[0].decode("latin-1")
+                connection.sendall(
+                    b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                )
+            except OSError:
+                return
+
+
+@contextmanager
+def listening() -> Iterator[Listener]:
+    listener = Listener()
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+def loaded(url: str, listener: Listener, folder: Path) -> str:
+    """Load a page, let six seconds pass on its clock, and return what became of it; all its hosts are the listener."""
+    assert BROWSER is not None
+    folder.mkdir()
+    done = subprocess.run(
+        [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-extensions",
+            "--no-proxy-server",
+            f"--user-data-dir={folder}",
+            # The browser itself asks its makers for this and that; those are nowhere.
+            f"--host-resolver-rules=MAP *.example 127.0.0.1:{listener.port}, MAP * ~NOTFOUND",
+            "--virtual-time-budget=6000",
+            "--dump-dom",
+            url,
+        ],
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert "<html" in done.stdout, done.stderr
+    return done.stdout
+
+
+def opened_by_the_program(base: Path, page: str) -> str:
+    """Put a report into the session of the real program, press `o` on it, and return what the browser was given."""
+    asked = base / "asked"
+    program = base / "browser"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {asked}.new\nmv {asked}.new {asked}\n')
+    program.chmod(0o755)
+    env = environment(base, BROWSER=os.fspath(program))
+    with terminal(base, "--demo", "--demo-pace", "0", columns=160, rows=50, env=env) as screen:
+        screen.wait_for("DEMO", "run.log")
+        (session,) = (base / "AGENT_RUN_WORKSPACES").iterdir()
+        (session / "the-report.html").write_text(page, encoding="utf-8")
+        screen.wait_for("the-report.html")
+        # By name it is the last.
+        screen.type(WORKSPACE)
+        screen.rest(0.5)
+        screen.type("\x1b[F")
+        # The preview shows what there is to read.
+        screen.wait_for("Kept heading", "Northwind", "kept link")
+        screen.type("o")
+        screen.wait_for("Asked the browser", lambda _: asked.exists())
+        screen.type("\x11")
+        assert screen.end() == 0
+    return asked.read_text().strip()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
+def test_a_hostile_report_fetches_and_runs_nothing_in_the_browser_it_is_opened_in(tmp_path: Path) -> None:
+    with listening() as listener:
+        page = REPORT.format(u="http://evil.example/")
+        url = opened_by_the_program(tmp_path, page)
+        parts = urlsplit(url)
+        assert parts.scheme == "file"
+        copy = Path(unquote(parts.path))
+        assert copy.stat().st_mode & 0o777 == 0o600
+        seen = loaded(url, listener, tmp_path / "profile")
+        assert listener.heard == []
+        for kept in ("<h1>Kept heading</h1>", "Northwind</td>", '<td colspan="2">41 %</td>', "Kept end"):
+            assert kept in seen
+        assert 'href="https://kept.example/page"' in seen
+        assert "td { color: #123456 }" in seen
+        for gone in ("data-ran", "<script", "<iframe", "<form", "<svg", "file:", "javascript:", "ping="):
+            assert gone not in seen.lower(), gone
+
+    # The same report as it was written does all of it, so the listener would have heard.
+    with listening() as listener:
+        (tmp_path / "as-written.html").write_text(page, encoding="utf-8")
+        loaded((tmp_path / "as-written.html").as_uri(), listener, tmp_path / "another-profile")
+        assert set(FETCHED_FROM_THE_ORIGINAL.split()) - listener.fetched == set()
