@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from textual.filter import LineFilter
+from textual.worker import Worker
 
 from tui.clipboard import Clipboard
 from tui.copying import CopyingApp
 from tui.filters import ControlFilter
+from tui.stylesheet import KeptStylesheet
 from tui.themes import DEFAULT_THEME, MISSING, THEMES
 
 __all__ = ["StyledApp"]
@@ -27,10 +30,12 @@ class StyledApp(CopyingApp):
         theme: the theme wanted; the usual one takes the place of none and of an unknown one.
     """
 
+    stylesheet: KeptStylesheet
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
 
     def __init__(self, routes: Clipboard, theme: str | None) -> None:
         super().__init__(routes)
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         # Always the same one: strips keep what each filter made of them.
         self._fence = ControlFilter()
         for each in THEMES:
@@ -51,6 +56,19 @@ class StyledApp(CopyingApp):
             super().refresh_css(animate)
         else:
             self.stylesheet.set_variables(self.get_css_variables())
+
+    def search_themes(self) -> None:
+        """Offer the themes, and get ours ready while one is chosen."""
+        super().search_themes()
+        _: Worker[None] = self.run_worker(
+            self._prepare_themes, name="themes", group="themes", exclusive=True, exit_on_error=False
+        )
+
+    async def _prepare_themes(self) -> None:
+        for theme in THEMES:
+            variables = {**MISSING, **theme.to_color_system().generate(), **theme.variables}
+            for _ in self.stylesheet.preparing(variables):
+                await asyncio.sleep(0)
 
     def read_other_styles(self) -> None:
         """Read the styles of what stands behind the first frame."""

@@ -1,0 +1,130 @@
+"""What another theme costs: nothing is parsed, refreshed or painted more often than it has to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+from textual.css import stylesheet as textual_stylesheet
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import until
+from tui.app import UaTuiApp
+from tui.stylesheet import KeptStylesheet
+
+
+async def chosen(app: UaTuiApp, pilot: Pilot[str], theme: str) -> None:
+    """Choose a theme from the list, and not before all themes are ready."""
+    app.action_change_theme()
+    await until(lambda: len(app.screen_stack) == 2)
+    await pilot.press(*theme)
+    await until(lambda: not any(worker.group == "themes" for worker in app.workers))
+    await pilot.pause()
+    await pilot.press("enter")
+    await until(lambda: app.theme == theme and len(app.screen_stack) == 1)
+    await pilot.pause()
+
+
+def looks(nodes: Iterable[DOMNode]) -> dict[str, object]:
+    """The rules of each node and of each of its components."""
+    found: dict[str, object] = {}
+    for node in nodes:
+        found[f"{node}"] = dict(node.styles.base._rules)
+        for name, component in node._component_styles.items():
+            found[f"{node} {name}"] = dict(component.base._rules)
+    return found
+
+
+async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    parsed_in: list[str] = []
+    parse = vars(textual_stylesheet)["parse"]
+
+    def noting(*args: object, **kwargs: object) -> object:
+        parsed_in.append(app.theme)
+        return parse(*args, **kwargs)
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state == "idle")
+        await pilot.pause()
+        monkeypatch.setattr(textual_stylesheet, "parse", noting)
+        await chosen(app, pilot, "ua-light")
+        assert set(parsed_in) == {"ua-dark"}
+        parsed_in.clear()
+        await chosen(app, pilot, "ua-dark")
+        assert parsed_in == []
+
+
+@pytest.mark.parametrize("theme", ["ua-light", "ua-ansi", "nord"])
+async def test_every_node_looks_as_in_an_ordinary_stylesheet(tmp_path: Path, theme: str) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(150, 44)) as pilot:
+        await until(lambda: app.state == "idle")
+        await pilot.pause()
+        before = looks(app.walk_children(with_self=True))
+        app.theme = theme
+        await pilot.pause()
+        await pilot.pause()
+        kept = looks(app.walk_children(with_self=True))
+        ordinary = Stylesheet(variables=app.get_css_variables())
+        ordinary.source = dict(app.stylesheet.source)
+        ordinary.parse()
+        ordinary.update(app)
+        assert len(kept) > 150
+        assert kept == looks(app.walk_children(with_self=True))
+        assert kept != before
+
+
+async def test_a_node_is_held_against_the_rules_that_may_be_meant_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    looked_at: list[int] = []
+    apply = Stylesheet.apply
+
+    def noting(self: Stylesheet, node: DOMNode, **how: object) -> None:
+        looked_at.append(len(self.rules))
+        apply(self, node, **how)  # type: ignore[arg-type]
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state == "idle")
+        await pilot.pause()
+        every = len(app.stylesheet.rules)
+        monkeypatch.setattr(Stylesheet, "apply", noting)
+        app.stylesheet.update(app)
+        assert len(looked_at) > 100
+        assert max(looked_at) < every / 4
+        assert len(app.stylesheet.rules) == every
+
+
+async def test_many_new_colours_refresh_a_widget_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    refreshed: list[Widget] = []
+    refresh = Widget.refresh
+
+    def noting(self: Widget, *regions: Region, **how: bool) -> Widget:
+        refreshed.append(self)
+        return refresh(self, *regions, **how)
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state == "idle")
+        await pilot.pause()
+        node, below = app.frame, app.frame.prompt
+        monkeypatch.setattr(Widget, "refresh", noting)
+        colours = {
+            name: Color(1, 2, 3) for name in ("color", "background", "border_title_color", "link_color")
+        }
+        KeptStylesheet.replace_rules(node, {**node.styles.base._rules, **colours})  # type: ignore[typeddict-item]
+        assert node.styles.background == Color(1, 2, 3)
+        assert (refreshed.count(node), refreshed.count(below)) == (1, 1)
