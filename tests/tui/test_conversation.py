@@ -67,6 +67,17 @@ async def test_an_empty_conversation_offers_three_things_to_try() -> None:
         assert sum(row.strip().startswith("›") for row in rows(view)) == 3
 
 
+async def test_queries_of_one_id_are_answered_one_by_one() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(60, 24)):
+        view.apply([*asked("One?"), said("First.", "m1"), QueryFinished(query_id="q", status="success")])
+        view.apply([*asked("Two?"), said("Second.", "m2"), QueryFinished(query_id="q", status="success")])
+        told = [row.split()[0] for row in text_of(view).split("\n") if row]
+        assert told == ["You", "One?", "Agent", "First.", "You", "Two?", "Agent", "Second."]
+        keys = [block.key for block in view.entries]
+        assert [view.index_of(key) for key in keys] == list(range(len(keys)))
+
+
 async def test_question_and_answer_are_told_apart_by_words() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 24)):

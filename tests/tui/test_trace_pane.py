@@ -93,6 +93,33 @@ async def test_a_call_of_an_earlier_subagent_goes_to_its_place() -> None:
         assert [len(row) - len(row.lstrip()) for row in shown(view)] == [0, 2, 6, 6, 2, 6, 4]
 
 
+async def test_queries_of_one_id_are_rows_of_their_own() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(70, 20)) as pilot:
+        view.apply([asked("q", "First"), started("t1", "Read"), finished("t1")])
+        view.apply([QueryFinished(query_id="q", status="success")])
+        view.apply([asked("q", "Second"), started("t2", "Grep"), asked("q2", "Third"), started("t3", "Grep", query="q2")])
+        view.apply([QueryFinished(query_id="q", status="error")])
+        assert [row.split()[:3] for row in shown(view)[:4]] == [
+            ["▾", "✓", "First"],
+            ["✓", "Read", "2B"],
+            ["▾", "✗", "Second"],
+            ["⊘", "Grep", "no"],
+        ]
+        await pilot.press("f", *"grep")
+        assert [row.split()[2] for row in shown(view)[::2]] == ["Second", "Third"]
+        await pilot.press("escape", "f", *"read", "escape")
+        assert len(shown(view)) == 6
+
+
+async def test_a_query_told_after_its_calls_or_twice_stays_one_row() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(70, 20)):
+        view.apply([started("t1", "Read"), asked("q", "Late"), asked("q", "Late"), started("t2", "Grep")])
+        assert len(view.entries) == 3
+        assert shown(view)[0].startswith("▾ ⠋ Late")
+
+
 async def test_live_rows_count_seconds_and_nothing_ticks_when_nothing_runs() -> None:
     clock = Clock()
     view = pane(clock)

@@ -153,7 +153,11 @@ class ConversationPane(FindingView):
                     self._tell(message)
 
     def _ask(self, event: QueryReceived) -> None:
-        group = ("query", event.query_id)
+        group: tuple[str, ...] = ("query", event.query_id)
+        if self.index_of((*group, "heading")) is not None:
+            # An id that was used before: what comes from here on is another answer.
+            self._turns.pop(event.query_id, None)
+            group = (*group, str(next(self._numbers)))
         at = clock(event.at, self._zone)
         self.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=at))
         self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
@@ -168,7 +172,9 @@ class ConversationPane(FindingView):
     def _turn(self, query_id: str, at: datetime) -> _Turn:
         turn = self._turns.get(query_id)
         if turn is None:
-            group = ("answer", query_id)
+            group: tuple[str, ...] = ("answer", query_id)
+            if self.index_of(group) is not None:
+                group = (*group, str(next(self._numbers)))
             facts = clock(at, self._zone)
             heading = Heading(key=group, group=group, speaker="Agent", facts=facts)
             turn = self._turns[query_id] = _Turn(heading, took=facts)

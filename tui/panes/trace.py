@@ -113,7 +113,7 @@ class TracePane(FilteredTree):
             self._got_through()
         match event:
             case QueryReceived():
-                self._query(event.query_id, event.text)
+                self._ask(event)
             case ToolCallStarted():
                 self._start(event)
             case ToolCallFinished():
@@ -161,9 +161,22 @@ class TracePane(FilteredTree):
             self._retrying = False
             self.changed(query)
 
+    def _ask(self, event: QueryReceived) -> None:
+        node = self._calls_by_key.get(f"query/{event.query_id}")
+        if node is not None and node.key in self._live:
+            # Its calls came before it, or it comes twice.
+            node.label = clean_line(event.text) or node.label
+            self.changed(node)
+        else:
+            self._query(event.query_id, event.text)
+
     def _query(self, query_id: str, text: str) -> CallNode:
         node = query_node(query_id, text, self._monotonic())
-        self._calls_by_key[node.key] = node
+        newest = node.key
+        if newest in self._calls_by_key:
+            # An id that was used before: what comes from here on belongs to the new row.
+            node.key = f"again/{len(self._queries)}/{newest}"
+        self._calls_by_key[newest] = self._calls_by_key[node.key] = node
         self._live[node.key] = node
         self.add_root(node)
         return node
