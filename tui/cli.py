@@ -6,6 +6,7 @@ Nothing heavy is imported before the options are read, so that `--help` and a wr
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
+# What a full or broken disk says of a write to standard output.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 _TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
 
 
@@ -29,11 +33,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     command = arguments[0] if arguments and arguments[0] in _COMMANDS else None
     parser = build_parser(command)
-    args = parser.parse_args(arguments[1:] if command else arguments)
     from core.errors import SettingsError, UniversalAgentError
 
     try:
-        return int(_COMMANDS[command](args, parser))
+        args = parser.parse_args(arguments[1:] if command else arguments)
+        code = int(_COMMANDS[command](args, parser))
+        # What is left of the output is written here, where it can still be said that it was not.
+        sys.stdout.flush()
+        return code
     except SettingsError as error:
         _failed(str(error))
         return EXIT_USAGE
@@ -43,9 +50,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write("interrupted\n")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output is gone; what Python flushes at exit must not complain about it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return EXIT_FAILED
+    except OSError as error:
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        _drop_output()
+        return _failed(f"the output cannot be written: {error.strerror}; write it to another place")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -62,6 +73,7 @@ class _ShowVersion(argparse.Action):
         from core.version import VERSION
 
         sys.stdout.write(f"ua-tui {VERSION}\n")
+        sys.stdout.flush()
         parser.exit()
 
 
@@ -266,6 +278,11 @@ def _schema(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     schema = journal_schema() if args.format == "journal" else artifact_schema(args.format)
     sys.stdout.write(json.dumps(schema, indent=2) + "\n")
     return 0
+
+
+def _drop_output() -> None:
+    """Let what Python still has to write at its exit go nowhere, as nobody can take it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(message: str) -> int:

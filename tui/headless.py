@@ -123,17 +123,25 @@ class ProgressPrinter:
 
 
 async def run_headless(settings: Settings, query: str, *, as_json: bool) -> int:
-    """Run one query to its end; the exit code is 0, 1 when it failed, 128 + the signal when interrupted."""
+    """Run one query to its end; the exit code is 0, 1 when it failed, 128 + the signal when interrupted.
+
+    Raises:
+        OSError: standard output did not take everything.
+    """
     from tui.compose import compose_session
 
     printer = None if as_json else ProgressPrinter(sys.stderr)
+    lines = _Lines()
     session = await compose_session(
         settings,
         interactive=False,
-        on_line=_write_line if as_json else None,
+        on_line=lines.write if as_json else None,
         subscribers=(printer,) if printer else (),
     )
-    return await _run(session, query, as_json=as_json)
+    code = await _run(session, query, as_json=as_json)
+    if lines.error is not None:
+        raise lines.error
+    return code
 
 
 async def _run(session: Session, query: str, *, as_json: bool) -> int:
@@ -193,6 +201,22 @@ def _note_signal(interrupted: asyncio.Future[int], number: int) -> None:
     interrupted.set_result(int(number))
 
 
-def _write_line(line: bytes) -> None:
-    sys.stdout.buffer.write(line if line.endswith(b"\n") else line + b"\n")
-    sys.stdout.buffer.flush()
+class _Lines:
+    """Standard output while it takes lines; the query comes to its end without it, and then says so.
+
+    Attributes:
+        error: why it took no more; not that its reader had enough.
+    """
+
+    def __init__(self) -> None:
+        self.error: OSError | None = None
+
+    def write(self, line: bytes) -> None:
+        """Write a line, or nothing from the first on that could not be written."""
+        try:
+            sys.stdout.buffer.write(line if line.endswith(b"\n") else line + b"\n")
+            sys.stdout.buffer.flush()
+        except OSError as error:
+            if not isinstance(error, BrokenPipeError):
+                self.error = error
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

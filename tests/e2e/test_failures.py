@@ -14,7 +14,7 @@ import pytest
 
 from core.events import ErrorRaised, QueryFinished, SessionFinished
 from core.journal import read_journal
-from tests.e2e.running import environment, program, run
+from tests.e2e.running import DEADLINE, environment, program, run
 
 
 class Refusing(BaseHTTPRequestHandler):
@@ -208,3 +208,29 @@ def test_a_signal_ends_everything_in_order(tmp_path: Path, number: signal.Signal
     assert children
     for pid, command in children:
         assert not Path(f"/proc/{pid}").exists(), command
+
+
+@pytest.mark.parametrize(
+    "args", [("schema",), ("--version",), ("run", "--demo", "hello"), ("run", "--demo", "--json", "hello")]
+)
+def test_output_that_cannot_be_written_is_one_clear_line(tmp_path: Path, args: tuple[str, ...]) -> None:
+    # A terminal that has gone takes nothing more.
+    master, gone = os.openpty()
+    os.close(master)
+    try:
+        done = subprocess.run(
+            [program(), *args],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+    finally:
+        os.close(gone)
+    assert done.returncode == 1
+    assert done.stderr.strip().splitlines()[-1].startswith("ua-tui: the output cannot be written: ")
+    assert "Traceback" not in done.stderr
