@@ -300,6 +300,15 @@ async def test_messages_are_counted_as_new_not_their_pieces() -> None:
         assert view.new_below == 2
 
 
+def test_the_end_of_a_session_is_told_and_never_reads_as_an_order() -> None:
+    told = [message_of(SessionFinished(reason=reason)) for reason in ("quit", "signal", "disk full")]
+    assert [message.text for message in told if message] == [
+        "The session was left by its user.",
+        "The session was ended by a signal.",
+        "The session is over: disk full.",
+    ]
+
+
 def test_an_error_names_its_causes() -> None:
     message = message_of(ErrorRaised(where="agent", message="It died", causes=["OSError: gone"]))
     assert message is not None

@@ -29,6 +29,12 @@ from tui.panes.blocks import Tone
 __all__ = ["Message", "message_of", "server_message"]
 
 SENTENCE = 2_000
+_ENDS = {
+    "finished": "The session is over.",
+    "interrupted": "The session was interrupted.",
+    "quit": "The session was left by its user.",
+    "signal": "The session was ended by a signal.",
+}
 BROKEN_SERVERS = frozenset({"failed", "needs-auth", "disabled"})
 
 
@@ -80,7 +86,8 @@ def message_of(event: Event) -> Message | None:
         case QueryFinished():
             return _finished(event)
         case SessionFinished():
-            return Message("·", Tone.QUIET, f"The session is over: {clean_line(event.reason)}.")
+            over = _ENDS.get(event.reason, f"The session is over: {clean_line(event.reason)}.")
+            return Message("·", Tone.QUIET, over)
         case _:
             return None
 
