@@ -48,6 +48,7 @@ class LineWindow(LineEntries[EntryT], can_focus=True):
         self._following = True
         self._painted: list[Strip] = []
         self._placing = False
+        self._painting = False
         self._hidden = False
 
     # What a subclass gives
@@ -244,10 +245,18 @@ class LineWindow(LineEntries[EntryT], can_focus=True):
         if area and (self._pending or area != self._seen_size):
             self._fill()
             self._publish()
-        return super().render_lines(crop)
+        self._painting = True
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._painting = False
 
     def render_line(self, y: int) -> Strip:
-        """Render one row of the screen."""
+        """Render one row of the screen; with its place in the text when it is asked for by itself.
+
+        That is what Textual does to learn what the mouse is at. Painting needs none, and styles that name a place
+        would be new ones in each row that moves.
+        """
         width = self._seen_size.width
         if y < len(self._head):
             return self._head[y]
@@ -259,7 +268,7 @@ class LineWindow(LineEntries[EntryT], can_focus=True):
         selection = self.text_selection
         if selection is not None:
             strip = self._selected(strip, selection, line)
-        return strip.apply_offsets(0, line)
+        return strip if self._painting else strip.apply_offsets(0, line)
 
     def _selected(self, strip: Strip, selection: Selection, line: int) -> Strip:
         span = selection.get_span(line)

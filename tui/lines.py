@@ -145,6 +145,10 @@ class LineView(LineWindow[EntryT], can_focus=True):
         super().scroll_to(x, y, animate=False, immediate=True)
 
     def _move(self, lines: int) -> None:
+        self._place(*self._moved(lines))
+
+    def _moved(self, lines: int) -> tuple[int, int]:
+        """What is at the top when the view has moved; maybe further than the end allows."""
         index, offset = self._top
         offset += lines
         while offset < 0 and index > 0:
@@ -153,7 +157,7 @@ class LineView(LineWindow[EntryT], can_focus=True):
         while index < len(self._entries) - 1 and offset >= self._measure(index):
             offset -= self._heights[index]
             index += 1
-        self._place(index, max(0, offset))
+        return index, max(0, offset)
 
     def _place(self, index: int, offset: int) -> None:
         """Put a line of an entry at the top, as far as the end allows; the view follows from the last entry."""
@@ -271,15 +275,26 @@ class LineView(LineWindow[EntryT], can_focus=True):
         before = self._top
         chosen = self._cursor_index()
         row = next((y for y, row in enumerate(self._rows) if row.place == chosen), 0)
-        self._move(direction * max(1, self._seen_size.height - 1))
+        # Where the cursor comes to is found first: the rows are made once, and not before.
+        self._top = self._moved(direction * max(1, self._seen_size.height - 1))
+        self._fill_downwards(self._area().height)
         if self._top == before:
             if direction > 0:
                 self.action_cursor_end()
             else:
                 self.action_cursor_home()
             return
-        self._select(self._rows[min(row, len(self._rows) - 1)].place)
+        self._select(self._entry_at(row))
         self._place(*self._top)
+
+    def _entry_at(self, row: int) -> int:
+        """The entry that a row shows, or the last one when there are not as many."""
+        index, offset = self._top
+        row += offset
+        while row >= self._measure(index) and index < len(self._entries) - 1:
+            row -= self._heights[index]
+            index += 1
+        return index
 
     def action_cursor_home(self) -> None:
         """Go to the first entry."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 from textual.events import MouseScrollUp
-from textual.geometry import Offset, Region
+from textual.geometry import Offset, Region, Size
 from textual.selection import Selection
 from textual.strip import Strip
 
 from tests.tui.pane_host import PaneHost, rows
 from tui.heights import Heights
 from tui.line_cache import LineCache
+from tui.line_entries import Row
 from tui.lines import LineView
 from tui.text_layout import Line, wrap
 
@@ -195,6 +196,39 @@ async def test_only_changed_rows_are_painted() -> None:
         view.painted.clear()
         view.change(1, "tail grows\nand breaks")
         assert [(region.y, region.height) for region in view.painted] == [(4, 1)]
+
+
+async def test_a_page_makes_its_rows_once_and_moves_no_style(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = Items()
+    async with PaneHost(items).run_test(size=(30, 10)) as pilot:
+        items.add(*[tall(key, 1 + key % 3) for key in range(200)])
+        await pilot.press("pageup")
+        made: list[int] = []
+        places: list[tuple[int, int]] = []
+        make, put = Items._visible, Strip.apply_offsets
+
+        def noting(self: Items, area: Size) -> Iterator[Row]:
+            made.append(1)
+            return make(self, area)
+
+        def noting_places(self: Strip, x: int, y: int) -> Strip:
+            places.append((x, y))
+            return put(self, x, y)
+
+        monkeypatch.setattr(Items, "_visible", noting)
+        monkeypatch.setattr(Strip, "apply_offsets", noting_places)
+        before = rows(items)
+        places.clear()
+        await pilot.press("pageup")
+        await pilot.pause()
+        assert made == [1]
+        assert places == []
+        assert rows(items) != before
+        # What the mouse is at is still told in full.
+        places.clear()
+        _, at = items.screen.get_widget_and_offset_at(items.region.x + 3, items.region.y + 3)
+        assert at is not None
+        assert places == [(0, at.y)]
 
 
 async def test_the_cursor_goes_by_entry_and_reads_through_tall_ones() -> None:
