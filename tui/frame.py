@@ -277,8 +277,13 @@ class Frame(Horizontal):
         """Show the beginning of the file under the cursor, if there is room for it."""
         from tui.panes.preview import PreviewPane
 
-        if self.shows("preview"):
-            self.query_one("#preview", PreviewPane).show_path(event.path)
+        if not self.shows("preview"):
+            return
+        preview = self.query_one("#preview", PreviewPane)
+        if event.path is None:
+            preview.clear()
+        else:
+            preview.show_path(event.path)
             self._workspace.previewed(event.path)
 
     def on_preview_pane_deed_asked(self, event: PreviewPane.DeedAsked) -> None:

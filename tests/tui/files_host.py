@@ -63,6 +63,8 @@ class Host(App[None]):
         self.opened.append(event.path)
 
     def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
+        if event.path is None:
+            return
         self.highlighted.append(event.path)
         if self.previewing:
             from tui.panes.workspace import WorkspacePane

@@ -11,6 +11,7 @@ from tests.tui.files_host import screen_text, until
 from tests.tui.played import QUERY, fixed_bus, played_events
 from tests.tui.tree_host import cursor, rows
 from tui.app import UaTuiApp
+from tui.panes.preview import PreviewPane
 from tui.panes.trace import TracePane
 from tui.panes.workspace import WorkspacePane
 from tui.screens.tool_call import ToolCallScreen
@@ -195,3 +196,20 @@ async def test_what_is_typed_into_the_filter_is_no_key_of_the_application(tmp_pa
         assert pane.tree_view.has_focus
         await pilot.press("escape")
         assert app.frame.prompt.has_focus, "Esc is for others when there is no filter"
+
+
+async def test_the_preview_lets_go_of_the_last_file_when_it_vanishes(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(200, 50)) as pilot:
+        await until(lambda: session.state == "idle")
+        await pilot.pause()
+        pane, preview = app.query_one(WorkspacePane), app.query_one(PreviewPane)
+        report = session.workspace.path / "SAVED" / "report.md"
+        report.parent.mkdir()
+        report.write_text("the one report")
+        pane.set_root(session.workspace.path, report.parent)
+        await pilot.press("f5", "t", "home")
+        await until(lambda: preview.path == report and "the one report" in screen_text(app))
+        report.unlink()
+        await until(lambda: preview.path is None)
+        await until(lambda: "The file under the cursor" in screen_text(app))

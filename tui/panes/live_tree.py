@@ -44,9 +44,9 @@ class LiveTree(ScrollView, can_focus=True):
     ]
 
     class Pointed(Message):
-        """The cursor came to a row, or was pointed at it again."""
+        """The cursor came to a row, or was pointed at it again; None when there is no row any more."""
 
-        def __init__(self, row: Row) -> None:
+        def __init__(self, row: Row | None) -> None:
             self.row = row
             super().__init__()
 
@@ -227,8 +227,7 @@ class LiveTree(ScrollView, can_focus=True):
         key = row.key if row is not None else None
         if key != self._pointed:
             self._pointed = key
-            if row is not None:
-                self.post_message(self.Pointed(row))
+            self.post_message(self.Pointed(row))
 
     def _first_cursor(self) -> None:
         if self.model is not None and self.model.cursor is None and self.model.rows:

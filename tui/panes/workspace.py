@@ -55,9 +55,9 @@ class WorkspacePane(FileDeeds, Vertical):
             super().__init__()
 
     class Highlighted(Message):
-        """The cursor came to a file or folder."""
+        """The cursor came to a file or folder, or to nothing when none is left."""
 
-        def __init__(self, path: Path) -> None:
+        def __init__(self, path: Path | None) -> None:
             self.path = path
             super().__init__()
 
@@ -303,7 +303,9 @@ class WorkspacePane(FileDeeds, Vertical):
     def on_live_tree_pointed(self, event: WorkspaceTree.Pointed) -> None:
         """Pass on where the cursor is."""
         event.stop()
-        if event.row.entry is not None:
+        if event.row is None:
+            self.post_message(self.Highlighted(None))
+        elif event.row.entry is not None:
             self.post_message(self.Highlighted(Path(event.row.path)))
 
     def on_live_tree_chosen(self, event: WorkspaceTree.Chosen) -> None:
