@@ -10,8 +10,9 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
+
+from tui.screens.closing import Closing
 
 __all__ = ["NARROW", "QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "fields"]
 
@@ -50,7 +51,7 @@ def fields(*rows: tuple[str, str]) -> Content:
     return Content("\n").join(lines)
 
 
-class Dialog(ModalScreen[Answer]):
+class Dialog(Closing[Answer]):
     """A dialog that takes no answer until a person can have read it.
 
     Answers are ignored for 300 ms after the dialog was first painted and for 300 ms after each key
@@ -75,7 +76,6 @@ class Dialog(ModalScreen[Answer]):
         self._clock = clock
         self._quiet = QUIET_SECONDS
         self._quiet_until: float | None = None
-        self._withdrawn = False
 
     def on_mount(self) -> None:
         """Start the quiet time once the dialog stands on the screen."""
@@ -107,16 +107,7 @@ class Dialog(ModalScreen[Answer]):
 
     def withdraw(self) -> None:
         """Close without an answer: it was given elsewhere, or nobody needs it any more."""
-        if self._on_top:
-            self.dismiss(None)
-        else:
-            self._withdrawn = True
-
-    def on_screen_resume(self) -> None:
-        """Close now if the answer came while another screen lay above this one."""
-        if self._withdrawn:
-            self._withdrawn = False
-            self.dismiss(None)
+        self.dismiss(None)
 
     @property
     def _on_top(self) -> bool:

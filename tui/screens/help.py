@@ -7,9 +7,9 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot
 
 __all__ = ["KEYS", "HelpScreen"]
@@ -141,7 +141,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 )
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Closing[None]):
     """Every key, grouped by where it works; any of its closing keys goes back."""
 
     HORIZONTAL_BREAKPOINTS = NARROW

@@ -8,13 +8,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from core.text import clean_line
 from tui.format import tail_cut
 from tui.links import browser_link
+from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot
 from tui.viewers.links_in import FoundLink
 
@@ -24,7 +24,7 @@ _HINT = "Enter follow, after asking   Esc close"
 _TEXT, _ADDRESS = 32, 60
 
 
-class LinksScreen(ModalScreen[str | None]):
+class LinksScreen(Closing[str | None]):
     """Lists links by their text and where they lead; closes with the address that was chosen, or with None.
 
     Args:

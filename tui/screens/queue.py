@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.panes.queue_bar import first_line
+from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot
 
 __all__ = ["QueueScreen"]
@@ -20,7 +20,7 @@ __all__ = ["QueueScreen"]
 _HINT = "⇧↑ ⇧↓ move   d delete   Enter takes back   Esc close"
 
 
-class QueueScreen(ModalScreen[str | None]):
+class QueueScreen(Closing[str | None]):
     """Lists what waits, the next one first; closes with the query that was taken back, or with None.
 
     Args:

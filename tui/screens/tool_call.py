@@ -13,7 +13,6 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -26,6 +25,7 @@ from tui.programs import PAGER, NoProgram, command_of, page
 from tui.progress import Progress
 from tui.screens.artifact_list import ArtifactList, leaves_of, why_gone
 from tui.screens.call_view import CallView
+from tui.screens.closing import Closing
 from tui.viewers.call_body import arguments_text, call_body, call_text, is_agent, result_text
 from tui.viewers.chrome import KeyLine, TitleLine
 from tui.viewers.sections import SectionsBody
@@ -45,7 +45,7 @@ _MARKS = {
 }
 
 
-class ToolCallScreen(ModalScreen[str | None]):
+class ToolCallScreen(Closing[str | None]):
     """Shows a call; closes with the path of an artifact (as the event has it) when a person goes to one.
 
     Args:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
 from core.errors import UniversalAgentError
 from core.files import Root
@@ -20,6 +19,7 @@ from tui.following import follow_link
 from tui.format import size
 from tui.jobs import start_job
 from tui.opening import open_outside
+from tui.screens.closing import Closing
 from tui.viewers.handing_over import article_path
 from tui.viewers.view import DocumentView
 
@@ -28,7 +28,7 @@ __all__ = ["ViewerDeeds"]
 _NAME = 120
 
 
-class ViewerDeeds(ModalScreen[None]):
+class ViewerDeeds(Closing[None]):
     """The deeds of a screen that shows the file `path` of the session in `root`; every answer is a plain sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

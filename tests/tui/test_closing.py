@@ -1,0 +1,96 @@
+"""Screens that are told to close when they cannot yet: before they are composed, or under another screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.app import App
+
+from core.events import PermissionAnswered, PermissionAsked
+from tests.tui.fakes import make_app, make_session
+from tests.tui.pane_host import started
+from tests.tui.test_app_session import settled, shown
+from tui.screens.dialog import Dialog
+from tui.screens.help import HelpScreen
+from tui.screens.permission import PermissionScreen
+from tui.screens.tool_call import ToolCallScreen
+
+ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
+
+
+class Stage(App[None]):
+    """Nothing but screens, and what they closed with."""
+
+    answers: list[object]
+
+    def on_mount(self) -> None:
+        self.answers = []
+
+    def show(self, screen: Dialog[object] | ToolCallScreen | HelpScreen) -> None:
+        self.push_screen(screen, self.answers.append)
+
+
+async def test_a_dialog_that_is_withdrawn_before_it_is_composed_closes() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        dialog = PermissionScreen(ASKED)
+        app.show(dialog)  # type: ignore[arg-type]  # its answers do not matter
+        dialog.withdraw()
+        await pilot.pause()
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        assert app.answers == [None]
+
+
+async def test_a_question_answered_at_once_leaves_the_next_one(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.bus.publish(ASKED)
+        session.bus.publish(PermissionAsked(request_id="r2", tool_name="Bash"))
+        app._pump.flush()
+        session.bus.publish(PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny"))
+        app._pump.flush()
+        await shown(app, pilot)
+        await shown(app, pilot)
+        assert isinstance(app.screen, PermissionScreen)
+        assert app.screen.event.request_id == "r2"
+        session.bus.publish(PermissionAnswered(request_id="r2", tool_name="Bash", decision="deny"))
+        await shown(app, pilot)
+        await shown(app, pilot)
+        assert len(app.screen_stack) == 1
+
+
+async def test_a_call_that_is_left_as_a_question_comes_closes_below_it() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        call = ToolCallScreen(started("t1", "Read"))
+        app.show(call)
+        await pilot.pause()
+        app.show(PermissionScreen(ASKED))  # type: ignore[arg-type]  # its answers do not matter
+        call.action_close()
+        call.action_close()
+        await pilot.pause()
+        assert isinstance(app.screen, PermissionScreen), "a question must not be taken away with it"
+        app.screen.withdraw()
+        await pilot.pause()
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        assert app.answers == [None, None]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_a_screen_closes_once_however_often_it_is_told_to(times: int) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        below, above = HelpScreen(), HelpScreen()
+        app.show(below)
+        app.show(above)
+        await pilot.pause()
+        for _ in range(times):
+            above.dismiss(None)
+        await pilot.pause()
+        assert app.screen is below
+        assert app.answers == [None]
