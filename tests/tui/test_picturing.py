@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
+from core.events import ToolCallFinished, ToolCallStarted
+from core.observation import ImageContent, McpObservation, TextContent
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.tree_host import cursor, rows
@@ -19,6 +21,8 @@ from tui.app import UaTuiApp
 from tui.panes.preview import PreviewPane
 from tui.panes.workspace import WorkspacePane
 from tui.pictures.kitty import PLACEHOLDER
+from tui.screens.call_view import CallView
+from tui.screens.tool_call import ToolCallScreen
 from tui.screens.viewer import ViewerScreen
 from tui.viewers.view import DocumentView
 
@@ -285,3 +289,98 @@ async def test_a_large_picture_is_made_small_before_it_is_sent(
             await until(lambda: in_viewer(app))
             assert sum(len(data) for _, data in sent.commands) < 2_700_000
             assert all(len(text) < 5000 for text in sent if "\x1b_G" in text)
+
+
+def image(size: tuple[int, int]) -> ImageContent:
+    target = io.BytesIO()
+    Image.linear_gradient("L").resize(size).convert("RGB").save(target, "PNG")
+    return ImageContent(base64.b64encode(target.getvalue()).decode())
+
+
+async def called(app: UaTuiApp, *content: TextContent | ImageContent) -> CallView:
+    """Open the screen of a call that gave these back."""
+    await until(lambda: app.query(WorkspacePane) and app.state == "idle")
+    observation = McpObservation(tool_name="draw", tool_use_id="t", server="s", content=content)
+    started = ToolCallStarted(query_id="q", tool_use_id="t", name="mcp__s__draw", input={"a": 1})
+    finished = ToolCallFinished(tool_use_id="t", status="success", observation=observation)
+    screen = ToolCallScreen(started, finished)
+    app.push_screen(screen)
+    await until(lambda: screen.is_mounted and screen.view.row_count > 4)
+    return screen.view
+
+
+async def test_the_pictures_of_a_call_hang_below_their_captions_and_are_deleted_with_its_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
+        async with app.run_test(size=(120, 50)) as pilot:
+            view = await called(
+                app, TextContent("before"), image((200, 100)), TextContent("between"), image((100, 200))
+            )
+            await until(lambda: len(sent.live) == 2)
+            await until(lambda: len([y for y in range(50) if PLACEHOLDER in view.render_line(y).text]) == 15)
+            text = [view.render_line(y).text for y in range(view.size.height)]
+            captions = [y for y, line in enumerate(text) if "Picture" in line]
+            tops = [
+                y for y in range(1, len(text)) if PLACEHOLDER in text[y] and PLACEHOLDER not in text[y - 1]
+            ]
+            assert [line.count(PLACEHOLDER) for line in (text[tops[0]], text[tops[1]])] == [20, 10]
+            assert tops == [caption + 2 for caption in captions]
+            assert all(text[y].startswith("  " + PLACEHOLDER) for y in tops), (
+                "it stands where its part stands"
+            )
+            assert "before" in "".join(text)
+            assert "between" in "".join(text)
+            await pilot.press("end", "left", "left")
+            await until(lambda: not placeholders(view))
+            assert len(sent.live) == 2, "folded away they are kept"
+            await pilot.press("right")
+            await until(lambda: placeholders(view))
+            await pilot.press("escape")
+            await until(lambda: not sent.live)
+            await until(lambda: not isinstance(app.screen, ToolCallScreen))
+            await pilot.press("ctrl+q")
+    assert not sent.live
+
+
+async def test_sixel_of_a_call_is_painted_where_its_rows_are_and_not_while_folded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def painted(sent: Sent) -> set[tuple[int, int]]:
+        found = re.findall("\x1b\\[(\\d+);(\\d+)H\x1bP0;1;0q", "".join(sent))
+        return {(int(line), int(column)) for line, column in found}
+
+    with terminal_of(tmp_path, monkeypatch, "sixel") as (app, sent):
+        async with app.run_test(size=(120, 50)) as pilot:
+            view = await called(app, TextContent("before"), image((200, 100)))
+            await until(lambda: painted(sent))
+            await pilot.pause()
+            seen = view.scrollable_content_region
+            caption = next(y for y in range(50) if "Picture" in view.render_line(y).text)
+            first = seen.y + caption + 2 + 1
+            assert painted(sent) == {(line, seen.x + 2 + 1) for line in range(first, first + 5)}
+            await pilot.press("end", "left", "left")
+            await until(lambda: "Picture" not in screen_text(app))
+            await pilot.pause()
+            sent.clear()
+            view.refresh()
+            await pilot.pause(0.1)
+            assert not painted(sent)
+            await pilot.press("right")
+            await until(lambda: painted(sent))
+            await pilot.press("escape")
+            await until(lambda: app.pictures is not None and not app.pictures.hung)
+
+
+async def test_of_very_many_pictures_of_a_call_only_some_are_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
+        async with app.run_test(size=(120, 50)) as pilot:
+            view = await called(app, *[image((10, 10))] * 300)
+            await until(lambda: len(sent.live) == 16)
+            await until(lambda: placeholders(view))
+            await pilot.press("end")
+            await until(lambda: "Picture 300" in screen_text(app) and "▀" in screen_text(app))
+            await pilot.press("escape")
+            await until(lambda: not sent.live)

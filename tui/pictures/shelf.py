@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from itertools import count
 from os import environ
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from textual.app import App
 from textual.geometry import Region
@@ -32,17 +32,22 @@ _LATER_SECONDS = 0.1
 _ROWS_AT_ONCE = 8
 
 
-class Wall(Widget):
-    """What pictures hang on."""
+class Wall(Protocol):
+    """What one picture hangs on: a place in a widget, the surface."""
+
+    @property
+    def surface(self) -> Widget:
+        """The widget."""
+        ...
 
     def picture_changed(self) -> None:
         """Draw the rows of the picture anew."""
-        raise NotImplementedError
+        ...
 
     @property
     def picture_place(self) -> tuple[Region, Region] | None:
         """Where on the screen the whole picture would be, and the region it is seen through; None when hidden."""
-        raise NotImplementedError
+        ...
 
 
 class Shelf:
@@ -202,7 +207,7 @@ class Shelf:
         """Paint what a frame wrote over of the pictures that are no cells."""
         for wall, hung in self._hung.items():
             picture = hung.picture
-            if not isinstance(picture, SixelPicture) or wall.screen is not screen:
+            if not isinstance(picture, SixelPicture) or wall.surface.screen is not screen:
                 continue
             place = wall.picture_place
             if place is None or screen is not self._app.screen:
@@ -210,7 +215,7 @@ class Shelf:
             from tui.pictures.painting import is_free, painted_rows, written_over
 
             def wanted(row: Region, wall: Wall = wall) -> bool:
-                return written_over(update, row) and is_free(screen, row, wall)
+                return written_over(update, row) and is_free(screen, row, wall.surface)
 
             rows = list(painted_rows(picture, *place, screen.size.height - 1, wanted))
             if rows and not self._has_room():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from textual.content import Content
@@ -13,8 +15,10 @@ from core.observation import ImageContent
 from core.text import clean_line
 from tui.format import size
 from tui.markdown import MarkdownTheme
-from tui.viewers.document import Body, ListRows, Row, styled
+from tui.pictures.means import Canvas
+from tui.viewers.document import Body, ListRows, Row, Rows, styled
 from tui.viewers.images import VIEWER
+from tui.viewers.picture_body import Drawn, PictureRows
 from tui.viewers.reading import Piece
 from tui.viewers.registry import Declined, Sample
 from tui.viewers.text_body import TextBody
@@ -47,14 +51,26 @@ class _Captioned:
         self._caption = caption
         self._drawn = drawn
 
-    def lay_out(self, width: int, theme: MarkdownTheme) -> ListRows:
-        drawn = self._drawn.lay_out(width, theme)
-        rows: list[Row] = [drawn.row(y) for y in range(len(drawn))]
+    def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
+        return self._below_caption(self._drawn.lay_out(width, theme), width)
+
+    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> Rows:
+        if not isinstance(self._drawn, Drawn):
+            return self.lay_out(width, theme)
+        return self._below_caption(self._drawn.draw(width, theme, canvas), width)
+
+    def _below_caption(self, drawn: Rows, width: int) -> Rows:
+        if isinstance(drawn, PictureRows):
+            return replace(drawn, facts=self._told(drawn.facts, width))
+        return ListRows(self._told([drawn.row(y) for y in range(len(drawn))], width))
+
+    def _told(self, given: Sequence[Row], width: int) -> list[Row]:
+        rows = list(given)
         first = rows[0] if rows else Content("")
         if isinstance(first, Content):
             rows[:1] = [styled(f"{self._caption} · {first.plain}"[: max(1, width)], "dim")]
         # A picture of a result lies in no file that another program could be given.
-        return ListRows([_without_offer(row) for row in rows])
+        return [_without_offer(row) for row in rows]
 
 
 def _without_offer(row: Row) -> Row:

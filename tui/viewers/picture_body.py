@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from rich.color import Color
 from rich.segment import Segment
@@ -27,7 +27,7 @@ from tui.viewers.reading import FileUnviewable, open_regular
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["PictureBody", "PictureRows"]
+__all__ = ["Drawn", "PictureBody", "PictureRows", "Pictured"]
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 _MOST_PIXELS = 50_000_000
@@ -50,6 +50,29 @@ class _NotDrawn(Exception):
     """A picture is not drawn; the message says why."""
 
 
+@runtime_checkable
+class Drawn(Protocol):
+    """A body that can be drawn by the graphics of a terminal."""
+
+    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> Rows:
+        """The rows for this width, with pictures made ready for `canvas`; as slow as laying out."""
+        ...
+
+
+@runtime_checkable
+class Pictured(Protocol):
+    """Rows that have pictures among them."""
+
+    @property
+    def pictures(self) -> Sequence[PictureRows]:
+        """The pictures, seen or folded away."""
+        ...
+
+    def place_of(self, picture: PictureRows) -> tuple[int, int] | None:
+        """Column and row of the first cell of one of them; None while it is folded away."""
+        ...
+
+
 @dataclass(slots=True)
 class PictureRows:
     """Facts of a picture, and below them the cells that it fills; they are blank until it is hung and ready."""
@@ -70,6 +93,15 @@ class PictureRows:
         if hung is not None and hung.ready and isinstance(hung.picture, KittyPicture):
             return row_of(hung.key, y - len(self.facts), hung.picture.columns)
         return Strip.blank(self.picture.columns)
+
+    @property
+    def pictures(self) -> Sequence[PictureRows]:
+        """The picture itself."""
+        return (self,)
+
+    def place_of(self, picture: PictureRows) -> tuple[int, int] | None:
+        """Column and row of its first cell."""
+        return (0, len(self.facts))
 
     def find(self, needle: str) -> list[Match]:
         """Every place of `needle` in the facts."""

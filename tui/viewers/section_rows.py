@@ -15,6 +15,7 @@ from textual.strip import Strip
 from tui.format import tail_cut
 from tui.viewers.document import Body, Match, Row, Rows, find_in_rows
 from tui.viewers.json_tree import JsonTree, TreeRows
+from tui.viewers.picture_body import PictureRows
 from tui.viewers.steering import Order
 
 __all__ = ["HEADING", "Index", "Part", "Section", "SectionRows", "indent_of"]
@@ -65,6 +66,18 @@ class SectionRows:
     def index(self) -> Index:
         """What stands where, until something is folded."""
         return Index(self._sections, self.laid)
+
+    @cached_property
+    def pictures(self) -> Sequence[PictureRows]:
+        """The pictures that are drawn by the graphics of the terminal, seen or folded away."""
+        return [rows for section in self.laid for rows in section if isinstance(rows, PictureRows)]
+
+    def place_of(self, picture: PictureRows) -> tuple[int, int] | None:
+        """Column and row of the first cell of a picture; None while it is folded away."""
+        for (section, part), block in self.index.of.items():
+            if part >= 0 and self.laid[section][part] is picture:
+                return (self._indent, block.row + len(picture.facts))
+        return None
 
     def changed(self) -> None:
         """Take up what was folded or unfolded."""

@@ -6,9 +6,11 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from tui.markdown import MarkdownTheme
-from tui.viewers.document import Body
+from tui.pictures.means import Canvas
+from tui.viewers.document import Body, Rows
 from tui.viewers.json_tree import JsonTree
 from tui.viewers.markdown_body import MarkdownBody
+from tui.viewers.picture_body import Drawn
 from tui.viewers.section_rows import HEADING, Part, Section, SectionRows, indent_of
 from tui.viewers.steering import Copy, Key, Order, Outcome, Work
 from tui.viewers.stopping import Stop
@@ -16,6 +18,8 @@ from tui.viewers.text_body import TextBody
 
 __all__ = ["Part", "Section", "SectionsBody"]
 
+_MOST_DRAWN = 16
+"""Pictures by the graphics of the terminal; the rest are half blocks, as it has room for few."""
 _FOLDING = (Key("←→", "fold", "fold"), Key("E", "unfold all", "unfold_all"), Key("F", "fold all", "fold_all"))
 
 
@@ -77,8 +81,24 @@ class SectionsBody:
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> SectionRows:
         """Lay out every part; sections that are folded too, as they are searched."""
+        return self._laid(width, theme, None)
+
+    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> SectionRows:
+        """Lay out every part, and make the first pictures ready for the graphics of the terminal."""
+        return self._laid(width, theme, canvas)
+
+    def _laid(self, width: int, theme: MarkdownTheme, canvas: Canvas | None) -> SectionRows:
         room = max(1, width - indent_of(width))
-        laid = [[part.body.lay_out(room, theme) for part in section.parts] for section in self.sections]
+        drawn = 0
+
+        def rows_of(body: Body) -> Rows:
+            nonlocal drawn
+            if canvas is None or drawn >= _MOST_DRAWN or not isinstance(body, Drawn):
+                return body.lay_out(room, theme)
+            drawn += 1
+            return body.draw(room, theme, canvas)
+
+        laid = [[rows_of(part.body) for part in section.parts] for section in self.sections]
         self._rows = SectionRows(self.sections, width, laid)
         return self._rows
 

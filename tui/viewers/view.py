@@ -21,10 +21,11 @@ from textual.style import Style as VisualStyle
 
 from tui.jobs import start_job
 from tui.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
-from tui.pictures.shelf import PicturingApp, Shelf, Wall
+from tui.pictures.shelf import PicturingApp, Shelf
 from tui.viewers.document import ROLES, Body, Glanced, ListRows, Match, Rows
+from tui.viewers.hook import Hook
 from tui.viewers.links_in import links_in
-from tui.viewers.picture_body import PictureBody, PictureRows
+from tui.viewers.picture_body import Drawn, Pictured
 from tui.viewers.stopping import in_thread
 from tui.viewers.text_body import TextBody
 
@@ -33,7 +34,7 @@ __all__ = ["DocumentView"]
 _CACHED_ROWS = 512
 
 
-class DocumentView(ScrollView, Wall, can_focus=True):
+class DocumentView(ScrollView, can_focus=True):
     """Shows one body at a time; `show` replaces it and nothing of an older one appears afterwards."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = (
@@ -107,6 +108,7 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         self._place: float | None = None
         self._to_end = False
         self._is_first = True
+        self._hooks: list[Hook] = []
 
     @property
     def row_count(self) -> int:
@@ -168,23 +170,13 @@ class DocumentView(ScrollView, Wall, can_focus=True):
             self._go_to_match()
             self.refresh()
 
-    def picture_changed(self) -> None:
-        """Draw the rows of a picture anew: the terminal has it now, or has it no more."""
+    def refresh_pictures(self) -> None:
+        """Draw all rows anew: the terminal has one of their pictures now, or has it no more."""
         self._strips.clear()
         self.refresh()
 
-    @property
-    def picture_place(self) -> tuple[Region, Region] | None:
-        """Where on the screen the whole picture would be, and the region it is seen through; None when hidden."""
-        rows = self._rows
-        if not isinstance(rows, PictureRows) or not self.is_on_screen:
-            return None
-        seen = self.scrollable_content_region
-        top = seen.y + len(rows.facts) - int(self.scroll_offset.y)
-        return Region(seen.x, top, rows.picture.columns, rows.picture.rows), seen
-
     def on_unmount(self) -> None:
-        """Take the picture along."""
+        """Take the pictures along."""
         self._hang(ListRows())
 
     def render_line(self, y: int) -> Strip:
@@ -284,7 +276,7 @@ class DocumentView(ScrollView, Wall, can_focus=True):
             if glance is not None:
                 self._take(glance)
         canvas = self._shelf.canvas if self._shelf is not None else None
-        if isinstance(body, PictureBody) and canvas is not None:
+        if isinstance(body, Drawn) and canvas is not None:
             rows = await asyncio.to_thread(body.draw, width, theme, canvas)
         else:
             rows = await asyncio.to_thread(body.lay_out, width, theme)
@@ -308,14 +300,17 @@ class DocumentView(ScrollView, Wall, can_focus=True):
         return self.app.pictures if isinstance(self.app, PicturingApp) else None
 
     def _hang(self, rows: Rows) -> None:
-        """Have the terminal show the picture in these rows, if there is one, in place of the one before."""
+        """Have the terminal show the pictures in these rows, if there are any, in place of those before."""
         shelf = self._shelf
         if shelf is None:
             return
-        if isinstance(rows, PictureRows):
-            rows.hung = shelf.hang(self, rows.picture)
-        else:
-            shelf.take_down(self)
+        for hook in self._hooks:
+            shelf.take_down(hook)
+        self._hooks = []
+        if isinstance(rows, Pictured):
+            self._hooks = [Hook(self, rows, each) for each in rows.pictures]
+            for hook in self._hooks:
+                hook.rows.hung = shelf.hang(hook, hook.rows.picture)
 
     def _take(self, rows: Rows) -> None:
         self._rows = rows
