@@ -63,6 +63,15 @@ async def test_a_question_answered_at_once_leaves_the_next_one(tmp_path: Path) -
         assert len(app.screen_stack) == 1
 
 
+async def test_the_application_may_end_as_a_dialog_comes_up() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        app.show(PermissionScreen(ASKED))  # type: ignore[arg-type]  # its answers do not matter
+        app.exit(return_code=0)
+        await pilot.pause()
+    assert app.return_code == 0
+
+
 async def test_a_call_that_is_left_as_a_question_comes_closes_below_it() -> None:
     app = Stage()
     async with app.run_test() as pilot:

@@ -64,7 +64,7 @@ class AuthScreen(Dialog[Outcome | None]):
 
     def on_mount(self) -> None:
         """Put the focus on what comes next."""
-        self.query_one("#done").focus()
+        self.begin_with("#done")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button says."""

@@ -81,6 +81,11 @@ class Dialog(Closing[Answer]):
         """Start the quiet time once the dialog stands on the screen."""
         self.call_after_refresh(self._painted)
 
+    def begin_with(self, selector: str) -> None:
+        """Put the focus on an answer; there is none when the application ends as the dialog comes up."""
+        for choice in self.query(selector):
+            choice.focus()
+
     @property
     def listening(self) -> bool:
         """Whether an answer counts; asking while it does not makes the quiet time start again."""

@@ -55,7 +55,7 @@ class ErrorScreen(Dialog[Answer | None]):
 
     def on_mount(self) -> None:
         """Put the focus on what a person most likely wants."""
-        self.query_one("#restart").focus()
+        self.begin_with("#restart")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button says."""

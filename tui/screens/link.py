@@ -49,7 +49,7 @@ class LinkScreen(Dialog[Answer | None]):
 
     def on_mount(self) -> None:
         """Put the focus on copying, which does nothing outside."""
-        self.query_one("#copy").focus()
+        self.begin_with("#copy")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Take an answer given with the mouse or with Enter."""

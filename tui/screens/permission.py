@@ -73,7 +73,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def on_mount(self) -> None:
         """Put the focus on the answer that does no harm."""
-        self.query_one("#deny").focus()
+        self.begin_with("#deny")
         self.show_waiting(self._waiting)
 
     def show_waiting(self, count: int) -> None:

@@ -43,7 +43,7 @@ class QuitScreen(Dialog[bool]):
 
     def on_mount(self) -> None:
         """Put the focus on staying."""
-        self.query_one("#stay").focus()
+        self.begin_with("#stay")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Take an answer given with the mouse or with Enter."""

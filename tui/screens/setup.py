@@ -64,7 +64,7 @@ class SetupScreen(Dialog[Answer | None]):
 
     def on_mount(self) -> None:
         """Put the focus on the demo."""
-        self.query_one("#demo").focus()
+        self.begin_with("#demo")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button says."""
