@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 __all__ = ["Heights"]
 
@@ -90,17 +91,7 @@ class Heights:
         self._total += sum(heights) - sum(values[start : start + removed])
         values[start : start + removed] = heights
         # The sums that end before `start` stay; those that cover it or lie after it are built again.
+        sums = list(accumulate(values, initial=0))
         tree = self._tree
         del tree[start + 1 :]
-        tree.extend(values[start:])
-        size = len(values)
-        index = start
-        while index > 0:
-            parent = index + (index & -index)
-            if parent <= size:
-                tree[parent] += tree[index]
-            index -= index & -index
-        for index in range(start + 1, size + 1):
-            parent = index + (index & -index)
-            if parent <= size:
-                tree[parent] += tree[index]
+        tree += [sums[end] - sums[end & (end - 1)] for end in range(start + 1, len(values) + 1)]

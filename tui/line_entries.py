@@ -7,6 +7,7 @@ their rendered lines live in a bounded cache.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import count
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from rich.segment import Segment
@@ -107,6 +108,13 @@ class LineEntries(ScrollView, Generic[EntryT]):
             self._heights.append(self.estimate(entry, width))
         self._pending = True
 
+    def replace_all(self, entries: list[EntryT], index: dict[Hashable, int], heights: Heights) -> None:
+        """Take other entries, whose places by key and whose heights are known: nothing of them is gone through."""
+        self._entries, self._index, self._heights = entries, index, heights
+        self._measured = set()
+        self._top = (0, 0)
+        self._pending = True
+
     def splice(self, start: int, removed: int, entries: Iterable[EntryT]) -> None:
         """Replace `removed` entries from `start` on; the cost is that of what follows them."""
         added = list(entries)
@@ -117,8 +125,10 @@ class LineEntries(ScrollView, Generic[EntryT]):
         self._entries[start : start + removed] = added
         width = self._inside()
         self._heights.splice(start, removed, [self.estimate(entry, width) for entry in added])
-        for place in range(start, len(self._entries)):
-            self._index[self._entries[place].key] = place
+        # What follows moves only when there are more or fewer than before.
+        moved = None if len(added) != removed else start + removed
+        keys = [entry.key for entry in self._entries[start:moved]]
+        self._index.update(zip(keys, count(start), strict=False))
         index, offset = self._top
         if start + removed <= index:
             self._top = (index + len(added) - removed, offset)

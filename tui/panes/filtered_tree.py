@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable
+from itertools import count
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 
 from core.text import clean_line
+from tui.jobs import start_job
 from tui.lines import LineView
 from tui.panes.call_filter import CallFilter, read_filter
 from tui.panes.calls import CallNode
+from tui.panes.sifting import Sifting
 
 __all__ = ["FilteredTree"]
 
 LONGEST_FILTER = 200
 SHOWN_FILTER = 30
+STEPS_AT_ONCE = 4
 
 
 class FilteredTree(LineView[CallNode]):
@@ -43,6 +48,7 @@ class FilteredTree(LineView[CallNode]):
         self._matched = 0
         self._folded: list[CallNode] = []
         self._left_at: tuple[Hashable | None, bool] = (None, True)
+        self._sifting: Sifting | None = None
 
     def tell_counts(self) -> None:
         """Show the counts on the border."""
@@ -56,6 +62,7 @@ class FilteredTree(LineView[CallNode]):
         node.hits = 0
         if self._filter is None:
             self.append(node)
+        self._sift_later(node)
 
     def add_below(self, parent: CallNode, node: CallNode) -> None:
         """Add a row under another, as the last."""
@@ -64,12 +71,14 @@ class FilteredTree(LineView[CallNode]):
             self._weigh(node)
         elif parent.visible and parent.open:
             self._put_in(node)
+        self._sift_later(node)
 
     def changed(self, node: CallNode) -> None:
         """Take note that a row looks different, and may now be one that is looked for, or no longer."""
         node.revision += 1
         if self._filter is not None and node.record is not None:
             self._weigh(node)
+        self._sift_later(node)
         self.touch(node.key)
 
     def _left_out(self, node: CallNode) -> bool:
@@ -138,6 +147,9 @@ class FilteredTree(LineView[CallNode]):
         self.splice(index + 1, len(below), list(node.shown(filtered=filtered)))
         node.revision += 1
         self.touch(node.key)
+        if self._sifting is not None:
+            # The rows that are found so far are those of the folds before.
+            self._sift(self._sifting.wanted)
 
     def toggle(self, node: CallNode, *, open_: bool) -> None:
         """Fold or unfold a row, and put the cursor on it."""
@@ -194,53 +206,85 @@ class FilteredTree(LineView[CallNode]):
         return [(f"  f {typed}" + ("▏" if self._typing else ""), "$accent")]
 
     def keep_only(self, typed: str) -> None:
-        """Show only what is looked for, with what it stands under; nothing typed shows all."""
+        """Show only what is looked for, with what it stands under, at once; nothing typed shows all."""
+        self._seek(typed, at_once=True)
+
+    def _seek(self, typed: str, *, at_once: bool = False) -> None:
         self._typed = typed[:LONGEST_FILTER]
         wanted = read_filter(self._typed)
-        if wanted != self._filter:
-            self._apply_filter(wanted)
+        if at_once and self._sifting is not None:
+            self._sift(wanted, at_once=True)
+        elif wanted != (self._filter if self._sifting is None else self._sifting.wanted):
+            self._sift(wanted, at_once=at_once)
         self.tell_counts()
 
-    def _apply_filter(self, wanted: CallFilter | None) -> None:
+    def _sift(self, wanted: CallFilter | None, *, at_once: bool = False) -> None:
+        """Find what is to be seen: the first of a long trace now, the rest in steps that let keys and paints by."""
+        width = self._inside()
+        sifting = Sifting(self._queries, wanted, self._folded, lambda node: self.estimate(node, width))
+        self._sifting = sifting
+        for _ in count() if at_once or not self.is_attached else range(STEPS_AT_ONCE):
+            if not sifting.advance():
+                self._take_sifted(sifting)
+                return
+        start_job(self, self._sift_on, "sift")
+
+    async def _sift_on(self) -> None:
+        while (sifting := self._sifting) is not None:
+            if not sifting.advance():
+                self._take_sifted(sifting)
+                return
+            await asyncio.sleep(0)
+
+    def _sift_later(self, node: CallNode) -> None:
+        """Have a row weighed that came or changed while others were sifted."""
+        if self._sifting is not None:
+            self._sifting.later.append(node)
+
+    def _take_sifted(self, sifting: Sifting) -> None:
+        """Show what was found."""
+        if sifting.folding != len(self._folded):
+            # The filter so far unfolded more for what came meanwhile.
+            self._sift(sifting.wanted, at_once=True)
+            return
+        self._sifting = None
         cursor = self.cursor.key if self.cursor is not None else None
         if self._filter is None:
             self._left_at = (self._cursor, self._following)
-        else:
-            for node in self._folded:
-                node.open = False
-        self._filter = wanted
-        self._folded = []
-        self._matched = sum(self._count(query) for query in self._queries) if wanted is not None else 0
-        self.splice(0, len(self._entries), [row for query in self._queries for row in self._shown(query)])
-        if wanted is None:
+        wanted = self._filter = sifting.wanted
+        for node in self._folded:
+            node.open = False
+        for node in sifting.opened:
+            node.open = True
+        self._folded = sifting.opened
+        self._matched = sifting.matched
+        if wanted is not None:
+            sifting.set_hits()
+        self.replace_all(sifting.rows, sifting.index, sifting.heights)
+        for node in sifting.later:
+            if wanted is not None:
+                self._weigh(node)
+            elif node.visible and self.index_of(node.key) is None:
+                self._put_in(node)
+        self.tell_counts()
+        self._find_cursor(cursor)
+        self.settle()
+
+    def _find_cursor(self, cursor: Hashable | None) -> None:
+        if self._filter is None:
             kept, following = self._left_at
             if following or kept is None or self.index_of(kept) is None:
                 self.action_cursor_end()
             else:
                 self.show_entry(kept)
-        else:
-            first = next((row.key for row in self._entries if row.matched), None)
-            stays = self.index_of(cursor) if cursor is not None else None
-            self._following = False
-            if stays is not None and self._entries[stays].matched:
-                self.show_entry(self._entries[stays].key)
-            elif first is not None:
-                self.show_entry(first)
-        self.settle()
-
-    def _count(self, node: CallNode) -> int:
-        assert self._filter is not None
-        node.matched = self._filter.matches(node)
-        below = 0
-        # Plain loops: a hundred thousand rows are looked at for every key that is typed.
-        for child in node.children:
-            below += self._count(child)
-        node.hits = int(node.matched) + below
-        if below and not node.open:
-            # What is looked for must not stay folded away.
-            node.open = True
-            self._folded.append(node)
-        return node.hits
+            return
+        first = next((row.key for row in self._entries if row.matched), None)
+        stays = self.index_of(cursor) if cursor is not None else None
+        self._following = False
+        if stays is not None and self._entries[stays].matched:
+            self.show_entry(self._entries[stays].key)
+        elif first is not None:
+            self.show_entry(first)
 
     # Keys
 
@@ -268,16 +312,16 @@ class FilteredTree(LineView[CallNode]):
         match event.key:
             case "escape":
                 self._typing = False
-                self.keep_only("")
+                self._seek("")
             case "enter":
                 self._typing = False
                 self.tell_counts()
             case "backspace":
-                self.keep_only(self._typed[:-1])
+                self._seek(self._typed[:-1])
             case "ctrl+u":
-                self.keep_only("")
+                self._seek("")
             case _ if event.character is not None and event.is_printable:
-                self.keep_only(self._typed + event.character)
+                self._seek(self._typed + event.character)
             case _:
                 return
         event.stop()
@@ -287,7 +331,7 @@ class FilteredTree(LineView[CallNode]):
         """Take what is pasted for the filter."""
         if self._typing:
             event.stop()
-            self.keep_only(self._typed + clean_line(event.text))
+            self._seek(self._typed + clean_line(event.text))
 
     def on_blur(self) -> None:
         """Keep the filter as it is typed when the reader goes elsewhere."""

@@ -180,6 +180,7 @@ class PastTrace(TracePane):
                     whole._folded.append(other)
                 elif other.open != node.open:
                     whole.set_open(other, open_=node.open)
+        self._sifting = None
         _take_entries(self, whole, _by_key(self, whole))
         self._queries, self._folded, self._matched = whole._queries, whole._folded, whole._matched
         self._filter = whole._filter
