@@ -8,7 +8,7 @@ import time
 from collections.abc import Coroutine, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
@@ -39,6 +39,9 @@ from tui.ports import Build, SessionPort
 from tui.pump import EventPump
 from tui.queries import Queries
 from tui.styled import StyledApp
+
+if TYPE_CHECKING:
+    from tui.panes.block_view import BlockView
 
 __all__ = ["DEMO", "UaTuiApp"]
 
@@ -259,6 +262,12 @@ class UaTuiApp(PicturingApp, StyledApp):
     def on_prompt_take_back(self) -> None:
         """Put the newest queued query back into the prompt."""
         self._queries.take_back()
+
+    def on_block_view_suggested(self, event: BlockView.Suggested) -> None:
+        """Write what was clicked into the prompt, unless something is being written there."""
+        if not self.frame.prompt.value:
+            self.frame.prompt.put(event.query)
+        self.frame.show("prompt")
 
     def on_prompt_go_on(self) -> None:
         """Let held queries run."""

@@ -162,6 +162,31 @@ async def test_a_click_on_a_tab_shows_its_pane(tmp_path: Path) -> None:
         assert visible(app) == {"workspace"}
 
 
+async def test_a_click_on_a_key_of_the_status_line_does_what_the_key_does(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settled(app, pilot)
+        line = str(app.status.render())
+        await pilot.click(app.status, offset=(1 + line.index("F1 keys") + 2, 0))
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        await pilot.click(app.status, offset=(1 + line.index("F1 keys") - 1, 0))
+        assert len(app.screen_stack) == 1
+        await pilot.click(app.status, offset=(1 + line.index("^Q quit"), 0))
+    assert app.return_code == 0
+
+
+async def test_a_click_on_something_to_try_writes_it_into_an_empty_prompt(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settled(app, pilot)
+        await pilot.click("#conversation", offset=(8, 8))
+        assert app.frame.prompt.text == "What is the capital of France?"
+        assert focused(app) == "prompt"
+        await pilot.click("#conversation", offset=(8, 9))
+        assert app.frame.prompt.text == "What is the capital of France?"
+
+
 async def test_escape_at_rest_goes_between_prompt_and_conversation(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=WIDE) as pilot:

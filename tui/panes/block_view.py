@@ -7,8 +7,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 from textual.selection import Selection
 
 from tui.copying import copy_text
@@ -54,6 +56,13 @@ class BlockView(LineView[Block]):
         Binding("y", "copy", "Copy", show=False),
         Binding("o", "follow", "Follow a link", show=False),
     ]
+
+    class Suggested(Message):
+        """A query to try was clicked."""
+
+        def __init__(self, query: str) -> None:
+            super().__init__()
+            self.query = query
 
     def __init__(
         self,
@@ -134,7 +143,11 @@ class BlockView(LineView[Block]):
     # Links
 
     def on_click(self, event: events.Click) -> None:
-        """Ask about the link that was clicked; a click anywhere else moves the cursor."""
+        """Offer the query or ask about the link that was clicked; a click anywhere else moves the cursor."""
+        query = event.style.meta.get("query")
+        if isinstance(query, str) and not self._entries:
+            self.post_message(self.Suggested(query))
+            return
         url = event.style.meta.get("url")
         if isinstance(url, str) and url and event.chain == 1:
             event.stop()
@@ -207,6 +220,6 @@ class BlockView(LineView[Block]):
         ]
         lines += [[], [Segment("Three things to try:", muted)], []]
         for suggestion in self._suggestions[:3]:
-            wrapped = wrap([(suggestion, text)], max(1, width - 4))
+            wrapped = wrap([(suggestion, text + Style(meta={"query": suggestion}))], max(1, width - 4))
             lines += [[Segment("    " if n else "  › ", key), *line] for n, line in enumerate(wrapped)]
         return lines

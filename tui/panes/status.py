@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from textual.content import Content
+from textual.events import Click
 from textual.reactive import reactive
 from textual.timer import Timer
 from textual.widget import Widget
@@ -47,6 +48,8 @@ MODES = {
     "dontAsk": "never asks",
     "bypassPermissions": "ASKS NOTHING",
 }
+DEEDS = {"Esc stops": "app.escape", "F1 keys": "app.help", "^Q quit": "app.quit"}
+KEYS_GAP = "  "
 WORD_WIDTH = 9
 AUTH = "auth"
 KEPT = 97
@@ -132,6 +135,7 @@ class StatusLine(Widget):
         self._context_tokens = 0
         self._cost: float | None = None
         self._servers: list[McpServer] = []
+        self._shown_keys = ""
 
     def follow(self, read_state: Callable[[], str]) -> None:
         """Take the session's state from `read_state`, now and on every tick."""
@@ -247,16 +251,30 @@ class StatusLine(Widget):
             for keys in hints:
                 gap = width - line.cell_length - keys.cell_length
                 if gap >= 2:
+                    self._shown_keys = keys.plain
                     return Content.assemble(line, " " * gap, keys)
             weakest = min(cells, key=lambda cell: cell.rank)
             if weakest.rank >= KEPT:
+                self._shown_keys = ""
                 return line
             cells.remove(weakest)
 
+    async def on_click(self, event: Click) -> None:
+        """Do what the key under the pointer does."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        at = offset.x - (self.content_size.width - len(self._shown_keys))
+        for hint in self._shown_keys.split(KEYS_GAP):
+            if 0 <= at < len(hint) and hint in DEEDS:
+                event.stop()
+                await self.run_action(DEEDS[hint])
+            at -= len(hint) + len(KEYS_GAP)
+
     def _keys(self) -> list[str]:
         if self.state == "running":
-            return ["Esc stops  F1 keys", "Esc stops"]
-        return ["F1 keys  ^Q quit", "F1 keys"]
+            return [f"Esc stops{KEYS_GAP}F1 keys", "Esc stops"]
+        return [f"F1 keys{KEYS_GAP}^Q quit", "F1 keys"]
 
     def _cells(self) -> list[Cell]:
         cells = []
