@@ -28,10 +28,10 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
     """Every command there is, in the order they are offered."""
     return (
         *(
-            Command(name, f"Show {title}", f"Key {number}", _showing(app, name))
+            Command(name, f"Show {title}", f"F{number + 1}", _showing(app, name))
             for number, name, title in PANES
         ),
-        Command("maximise", "Maximise the pane", "Key z", app.action_maximise),
+        Command("maximise", "Maximise the pane", "z in a pane", app.action_maximise),
         Command("restart", "Restart the agent", "Ctrl+R", app.action_restart),
         Command("queue", "Queue", "What waits; Alt+↑ in the prompt", app.action_queue),
         Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.action_blacklist),
