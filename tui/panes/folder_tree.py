@@ -114,7 +114,11 @@ class FolderTree:
         folder = self.folders.get(listing.path)
         if listing.order is not self.order:
             listing = self._sorted(listing)
-        if folder is None or folder.listing == listing:
+        if folder is None:
+            return None
+        if folder.listing is not None and replace(folder.listing, stamp=listing.stamp) == listing:
+            # All is as it was; only by what a later change can be told is known better now.
+            folder.listing, folder.grown = listing, False
             return None
         first = folder.listing is None or folder.listing.missing or folder.grown
         folder.grown = False
