@@ -242,7 +242,7 @@ def _rows(ours: Figures, markdown: Figures, log: Figures) -> list[Row]:
             "the size of three columns, and back",
             lambda f: _longest(f.columns),
             "ms",
-            None,
+            CHANGE_BOUND,
             told(ours.columns),
         ),
         row("another theme, all painted", lambda f: _longest(f.theme), "ms", CHANGE_BOUND, told(ours.theme)),
