@@ -285,7 +285,7 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
 
 
 class PermissionAnswered(Event, frozen=True, kw_only=True):
-    """The waiting call was allowed or denied. `scope` says for how long and by whom."""
+    """The waiting call was allowed or denied. `scope` says for how long and by whom, `patterns` for what else."""
 
     request_id: str
     tool_name: str
@@ -293,6 +293,7 @@ class PermissionAnswered(Event, frozen=True, kw_only=True):
     subjects: list[str] = []
     scope: str = "once"
     reason: str = ""
+    patterns: list[str] = []
 
 
 class AuthRequired(Event, frozen=True, kw_only=True):

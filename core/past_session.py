@@ -225,7 +225,13 @@ class PastSession:
         """There is nothing to stop."""
 
     def answer_permission(
-        self, request_id: str, *, allow: bool, scope: str = "once", reason: str = ""
+        self,
+        request_id: str,
+        *,
+        allow: bool,
+        scope: str = "once",
+        reason: str = "",
+        patterns: Sequence[str] = (),
     ) -> object:
         """Refuse an answer: nobody waits for it."""
         self._refuse("be answered")

@@ -191,10 +191,16 @@ class Session:
             await self._loop.interrupt()
 
     def answer_permission(
-        self, request_id: str, *, allow: bool, scope: str = "once", reason: str = ""
+        self,
+        request_id: str,
+        *,
+        allow: bool,
+        scope: str = "once",
+        reason: str = "",
+        patterns: Sequence[str] = (),
     ) -> bool:
         """Answer a waiting tool call; False when it does not wait any more."""
-        return self._assembly.answer(request_id, Answer(allow, scope, reason))
+        return self._assembly.answer(request_id, Answer(allow, scope, reason, tuple(patterns)))
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired", "unattended"]) -> None:
         """Say how the waiting authentication went; when it is complete the agent goes on by itself."""

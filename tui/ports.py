@@ -97,9 +97,15 @@ class SessionPort(Protocol):
         ...
 
     def answer_permission(
-        self, request_id: str, *, allow: bool, scope: str = "once", reason: str = ""
+        self,
+        request_id: str,
+        *,
+        allow: bool,
+        scope: str = "once",
+        reason: str = "",
+        patterns: Sequence[str] = (),
     ) -> object:
-        """Answer a `permission_asked`; scope is `once` or `session`."""
+        """Answer a `permission_asked`; `scope` is `once` or `session`, `patterns` what the latter means."""
         ...
 
     def finish_auth(self, outcome: Literal["completed", "cancelled"]) -> None:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
 from core.agent.permissions import Judgement, PermissionPolicy, Verdict, can_be_remembered
+from core.agent.session_patterns import exact_pattern
 from core.events import Event, PermissionAnswered, PermissionAsked
 from core.text import Redactor, clean
 
-__all__ = ["Answer", "PermissionGate"]
+__all__ = ["REASON_LIMIT", "Answer", "PermissionGate"]
+
+REASON_LIMIT = 1_000
+"""How many characters of a person's reason for a no the model is told."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was decided about one waiting call; `reason` is told to the model when it is a no."""
+    """What was decided about one waiting call.
+
+    `reason` is told to the model when it is a no. `patterns` say what a yes for the session means; without any it
+    means the tools of the call.
+    """
 
     allow: bool
     scope: str = "once"
     reason: str = ""
+    patterns: tuple[str, ...] = ()
 
 
 @dataclass
@@ -91,12 +100,22 @@ class PermissionGate:
                 raise
             finally:
                 self._waiting.pop(event.request_id, None)
-            if answer.allow and answer.scope == "session" and not self._policy.remember(judgement.subjects):
-                answer = Answer(True, "once", "it can do too much to be allowed ahead: it asks each time")
+            answer = self._settled(event, waiting.judgement, answer)
         if not answer.allow:
             self._denied[tool_use_id] = answer.reason or "The person said no."
         self._answered(event, answer)
         return answer
+
+    def _settled(self, event: PermissionAsked, judgement: Judgement, answer: Answer) -> Answer:
+        """Take down what a person said, as far as it can hold."""
+        if not answer.allow:
+            return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT])
+        if answer.scope != "session":
+            return answer
+        problem = self._policy.remember(event.tool_name, judgement.subjects, answer.patterns)
+        if problem is not None:
+            return Answer(True, "once", problem)
+        return replace(answer, patterns=answer.patterns or tuple(map(exact_pattern, judgement.subjects)))
 
     def answer(self, request_id: str, answer: Answer) -> bool:
         """Answer a waiting call; False when nothing waits under this id any more."""
@@ -120,5 +139,6 @@ class PermissionGate:
                 subjects=event.subjects,
                 scope=answer.scope,
                 reason=answer.reason,
+                patterns=[clean(pattern) for pattern in answer.patterns],
             )
         )

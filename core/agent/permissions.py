@@ -14,6 +14,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from core.agent.session_patterns import SessionPattern, exact_pattern, pattern_problem, server_of
+
 __all__ = [
     "Judgement",
     "PermissionPolicy",
@@ -160,7 +162,7 @@ class PermissionPolicy:
     allow: tuple[str, ...] = ()
     skip_all: bool = False
     mode: str = "default"
-    _allowed_for_session: set[str] = field(default_factory=set)
+    _allowed_for_session: set[SessionPattern] = field(default_factory=set)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Say what happens to a call."""
@@ -187,22 +189,32 @@ class PermissionPolicy:
             return Judgement(Verdict.ALLOW, "it only searches or asks what can be done", subjects)
         if all(self._matches(tool_name, subject) for subject in subjects):
             return Judgement(Verdict.ALLOW, "an allow pattern names it", subjects)
-        if all(s in self._allowed_for_session or self._is_free(s) for s in subjects):
+        server = server_of(tool_name)
+        if all(self._is_remembered(server, s) or self._is_free(s) for s in subjects):
             return Judgement(Verdict.ALLOW, "allowed for this session", subjects)
         waiting = [s for s in subjects if not self._is_free(s)]
         if any(is_outbound(subject) for subject in waiting):
             return Judgement(Verdict.ASK, "it can change something outside the workspace", subjects)
         return Judgement(Verdict.ASK, "it is not among the contained tools", subjects)
 
-    def remember(self, subjects: Iterable[str]) -> bool:
-        """Allow these tools for the rest of the session, except outbound and open-ended ones.
+    def remember(self, tool_name: str, subjects: Iterable[str], patterns: Iterable[str] = ()) -> str | None:
+        """Allow tools of the server of `tool_name` for the rest of the session: `subjects`, or what `patterns` mean.
 
-        Returns whether every one of them was.
+        Returns why that cannot be; then nothing is remembered.
         """
-        names = tuple(subjects)
-        kept = [name for name in names if can_be_remembered(name)]
-        self._allowed_for_session.update(kept)
-        return len(kept) == len(names)
+        asked = tuple(subjects)
+        if not all(can_be_remembered(subject) for subject in asked):
+            return "it can do too much to be allowed ahead: it asks each time"
+        written = tuple(patterns) or tuple(exact_pattern(subject) for subject in asked)
+        if (problem := pattern_problem(written, asked)) is not None:
+            return f"the pattern was not taken: {problem}"
+        self._allowed_for_session.update(SessionPattern(server_of(tool_name), each) for each in written)
+        return None
+
+    def _is_remembered(self, server: str, subject: str) -> bool:
+        return can_be_remembered(subject) and any(
+            each.covers(server, subject) for each in self._allowed_for_session
+        )
 
     def _judge_reader(
         self, tool_name: str, tool_input: Mapping[str, Any], subjects: tuple[str, ...]

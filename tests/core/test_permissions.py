@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.agent.permissions import PermissionPolicy, Verdict, is_outbound, is_search, subjects_of
+from core.agent.session_patterns import pattern_problem, split_patterns
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 
@@ -96,7 +97,9 @@ def test_no_pattern_opens_a_wrapper_that_cannot_be_read(tmp_path: Path, tools: o
     ],
 )
 def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path, name: str) -> None:
-    assert not policy(tmp_path).remember([name])
+    rules = policy(tmp_path)
+    assert rules.remember(name, [name]) is not None
+    assert rules.judge(name, {"command": "ls", "file_path": "/etc/passwd"}).verdict is Verdict.ASK
 
 
 def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
@@ -111,10 +114,49 @@ def test_modes_change_what_may_be_written(tmp_path: Path) -> None:
 
 def test_a_tool_allowed_for_the_session_runs_and_an_outbound_one_is_never_remembered(tmp_path: Path) -> None:
     rules = policy(tmp_path)
-    assert rules.remember(["NOTION_GET_PAGE"])
+    assert rules.remember("mcp__composio__NOTION_GET_PAGE", ["NOTION_GET_PAGE"]) is None
     assert rules.judge("mcp__composio__NOTION_GET_PAGE", {}).verdict is Verdict.ALLOW
-    assert not rules.remember(["GMAIL_SEND_EMAIL"])
+    assert rules.remember(MULTI, ["GMAIL_SEND_EMAIL"]) is not None
     assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is Verdict.ASK
+
+
+def test_a_pattern_of_the_session_holds_for_its_server_and_never_for_what_acts_outside(
+    tmp_path: Path,
+) -> None:
+    rules = policy(tmp_path)
+    assert rules.remember(MULTI, ["NOTION_GET_PAGE"], ["NOTION_*"]) is None
+    assert rules.judge(MULTI, multi("NOTION_GET_PAGE", "NOTION_LIST_USERS")).verdict is Verdict.ALLOW
+    assert rules.judge("mcp__composio__NOTION_LIST_USERS", {}).verdict is Verdict.ALLOW
+    assert rules.judge("mcp__elsewhere__NOTION_LIST_USERS", {}).verdict is Verdict.ASK
+    assert rules.judge("NOTION_LIST_USERS", {}).verdict is Verdict.ASK
+    for slug in ("NOTION_CREATE_PAGE", "NOTION_PROXY_EXECUTE", "NOTION_REMOTE_BASH", "SLACK_LIST"):
+        assert rules.judge(MULTI, multi("NOTION_GET_PAGE", slug)).verdict is Verdict.ASK, slug
+
+
+@pytest.mark.parametrize(
+    "patterns",
+    [["*"], ["N*"], ["?OTION_*"], ["[N]OTION_*"], ["NOTION*"], ["NOTION_LIST_*"], ["*", "NOTION_GET_PAGE"]],
+)
+def test_a_pattern_that_says_too_much_or_not_what_was_asked_is_not_taken(
+    tmp_path: Path, patterns: list[str]
+) -> None:
+    rules = policy(tmp_path)
+    assert rules.remember(MULTI, ["NOTION_GET_PAGE"], patterns) is not None
+    assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK
+
+
+def test_a_tool_whose_name_looks_like_a_pattern_is_no_pattern(tmp_path: Path) -> None:
+    rules = policy(tmp_path)
+    rules.remember(MULTI, ["NOTION_*"])
+    assert rules.judge(MULTI, multi("NOTION_*")).verdict is Verdict.ALLOW
+    assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is Verdict.ASK
+
+
+def test_patterns_are_written_in_one_line() -> None:
+    assert split_patterns(" A_*, B_C\tA_* ") == ("A_*", "B_C")
+    assert split_patterns(" , ") == ()
+    assert pattern_problem((), ["A_B"]) is not None
+    assert pattern_problem(["A_*", "C_D"], ["A_B", "C_D"]) is None
 
 
 def test_words_decide_what_is_outbound_and_what_is_search() -> None:

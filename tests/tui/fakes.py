@@ -46,6 +46,7 @@ class FakeSession:
     waiting: list[str] = field(default_factory=list)
     submitted: list[str] = field(default_factory=list)
     answers: list[tuple[str, bool, str]] = field(default_factory=list)
+    said: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
     interrupts: int = 0
     queue_held: bool = False
@@ -124,9 +125,16 @@ class FakeSession:
         self.finish("interrupted")
 
     def answer_permission(
-        self, request_id: str, *, allow: bool, scope: str = "once", reason: str = ""
+        self,
+        request_id: str,
+        *,
+        allow: bool,
+        scope: str = "once",
+        reason: str = "",
+        patterns: Sequence[str] = (),
     ) -> None:
         self.answers.append((request_id, allow, scope))
+        self.said.append((reason, tuple(patterns)))
         decision: Literal["allow", "deny"] = "allow" if allow else "deny"
         self.bus.publish(
             PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)

@@ -1,0 +1,67 @@
+"""What a person allowed for the rest of a session, as patterns on the tools of one server.
+
+A pattern never lets through a tool that acts outside or can do anything: those ask each time, whatever it says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+__all__ = ["SessionPattern", "exact_pattern", "pattern_problem", "server_of", "split_patterns"]
+
+MOST_PATTERNS = 50
+LONGEST_PATTERN = 200
+_WILD = re.compile(r"[*?\[]")
+_FIRST_WORD = re.compile(r"[^_\-.]+[_\-.]?")
+
+
+@dataclass(frozen=True)
+class SessionPattern:
+    """A shell-style pattern for names of tools without their server; `server` is empty for the built-in ones."""
+
+    server: str
+    pattern: str
+
+    def covers(self, server: str, subject: str) -> bool:
+        """Whether the pattern means this tool of this server."""
+        return server == self.server and fnmatchcase(subject, self.pattern)
+
+
+def server_of(tool_name: str) -> str:
+    """The MCP server that a tool is of: of `mcp__composio__X` it is `composio`."""
+    parts = tool_name.split("__", 2)
+    return parts[1] if len(parts) == 3 and parts[0] == "mcp" else ""
+
+
+def exact_pattern(subject: str) -> str:
+    """The pattern that means this tool alone; a name may hold what a pattern takes for a wildcard."""
+    return _WILD.sub(lambda found: f"[{found[0]}]", subject)
+
+
+def split_patterns(text: str) -> tuple[str, ...]:
+    """The patterns that a person wrote into one line, blanks or commas between them."""
+    return tuple(dict.fromkeys(each for each in re.split(r"[\s,]+", text) if each))
+
+
+def pattern_problem(patterns: Iterable[str], subjects: Iterable[str]) -> str | None:
+    """Why these patterns cannot be allowed for a call of `subjects`; None when they can.
+
+    Every tool of the call must be meant, and a pattern must begin with the whole first word of one of them: a
+    bare `*` would be a yes to tools that nobody has thought of.
+    """
+    written, asked = list(patterns), list(subjects)
+    if not written:
+        return "Write a pattern, such as the name of the tool."
+    if len(written) > MOST_PATTERNS or any(len(each) > LONGEST_PATTERN for each in written):
+        return f"At most {MOST_PATTERNS} patterns of {LONGEST_PATTERN} characters."
+    heads = {found[0] for subject in asked if (found := _FIRST_WORD.match(subject))}
+    for pattern in written:
+        if not any(_WILD.split(pattern, maxsplit=1)[0].startswith(head) for head in heads):
+            return f"{pattern} is too wide: begin it with {' or '.join(sorted(heads)) or 'the name'}."
+    for subject in asked:
+        if not any(fnmatchcase(subject, pattern) for pattern in written):
+            return f"It does not cover {subject}, which this call runs."
+    return None
