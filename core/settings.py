@@ -29,6 +29,7 @@ __all__ = [
     "USER_FILE",
     "Classifier",
     "LogLevel",
+    "Notify",
     "PermissionMode",
     "Pictures",
     "Settings",
@@ -40,6 +41,7 @@ PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
 Classifier = Literal["off", "rules", "rules+model"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 Pictures = Literal["auto", "kitty", "sixel", "blocks"]
+Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
 
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
 PROJECT_FILE = "ua-tui.toml"
@@ -112,6 +114,8 @@ class Settings:
     """The colour theme of the screen."""
     pictures: Annotated[Pictures, _as(values.choice(*get_args(Pictures)))] = "auto"
     """How pictures are drawn: by the terminal's own graphics (kitty, sixel), as half blocks, or what fits it."""
+    notify: Annotated[Notify, _as(values.choice(*get_args(Notify)))] = "auto"
+    """How somebody who is not looking is called: by the bell, a notification (osc9, osc777), what fits, or not."""
     log_level: Annotated[LogLevel, _as(values.choice(*get_args(LogLevel)))] = "INFO"
     """The least important kind of message that still enters run.log."""
     cli_path: Annotated[Path | None, _as(values.path, own=True)] = None

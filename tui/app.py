@@ -22,6 +22,7 @@ from core.errors import CredentialsError
 from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
 from core.settings import Settings
 from tui.asks import Asks
+from tui.attention import AttentiveApp
 from tui.clipboard import Clipboard
 from tui.commands import commands_of
 from tui.copying import copy_text
@@ -50,7 +51,7 @@ AGAIN_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(PicturingApp, StyledApp):
+class UaTuiApp(AttentiveApp, PicturingApp, StyledApp):
     """The full screen around one session.
 
     Args:
@@ -222,6 +223,7 @@ class UaTuiApp(PicturingApp, StyledApp):
                 log.exception("%s could not show %d events", type(pane).__name__, len(events))
                 self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why.")
         self._asks.take(events)
+        self.call_back(events)
         self._queries.show()
         self._failures.look()
 

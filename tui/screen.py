@@ -12,6 +12,7 @@ from core.errors import CredentialsError, SettingsError
 from core.settings import Settings
 from core.text import clean_line
 from tui.app import DEMO, UaTuiApp
+from tui.attention import Attention
 
 if TYPE_CHECKING:
     from core.session import Session, Spawn
@@ -31,7 +32,9 @@ def make_app(settings: Settings, first_query: str | None = None) -> UaTuiApp:
 
         return await compose_session(settings, interactive=True, spawn=spawn)
 
-    return UaTuiApp(settings, build, first_query)
+    app = UaTuiApp(settings, build, first_query)
+    app.attention = Attention(settings, app.write_to_terminal)
+    return app
 
 
 def run_screen(settings: Settings, first_query: str | None = None) -> int:

@@ -116,6 +116,7 @@ def test_patterns_split_at_commas_outside_parentheses(folders: Folders) -> None:
         ("classifier", "model", "off, rules, rules+model"),
         ("log_level", "loud", "DEBUG, INFO"),
         ("pictures", "iterm", "auto, kitty, sixel, blocks"),
+        ("notify", "loudly", "auto, bell, osc9, osc777, off"),
         ("demo_pace", "-0.5", "a number of at least 0"),
         ("model", "two\nlines", "one line of text"),
     ],
