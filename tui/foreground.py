@@ -9,7 +9,7 @@ import termios
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import IO
+from typing import IO, Any
 
 __all__ = ["run_in_foreground"]
 
@@ -34,7 +34,7 @@ def run_in_foreground(command: Sequence[str], given: bytes | None = None) -> int
         # No terminal rules this process, so none sends it signals.
         return subprocess.run([*command], input=given, check=False).returncode  # noqa: S603
     try:
-        modes = termios.tcgetattr(terminal)
+        modes = _modes(terminal)
         stdin = None if given is None else subprocess.PIPE
         process = subprocess.Popen([*command], stdin=stdin, process_group=0)  # noqa: S603
         try:
@@ -44,11 +44,20 @@ def run_in_foreground(command: Sequence[str], given: bytes | None = None) -> int
             process.returncode = _wait(terminal, process.pid)
         finally:
             _put_in_front(terminal, os.getpgrp())
-        # What was killed leaves the modes as it needed them.
-        termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
+        # What was killed leaves the modes as it needed them. A terminal that is gone has none.
+        with suppress(termios.error):
+            termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
         return process.returncode
     finally:
         os.close(terminal)
+
+
+def _modes(terminal: int) -> list[Any]:
+    try:
+        return termios.tcgetattr(terminal)
+    except termios.error as error:
+        # Not one of the system's errors by its class.
+        raise OSError(*error.args) from error
 
 
 def _wait(terminal: int, child: int) -> int:

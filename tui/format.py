@@ -145,7 +145,11 @@ def money(dollars: float | None) -> str:
 
 def clock(at: datetime, zone: tzinfo | None = None) -> str:
     """Write the time of day as `14:02`, in `zone` or else in the zone of this machine."""
-    return at.astimezone(zone).strftime("%H:%M")
+    try:
+        return at.astimezone(zone).strftime("%H:%M")
+    except (OverflowError, ValueError):
+        # The first and the last day there are have no time of day in every zone, and a journal may say anything.
+        return "--:--"
 
 
 def tail_cut(text: str, width: int) -> str:

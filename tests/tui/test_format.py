@@ -99,6 +99,12 @@ def test_the_clock_shows_the_time_of_its_zone() -> None:
     assert clock(at, timezone(timedelta(hours=2))) == "16:02"
 
 
+def test_a_time_beyond_all_calendars_is_none() -> None:
+    first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, tzinfo=UTC)
+    assert clock(first, timezone(timedelta(hours=-5))) == "--:--"
+    assert clock(last, timezone(timedelta(hours=9))) == "--:--"
+
+
 def test_names_lose_server_and_vendor() -> None:
     name = tool_name("mcp__composio__COMPOSIO_SEARCH_NEWS")
     assert (name.short, name.server) == ("SEARCH_NEWS", "composio")
