@@ -117,6 +117,31 @@ def status(app: PastApp) -> str:
     return str(app.past_status.render())
 
 
+async def test_the_screen_goes_on_between_the_panes_that_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path, many(3))
+    turns = 0
+    shown: list[tuple[str, int]] = []
+    applied = PastApp._apply
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        asyncio.get_running_loop().call_soon(turn)
+
+    def noting(self: PastApp, panes: Sequence[Any], events: Sequence[Event]) -> None:
+        if not turns:
+            turn()
+        shown.extend((type(pane).__name__, turns) for pane in panes)
+        applied(self, panes, events)
+
+    monkeypatch.setattr(PastApp, "_apply", noting)
+    async with past(folder):
+        assert [name for name, _ in shown][:2] == ["PastConversation", "PastTrace"]
+        assert len({at for _, at in shown}) == len(shown) == 4
+
+
 async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
     folder = write(
         tmp_path, [*played_events(), SessionFinished(reason="quit", cost_usd=0.21, duration_ms=60_000)]

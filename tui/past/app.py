@@ -80,11 +80,17 @@ class PastApp(UaTuiApp):
         reports = folder.parent.parent / SAVED_REPORTS if folder.parent.name == WORKSPACES else None
         self._pane("workspace").set_root(folder, reports)
         self._pane("trace").journal = past.journal
-        past.bus.subscribe(self._pump.receive)
+        events: list[Event] = []
+        unsubscribe = past.bus.subscribe(events.append)
         await past.start()
+        unsubscribe()
         self._pane("trace").still_runs = past.facts.state == "running"
-        self._pump.flush()
-        self._end([self._pane(name) for name in PANES])
+        panes = [self._pane(name) for name in PANES]
+        for pane in panes:
+            self._apply([pane], events)
+            # Each renders what it shows: the screen goes on between them.
+            await asyncio.sleep(0)
+        self._end(panes)
         self.past_status.show(past.facts)
         if self.focused is None:
             self.frame.show("conversation")
@@ -106,9 +112,6 @@ class PastApp(UaTuiApp):
         return self.frame.query_one(f"#{name}")
 
     # -- events -----------------------------------------------------------------------------------
-
-    def _deliver(self, events: Sequence[Event]) -> None:
-        self._apply([self._pane(name) for name in PANES], events)
 
     def _apply(self, panes: Sequence[Any], events: Sequence[Event]) -> None:
         for pane in panes:
