@@ -98,7 +98,14 @@ async def test_queries_of_one_id_are_rows_of_their_own() -> None:
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
         view.apply([asked("q", "First"), started("t1", "Read"), finished("t1")])
         view.apply([QueryFinished(query_id="q", status="success")])
-        view.apply([asked("q", "Second"), started("t2", "Grep"), asked("q2", "Third"), started("t3", "Grep", query="q2")])
+        view.apply(
+            [
+                asked("q", "Second"),
+                started("t2", "Grep"),
+                asked("q2", "Third"),
+                started("t3", "Grep", query="q2"),
+            ]
+        )
         view.apply([QueryFinished(query_id="q", status="error")])
         assert [row.split()[:3] for row in shown(view)[:4]] == [
             ["▾", "✓", "First"],
@@ -291,6 +298,15 @@ def test_words_never_leave_their_width() -> None:
             drawn = render_words(words, width, TraceTheme())
             assert drawn
             assert all(line_width(line) <= width for line in drawn)
+
+
+def test_a_path_that_is_too_long_loses_its_folders_first_and_never_its_end() -> None:
+    name = "crawl_computewire_91c0127462cc.md"
+    node = call_node(started("t", "read_local_file", path=f"search_results/{name}"), 0.0)
+    cuts = [plain(render_node(node, width, TraceTheme(), now=0.0, tick=0)) for width in (90, 70, 46)]
+    assert [f"search_results/{name}" in cut for cut in cuts] == [True, False, False]
+    assert name in cuts[1]
+    assert "crawl_c…62cc.md" in cuts[2]
 
 
 async def test_what_came_of_a_call_is_kept_and_shown() -> None:

@@ -299,7 +299,15 @@ def _words(node: CallNode, room: int, theme: TraceTheme, now: float) -> Line:
             note_room = 0
     style = (theme.warning if node.flag else theme.note) if fine else theme.of(node.mark)
     words = [Segment(label, theme.name)]
-    return words + _word(node.argument, argument_room, theme.argument) + _word(note, note_room, style)
+    argument = _short_path(node.argument, argument_room)
+    return words + _word(argument, argument_room, theme.argument) + _word(note, note_room, style)
+
+
+def _short_path(text: str, room: int) -> str:
+    """A path that is too long without its folders, and cut in the middle: its end tells it from others."""
+    if width_of(text) <= room or "/" not in text or " " in text or "://" in text or room < LEAST_CELLS:
+        return text
+    return middle_cut(text.rstrip("/").rsplit("/", 1)[-1], room)
 
 
 def _word(text: str, room: int, style: Style) -> Line:
