@@ -29,6 +29,7 @@ from tui.copying import copy_text
 from tui.failures import DEMO, Failures, told
 from tui.frame import PANES, Frame
 from tui.garbage import deferred
+from tui.key_order import OrderedKeysApp
 from tui.leaving import Leaving
 from tui.main_screen import MainScreen
 from tui.panes.notice import NoticeBar
@@ -51,7 +52,7 @@ AGAIN_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(AttentiveApp, PicturingApp, StyledApp):
+class UaTuiApp(OrderedKeysApp, AttentiveApp, PicturingApp, StyledApp):
     """The full screen around one session.
 
     Args:

@@ -1,0 +1,82 @@
+"""Keys that come in one read take effect one after the other, each where the one before it led."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual import events
+from textual.app import App
+from textual.keys import _character_to_key
+
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import until
+from tui.app import UaTuiApp
+from tui.panes.conversation import ConversationPane
+from tui.panes.trace import TracePane
+from tui.screens.help import HelpScreen
+
+NAMED = {"\x15": "ctrl+u", "\t": "tab", "\x1b": "escape", "\r": "enter"}
+
+
+def burst(app: App[str], keys: str) -> None:
+    """Have all of the keys come at once, as from one read of the terminal."""
+    for key in keys:
+        app.post_message(events.Key(NAMED.get(key) or _character_to_key(key), key))
+
+
+async def ready(app: UaTuiApp) -> None:
+    """Wait for the panes, and put the focus into the trace."""
+    await until(lambda: app.state == "idle" and app.query(TracePane) and app.query(ConversationPane))
+    app.frame.show("trace")
+    await until(lambda: has_focus(app, TracePane))
+
+
+def has_focus(app: UaTuiApp, pane: type[TracePane | ConversationPane]) -> bool:
+    return app.focused is not None and app.query_one(pane) in app.focused.ancestors_with_self
+
+
+async def test_keys_go_where_the_ones_before_them_led(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(160, 50)):
+        await ready(app)
+        pane = app.query_one(ConversationPane)
+        burst(app, "1/memory")
+        await until(lambda: pane._needle == "memory")
+        assert has_focus(app, ConversationPane)
+        # The first leaves the search, the second goes to the prompt, and there everything is text.
+        burst(app, "\x1b\x1b2/kept")
+        await until(lambda: app.frame.prompt.value == "2/kept")
+        assert not pane.searching
+
+
+async def test_what_is_typed_behind_ctrl_u_stays(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(160, 50)):
+        await ready(app)
+        app.frame.prompt.focus()
+        await until(lambda: not has_focus(app, TracePane))
+        burst(app, "old words\x15new words")
+        app.post_message(events.Paste(" pasted"))
+        burst(app, " and more")
+        await until(lambda: app.frame.prompt.value.endswith("more"))
+        assert app.frame.prompt.value == "new words pasted and more"
+
+
+async def test_a_screen_that_opens_gets_the_keys_behind_the_one_that_opened_it(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(160, 50)):
+        await ready(app)
+        burst(app, "?\x1b1")
+        await until(lambda: has_focus(app, ConversationPane))
+        assert not isinstance(app.screen, HelpScreen)
+
+
+async def test_a_key_whose_receiver_is_gone_holds_nobody_up(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(160, 50)):
+        await ready(app)
+        # The message that follows it is lost.
+        app._waiting_for = app._number = 7
+        burst(app, "1/x")
+        pane = app.query_one(ConversationPane)
+        await until(lambda: pane._needle == "x")
