@@ -8,40 +8,20 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from core.events import (
-    ApiRetry,
-    ArtifactSaved,
-    AuthRequired,
-    ComplianceEnforced,
-    ErrorRaised,
-    Event,
-    McpStatus,
-    ObserverFinished,
-    PathFellBack,
-    PermissionAnswered,
-    PipelineFailed,
-    QueryClassified,
-    QueryFinished,
-    QueryReceived,
-    QuerySteered,
-    SessionStarted,
-    SubagentFinished,
-    SubagentStarted,
-    ToolCallFinished,
-    ToolCallStarted,
-)
-from core.text import clean, clean_line
-from tui.format import main_argument, milliseconds, size, tool_label
+from core.events import AuthRequired, Event, QueryFinished
+from core.text import clean_line
+from tui.event_lines import MARKS, EventLines
 from tui.garbage import deferred
 
 if TYPE_CHECKING:
+    from core.resuming import Resume
     from core.session import Session
     from core.settings import Settings
 
-__all__ = ["EXIT_FAILED", "ProgressPrinter", "run_headless"]
+__all__ = ["EXIT_FAILED", "SIGNALS", "OutputLines", "ProgressPrinter", "note_signal", "run_headless"]
 
 EXIT_FAILED = 1
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ProgressPrinter:
@@ -49,94 +29,35 @@ class ProgressPrinter:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._calls: dict[str, str] = {}
-        self._servers: str = ""
+        self._lines = EventLines(MARKS)
 
     def __call__(self, event: Event) -> None:
         """Take one event from the bus."""
-        line = self._line(event)
+        line = self._lines.of(event)
         if line:
-            self._out.write(clean(line) + "\n")
+            self._out.write(line + "\n")
             self._out.flush()
 
-    def _line(self, event: Event) -> str | None:
-        match event:
-            case SessionStarted():
-                return f"session {event.session_id}{' (DEMO)' if event.demo else ''} in {event.workspace}"
-            case QueryReceived():
-                return f"› {clean_line(event.text, 200)}"
-            case QuerySteered():
-                return f"  » {clean_line(event.text, 200)}"
-            case QueryClassified():
-                return f"  path {event.decision} ({event.source})"
-            case PathFellBack():
-                return f"  path COMPLEX: {tool_label(event.tool_name, {})} is needed after all"
-            case ToolCallStarted():
-                label = tool_label(event.name, event.input)
-                self._calls[event.tool_use_id] = label
-                return f"  → {label}  {clean_line(main_argument(event.name, event.input), 100)}".rstrip()
-            case ToolCallFinished():
-                return self._finished(event)
-            case SubagentStarted():
-                return f"  ▸ {event.name}: {event.description}"
-            case SubagentFinished():
-                return f"  ◂ {event.name}: {event.status}"
-            case ObserverFinished(status="failed"):
-                return f"  ✗ observer {event.observer}: {event.error}"
-            case ArtifactSaved():
-                copied = f" → {event.copied_to}" if event.copied_to else ""
-                return f"  ● {event.path}  {size(event.size)}{copied}"
-            case ComplianceEnforced():
-                return f"  ⟲ {event.subagent} was sent back: {event.message}"
-            case PermissionAnswered(decision="deny"):
-                return f"  ⊘ {', '.join(event.subjects)} was not allowed. {event.reason}"
-            case AuthRequired():
-                return f"  ! connect {event.toolkit or 'the account'}: {event.url}"
-            case ApiRetry():
-                return (
-                    f"  ⟲ the model's service is not answering ({event.error}): attempt {event.attempt} "
-                    f"of {event.max_attempts}, next in {milliseconds(event.delay_ms)}"
-                )
-            case PipelineFailed():
-                return f"  ✗ pipeline {event.pipeline}: {event.handler}: {event.error}"
-            case ErrorRaised():
-                return f"  ✗ {event.where}: {event.message}"
-            case McpStatus():
-                shown = ", ".join(
-                    s.error if s.status == "off" and s.error else f"{s.name} {s.status}"
-                    for s in event.servers
-                    if s.status != "pending"
-                )
-                if not shown or shown == self._servers:
-                    return None
-                self._servers = shown
-                return f"  servers: {shown}"
-            case _:
-                return None
 
-    def _finished(self, event: ToolCallFinished) -> str:
-        mark = {"success": "✓", "error": "✗", "denied": "⊘", "cancelled": "⊘"}[event.status]
-        name = self._calls.pop(event.tool_use_id, event.tool_use_id)
-        error = event.observation.error if event.observation else None
-        why = f": {clean_line(error, 200)}" if error else ""
-        return f"  {mark} {name}  {milliseconds(event.duration_ms)}{why}"
-
-
-async def run_headless(settings: Settings, query: str, *, as_json: bool) -> int:
+async def run_headless(settings: Settings, query: str, *, as_json: bool, resume: Resume | None = None) -> int:
     """Run one query to its end; the exit code is 0, 1 when it failed, 128 + the signal when interrupted.
 
+    With `resume` it is asked in a past session, whose conversation goes on.
+
     Raises:
+        ConversationGone: that conversation is not known any more.
         OSError: standard output did not take everything.
     """
     from tui.compose import compose_session
 
     printer = None if as_json else ProgressPrinter(sys.stderr)
-    lines = _Lines()
+    lines = OutputLines()
     session = await compose_session(
         settings,
         interactive=False,
         on_line=lines.write if as_json else None,
         subscribers=(printer,) if printer else (),
+        resume=resume,
     )
     code = await _run(session, query, as_json=as_json)
     if lines.error is not None:
@@ -151,8 +72,8 @@ async def _run(session: Session, query: str, *, as_json: bool) -> int:
     session.bus.subscribe(lambda event: ended.append(event) if isinstance(event, QueryFinished) else None)
     interrupted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, _note_signal, interrupted, number)
+    for number in SIGNALS:
+        loop.add_signal_handler(number, note_signal, interrupted, number)
     reason = "finished"
     try:
         work = asyncio.create_task(_query(session, query))
@@ -166,7 +87,7 @@ async def _run(session: Session, query: str, *, as_json: bool) -> int:
             raise error
     finally:
         await session.close(reason)
-        for number in _SIGNALS:
+        for number in SIGNALS:
             loop.remove_signal_handler(number)
     if interrupted.done():
         sys.stderr.write("interrupted\n")
@@ -193,7 +114,8 @@ async def _query(session: Session, query: str) -> None:
         session.finish_auth("unattended")
 
 
-def _note_signal(interrupted: asyncio.Future[int], number: int) -> None:
+def note_signal(interrupted: asyncio.Future[int], number: int) -> None:
+    """Take down that a signal asks for the end; when it does so again, end at once."""
     if interrupted.done():
         # A second time means now: what is not written by then is lost.
         sys.stderr.write("ended before everything was saved\n")
@@ -201,15 +123,17 @@ def _note_signal(interrupted: asyncio.Future[int], number: int) -> None:
     interrupted.set_result(int(number))
 
 
-class _Lines:
+class OutputLines:
     """Standard output while it takes lines; the query comes to its end without it, and then says so.
 
     Attributes:
         error: why it took no more; not that its reader had enough.
+        ended: whether it takes no more, for whatever reason.
     """
 
     def __init__(self) -> None:
         self.error: OSError | None = None
+        self.ended = False
 
     def write(self, line: bytes) -> None:
         """Write a line, or nothing from the first on that could not be written."""
@@ -217,6 +141,7 @@ class _Lines:
             sys.stdout.buffer.write(line if line.endswith(b"\n") else line + b"\n")
             sys.stdout.buffer.flush()
         except OSError as error:
+            self.ended = True
             if not isinstance(error, BrokenPipeError):
                 self.error = error
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,177 @@
+"""Events as lines of text, for where there is no screen: one line for what a person would want to know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.events import (
+    ApiRetry,
+    ArtifactSaved,
+    AuthRequired,
+    ComplianceEnforced,
+    ErrorRaised,
+    Event,
+    McpStatus,
+    ObserverFinished,
+    PathFellBack,
+    PermissionAnswered,
+    PipelineFailed,
+    QueryClassified,
+    QueryReceived,
+    QuerySteered,
+    SessionStarted,
+    SubagentFinished,
+    SubagentStarted,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.text import clean, clean_line
+from tui.format import main_argument, milliseconds, size, tool_label
+
+__all__ = ["MARKS", "EventLines", "Wording"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    """How each kind of line is written: templates, and how a time in milliseconds is."""
+
+    session: str
+    demo: str
+    query: str
+    steered: str
+    path: str
+    fell_back: str
+    call_started: str
+    call_success: str
+    call_error: str
+    call_denied: str
+    call_cancelled: str
+    subagent_started: str
+    subagent_finished: str
+    observer_failed: str
+    saved: str
+    copied: str
+    sent_back: str
+    not_allowed: str
+    link: str
+    retry: str
+    pipeline_failed: str
+    error: str
+    servers: str
+    time: Callable[[float], str] = milliseconds
+    most_of_query: int = 200
+
+
+MARKS = Wording(
+    session="session {id}{demo} in {workspace}",
+    demo=" (DEMO)",
+    query="› {text}",
+    steered="  » {text}",
+    path="  path {decision} ({source})",
+    fell_back="  path COMPLEX: {name} is needed after all",
+    call_started="  → {name}  {argument}",
+    call_success="  ✓ {name}  {took}{why}",
+    call_error="  ✗ {name}  {took}{why}",
+    call_denied="  ⊘ {name}  {took}{why}",
+    call_cancelled="  ⊘ {name}  {took}{why}",
+    subagent_started="  ▸ {name}: {description}",
+    subagent_finished="  ◂ {name}: {status}",
+    observer_failed="  ✗ observer {name}: {error}",
+    saved="  ● {path}  {size}{copied}",
+    copied=" → {path}",
+    sent_back="  ⟲ {name} was sent back: {message}",
+    not_allowed="  ⊘ {names} was not allowed. {reason}",
+    link="  ! connect {account}: {url}",
+    retry="  ⟲ the model's service is not answering ({error}): attempt {attempt} of {most}, next in {wait}",
+    pipeline_failed="  ✗ pipeline {pipeline}: {handler}: {error}",
+    error="  ✗ {where}: {message}",
+    servers="  servers: {servers}",
+)
+"""Short lines with a mark in front, for the progress of one query."""
+
+
+class EventLines:
+    """Turns events into lines, in the given wording; what nobody needs to read gives none."""
+
+    def __init__(self, wording: Wording) -> None:
+        self._wording = wording
+        self._calls: dict[str, str] = {}
+        self._servers = ""
+
+    def of(self, event: Event) -> str | None:
+        """Return the line of an event, cleaned and without the line break."""
+        line = self._line(event)
+        return clean(line).rstrip() if line else None
+
+    def _line(self, event: Event) -> str | None:
+        say = self._wording
+        match event:
+            case SessionStarted():
+                return say.session.format(
+                    id=event.session_id, demo=say.demo if event.demo else "", workspace=event.workspace
+                )
+            case QueryReceived():
+                return say.query.format(text=clean_line(event.text, say.most_of_query))
+            case QuerySteered():
+                return say.steered.format(text=clean_line(event.text, say.most_of_query))
+            case QueryClassified():
+                return say.path.format(decision=event.decision, source=event.source)
+            case PathFellBack():
+                return say.fell_back.format(name=tool_label(event.tool_name, {}))
+            case ToolCallStarted():
+                name = self._calls[event.tool_use_id] = tool_label(event.name, event.input)
+                argument = clean_line(main_argument(event.name, event.input), 100)
+                return say.call_started.format(name=name, argument=argument)
+            case ToolCallFinished():
+                return self._finished(event)
+            case SubagentStarted():
+                return say.subagent_started.format(name=event.name, description=event.description)
+            case SubagentFinished():
+                return say.subagent_finished.format(name=event.name, status=event.status)
+            case ObserverFinished(status="failed"):
+                return say.observer_failed.format(name=event.observer, error=event.error)
+            case ArtifactSaved():
+                copied = say.copied.format(path=event.copied_to) if event.copied_to else ""
+                return say.saved.format(path=event.path, size=size(event.size), copied=copied)
+            case ComplianceEnforced():
+                return say.sent_back.format(name=event.subagent, message=event.message)
+            case PermissionAnswered(decision="deny"):
+                return say.not_allowed.format(names=", ".join(event.subjects), reason=event.reason)
+            case AuthRequired():
+                return say.link.format(account=event.toolkit or "the account", url=event.url)
+            case ApiRetry():
+                return say.retry.format(
+                    error=event.error,
+                    attempt=event.attempt,
+                    most=event.max_attempts,
+                    wait=say.time(event.delay_ms),
+                )
+            case PipelineFailed():
+                return say.pipeline_failed.format(
+                    pipeline=event.pipeline, handler=event.handler, error=event.error
+                )
+            case ErrorRaised():
+                return say.error.format(where=event.where, message=event.message)
+            case McpStatus():
+                return self._changed_servers(event)
+            case _:
+                return None
+
+    def _changed_servers(self, event: McpStatus) -> str | None:
+        shown = ", ".join(
+            s.error if s.status == "off" and s.error else f"{s.name} {s.status}"
+            for s in event.servers
+            if s.status != "pending"
+        )
+        if not shown or shown == self._servers:
+            return None
+        self._servers = shown
+        return self._wording.servers.format(servers=shown)
+
+    def _finished(self, event: ToolCallFinished) -> str:
+        name = self._calls.pop(event.tool_use_id, event.tool_use_id)
+        error = event.observation.error if event.observation else None
+        why = f": {clean_line(error, 200)}" if error else ""
+        template: str = getattr(self._wording, f"call_{event.status}")
+        return template.format(name=name, took=self._wording.time(event.duration_ms), why=why)
