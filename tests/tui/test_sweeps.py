@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tui.panes import folder_scan
 from tui.panes.folder_scan import list_folder, list_folders
 from tui.panes.folder_tree import FolderTree
 
@@ -57,3 +59,42 @@ def test_an_unchanged_folder_is_not_read_and_a_changed_one_is(
     taken = tree.take(listing)
     assert taken is not None
     assert [entry.name for entry in taken[0]] == ["b.json"]
+
+
+def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.json").write_text("{}")
+    path = str(tmp_path)
+    tree = FolderTree(path)
+    tree.take(list_folder(path, 100))
+    looked_at: list[str] = []
+    look = os.lstat
+
+    def noting(path: str) -> os.stat_result:
+        looked_at.append(path)
+        return look(path)
+
+    monkeypatch.setattr(os, "lstat", noting)
+    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
+    tree.doubted.add(path)
+    (older,) = list_folders([tree.request(path)])
+    assert older.stamp
+    assert looked_at == [path]
+    assert tree.take(older) is None
+    # Of a folder that was not known well enough, even its age says nothing: its names do.
+    touched = os.stat(path).st_mtime_ns
+    tree.folders[path].listing = replace(older, stamp=0)
+    (tmp_path / "20.json").write_text("{}")
+    os.utime(path, ns=(touched, touched))
+    (listing,) = list_folders([tree.request(path)])
+    taken = tree.take(listing)
+    assert taken is not None
+    assert [entry.name for entry in taken[0]] == ["20.json"]
+    # A file put in the place of another changes no name, but the folder's time.
+    (tmp_path / "new.tmp").write_text("longer")
+    tree.folders[path].listing = replace(listing, stamp=0)
+    (tmp_path / "new.tmp").replace(tmp_path / "20.json")
+    (listing,) = list_folders([tree.request(path)])
+    assert {entry.name: entry.size for entry in listing.entries}["20.json"] == len("longer")

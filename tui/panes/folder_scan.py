@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -75,7 +75,8 @@ class Order(Enum):
 class Listing:
     """A folder's entries in order, how many more there are, and why it could not be read if it could not.
 
-    `stamp` is the folder's own time of change; 0 when that was too recent to tell a later change by it.
+    `touched` is the folder's own time of change, and so is `stamp`, which is 0 when that was too recent to tell a
+    later change by it.
     """
 
     path: str
@@ -85,6 +86,7 @@ class Listing:
     error: str | None = None
     stamp: int = 0
     order: Order = Order.NAME
+    touched: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ class Request:
     """A folder to list and how.
 
     At most `limit` entries are listed, the first in `order`; only those that `only` lets through. A folder
-    whose stamp is `unless` need not be listed.
+    whose stamp is `unless` need not be listed, and one that holds the same since `before` was listed, when it was
+    too early for a stamp, is not looked at entry by entry.
     """
 
     path: str
@@ -101,6 +104,7 @@ class Request:
     order: Order = Order.NAME
     newest_first: bool = False
     only: Callable[[str, bool], bool] | None = None
+    before: Listing | None = None
 
 
 def list_folder(path: str, limit: int, *, hidden: bool = False) -> Listing:
@@ -119,7 +123,8 @@ def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[L
 
 def _list(request: Request, hidden: bool) -> Listing:
     path, order, newest = request.path, request.order, request.newest_first
-    stamp = _stamp(path)
+    touched = _touched(path)
+    stamp = _settled(touched)
     try:
         if stat.S_ISLNK(os.lstat(path).st_mode):
             return Listing(path, error="it is a link now")
@@ -133,6 +138,8 @@ def _list(request: Request, hidden: bool) -> Listing:
         return Listing(path, missing=True)
     except OSError as error:
         return Listing(path, error=error.strerror or type(error).__name__)
+    if stamp and request.before is not None and _is_still(request.before, named, touched):
+        return replace(request.before, stamp=stamp)
     more = max(0, len(named) - request.limit)
     if more and order is Order.NAME:
         named = list(order.first(named, request.limit, newest_first=newest))
@@ -141,15 +148,31 @@ def _list(request: Request, hidden: bool) -> Listing:
         request.limit,
         newest_first=newest,
     )
-    return Listing(path, entries, more, stamp=stamp, order=order)
+    return Listing(path, entries, more, stamp=stamp, order=order, touched=touched)
+
+
+def _is_still(before: Listing, named: Sequence[Entry], touched: int) -> bool:
+    """Whether a folder holds what it did; two changes in one tick of its clock still differ in names."""
+    if before.touched != touched or before.more or len(before.entries) != len(named):
+        return False
+    return {(entry.name, entry.is_folder) for entry in before.entries} == {
+        (entry.name, entry.is_folder) for entry in named
+    }
 
 
 def _stamp(path: str) -> int:
+    return _settled(_touched(path))
+
+
+def _touched(path: str) -> int:
     try:
-        changed = os.stat(path, follow_symlinks=False).st_mtime_ns
+        return os.stat(path, follow_symlinks=False).st_mtime_ns
     except OSError:
         return 0
-    return changed if time.time_ns() - changed > _SETTLED_NS else 0
+
+
+def _settled(touched: int) -> int:
+    return touched if time.time_ns() - touched > _SETTLED_NS else 0
 
 
 def _seen(found: Iterator[os.DirEntry[str]], hidden: bool) -> Iterator[os.DirEntry[str]]:

@@ -95,15 +95,16 @@ class FolderTree:
     def request(self, path: str) -> Request:
         """How a folder is to be listed."""
         folder = self.folders[path]
-        known = folder.listing.stamp if folder.listing is not None and path in self.doubted else 0
+        doubted = folder.listing if path in self.doubted else None
         is_base = path == self.base
         return Request(
             path,
             folder.limit,
-            known,
+            doubted.stamp if doubted is not None else 0,
             self.order,
             self.newest_first and is_base,
             self._only if is_base else None,
+            doubted if doubted is not None and doubted.order is self.order else None,
         )
 
     def take(self, listing: Listing) -> tuple[list[Entry], bool] | None:
