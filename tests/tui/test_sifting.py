@@ -57,6 +57,25 @@ def meanwhile(view: TracePane) -> None:
     )
 
 
+async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_their_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui.panes.sifting.STEP", 1)
+    monkeypatch.setattr("tui.panes.filtered_tree.STEPS_AT_ONCE", 1)
+    view = TracePane(monotonic=lambda: 0.0)
+    async with PaneHost(view).run_test(size=(70, 20)):
+        view.apply([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])
+        view.keep_only("read")
+        type_(view, "escape")
+        assert view._sifting is not None
+        while not view._sifting.rows:
+            assert view._sifting.advance()
+        # The first query is passed already when it gets another call, and one more query came before that.
+        view.apply([asked(2), started("late", "Read", query="q1"), started("of2", "Read", query="q2")])
+        await until(lambda: view._sifting is None)
+        assert kept(view) == ["query/q1", *[f"t{n}" for n in range(6)], "late", "query/q2", "of2"]
+
+
 async def test_a_key_in_the_filter_looks_at_few_rows_before_the_screen_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -261,7 +261,8 @@ class FilteredTree(LineView[CallNode]):
         if wanted is not None:
             sifting.set_hits()
         self.replace_all(sifting.rows, sifting.index, sifting.heights)
-        for node in sifting.later:
+        # As the tree is read: a row goes below the last one of the row before it, which must stand there by then.
+        for node in sorted(set(sifting.later), key=lambda node: node.path):
             if wanted is not None:
                 self._weigh(node)
             elif node.visible and self.index_of(node.key) is None:
