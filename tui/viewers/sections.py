@@ -77,7 +77,9 @@ class SectionsBody:
             return
         title = other.sections[other._spot.section].title
         if title in titles:
-            self._spot = _Spot(titles.index(title), other._spot.part, other._spot.offset)
+            number, part = titles.index(title), other._spot.part
+            there = part < len(self.sections[number].parts)
+            self._spot = _Spot(number, part, other._spot.offset) if there else _Spot(number, HEADING, 0)
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> SectionRows:
         """Lay out every part; sections that are folded too, as they are searched."""

@@ -1,0 +1,33 @@
+"""Sections of a document that takes the place of an older form of itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.markdown import MarkdownTheme
+from tui.viewers.sections import Part, Section, SectionsBody
+from tui.viewers.steering import Order
+from tui.viewers.text_body import TextBody
+
+
+def result(*texts: str) -> SectionsBody:
+    body = SectionsBody([Section("Result", [Part(TextBody(text)) for text in texts])])
+    body.lay_out(60, MarkdownTheme())
+    return body
+
+
+@pytest.mark.parametrize("order", ["fold", "copy", "open"])
+def test_the_cursor_goes_to_the_heading_when_its_part_is_gone(order: str) -> None:
+    before, now = result("one", "two", "three"), result("the whole")
+    before.cursor = 3
+    now.follow(before)
+    assert now.cursor == 0
+    now.steer(Order(order))
+    assert now.sections[0].open is (order == "copy")
+
+
+def test_the_cursor_stays_in_a_part_that_is_there() -> None:
+    before, now = result("one", "two"), result("one", "two", "three")
+    before.cursor = 2
+    now.follow(before)
+    assert now.cursor == 2
