@@ -44,6 +44,7 @@ from tui.styled import StyledApp
 
 if TYPE_CHECKING:
     from tui.panes.block_view import BlockView
+    from tui.screens.permission import PermissionAnswer
 
 __all__ = ["DEMO", "UaTuiApp"]
 
@@ -284,9 +285,15 @@ class UaTuiApp(OrderedKeysApp, AttentiveApp, PicturingApp, StyledApp):
         """Show all that waits, to put it in order."""
         self._queries.open()
 
-    def _answer_permission(self, event: PermissionAsked, allow: bool, scope: str) -> None:
+    def _answer_permission(self, event: PermissionAsked, answer: PermissionAnswer) -> None:
         if self._session is not None:
-            self._session.answer_permission(event.request_id, allow=allow, scope=scope)
+            self._session.answer_permission(
+                event.request_id,
+                allow=answer.allow,
+                scope=answer.scope,
+                reason=answer.reason,
+                patterns=answer.patterns,
+            )
 
     def _finish_auth(self, outcome: Any) -> None:
         if self._session is not None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
 
+from core.agent.permissions import subjects_of
+from core.agent.session_patterns import server_of
 from core.events import (
     AuthFinished,
     AuthRequired,
@@ -16,15 +18,18 @@ from core.events import (
     PermissionAnswered,
     PermissionAsked,
     SessionFinished,
+    ToolCallStarted,
 )
 
 if TYPE_CHECKING:
     from tui.screens.dialog import Dialog
+    from tui.screens.permission import PermissionAnswer
 
 __all__ = ["Asks"]
 
-AnswerPermission = Callable[[PermissionAsked, bool, str], None]
-FinishAuth = Callable[[Literal["completed", "cancelled"]], None]
+AnswerPermission = Callable[[PermissionAsked, "PermissionAnswer"], None]
+FinishAuth = Callable[[Literal["completed", "cancelled", "expired"]], None]
+MOST_SEEN = 500
 
 
 class Asks:
@@ -32,7 +37,7 @@ class Asks:
 
     Args:
         app: where dialogs are shown.
-        answer_permission: gets the question, whether it is allowed, and the scope.
+        answer_permission: gets the question and what the person said.
         finish_auth: gets how the visit to an auth link ended.
     """
 
@@ -42,6 +47,7 @@ class Asks:
         self._finish_auth = finish_auth
         self._open: deque[PermissionAsked | AuthRequired] = deque()
         self._shown: tuple[PermissionAsked | AuthRequired, Dialog[object]] | None = None
+        self._seen: set[tuple[str, str]] = set()
 
     def take(self, events: Iterable[Event]) -> None:
         """Take up a batch of events; questions answered within it are never shown."""
@@ -53,11 +59,18 @@ class Asks:
                     self._settle(partial(_asks_for, event.request_id))
                 case AuthFinished():
                     self._settle(lambda question: isinstance(question, AuthRequired))
+                case ToolCallStarted():
+                    self._note_tools(event)
                 case SessionFinished():
                     self._settle(lambda _: True)
                 case _:
                     pass
         self._show_next()
+
+    def _note_tools(self, event: ToolCallStarted) -> None:
+        if len(self._seen) < MOST_SEEN:
+            server = server_of(event.name)
+            self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))
 
     def _settle(self, is_done: Callable[[PermissionAsked | AuthRequired], bool]) -> None:
         self._open = deque(event for event in self._open if not is_done(event))
@@ -80,7 +93,7 @@ class Asks:
 
         if isinstance(event, AuthRequired):
             return AuthScreen(event)  # type: ignore[return-value]  # only its answer is of interest here
-        return PermissionScreen(event)  # type: ignore[return-value]  # only its answer is of interest here
+        return PermissionScreen(event, seen=self._seen)  # type: ignore[return-value]  # only its answer is of interest here
 
     def _tell_waiting(self) -> None:
         from tui.screens.permission import PermissionScreen
@@ -94,10 +107,10 @@ class Asks:
         if self._shown is not None and self._shown[0] is event:
             self._shown = None
         match event, answer:
-            case PermissionAsked(), PermissionAnswer(allow=allow, scope=scope):
-                self._answer_permission(event, allow, scope)
-            case AuthRequired(), "completed" | "cancelled" as outcome:
-                self._finish_auth("completed" if outcome == "completed" else "cancelled")
+            case PermissionAsked(), PermissionAnswer():
+                self._answer_permission(event, answer)
+            case AuthRequired(), "completed" | "cancelled" | "expired" as outcome:
+                self._finish_auth(outcome)
             case _:
                 pass
         self._show_next()

@@ -10,7 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-__all__ = ["SessionPattern", "exact_pattern", "pattern_problem", "server_of", "split_patterns"]
+__all__ = [
+    "SessionPattern",
+    "exact_pattern",
+    "first_word",
+    "pattern_problem",
+    "server_of",
+    "split_patterns",
+]
 
 MOST_PATTERNS = 50
 LONGEST_PATTERN = 200
@@ -41,6 +48,12 @@ def exact_pattern(subject: str) -> str:
     return _WILD.sub(lambda found: f"[{found[0]}]", subject)
 
 
+def first_word(subject: str) -> str:
+    """What a pattern for this tool has to begin with, such as `GMAIL_`; empty when nothing would do."""
+    found = _FIRST_WORD.match(subject)
+    return found[0] if found else ""
+
+
 def split_patterns(text: str) -> tuple[str, ...]:
     """The patterns that a person wrote into one line, blanks or commas between them."""
     return tuple(dict.fromkeys(each for each in re.split(r"[\s,]+", text) if each))
@@ -57,7 +70,7 @@ def pattern_problem(patterns: Iterable[str], subjects: Iterable[str]) -> str | N
         return "Write a pattern, such as the name of the tool."
     if len(written) > MOST_PATTERNS or any(len(each) > LONGEST_PATTERN for each in written):
         return f"At most {MOST_PATTERNS} patterns of {LONGEST_PATTERN} characters."
-    heads = {found[0] for subject in asked if (found := _FIRST_WORD.match(subject))}
+    heads = {head for subject in asked if (head := first_word(subject))}
     for pattern in written:
         if not any(_WILD.split(pattern, maxsplit=1)[0].startswith(head) for head in heads):
             return f"{pattern} is too wide: begin it with {' or '.join(sorted(heads)) or 'the name'}."

@@ -108,10 +108,17 @@ async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "answer"),
-    [("a", ("r1", True, "once")), ("s", ("r1", True, "session")), ("d", ("r1", False, "once"))],
+    ("keys", "answer", "said"),
+    [
+        (["a"], ("r1", True, "once"), ("", ())),
+        (["s", "enter"], ("r1", True, "session"), ("", ("Bash",))),
+        (["d"], ("r1", False, "once"), ("", ())),
+        (["r", "n", "o", "enter"], ("r1", False, "once"), ("no", ())),
+    ],
 )
-async def test_a_permission_is_asked_and_answered(tmp_path: Path, key: str, answer: object) -> None:
+async def test_a_permission_is_asked_and_answered(
+    tmp_path: Path, keys: list[str], answer: object, said: object
+) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
     async with app.run_test() as pilot:
@@ -122,9 +129,10 @@ async def test_a_permission_is_asked_and_answered(tmp_path: Path, key: str, answ
         assert isinstance(app.screen, PermissionScreen)
         assert app.status.waiting
         listen(app)
-        await pilot.press(key)
+        await pilot.press(*keys)
         await shown(app, pilot)
         assert session.answers == [answer]
+        assert session.said == [said]
         assert len(app.screen_stack) == 1
 
 

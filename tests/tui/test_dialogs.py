@@ -9,7 +9,7 @@ import pytest
 from textual.app import App
 from textual.content import Content
 from textual.pilot import Pilot
-from textual.widgets import Button, Static
+from textual.widgets import Button, Input, Static
 
 from core.events import AuthRequired, PermissionAsked
 from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
@@ -69,7 +69,6 @@ class Stage(App[None]):
         ("escape", PermissionAnswer(allow=False)),
         ("enter", PermissionAnswer(allow=False)),
         ("a", PermissionAnswer(allow=True)),
-        ("s", PermissionAnswer(allow=True, scope="session")),
     ],
 )
 async def test_a_permission_is_answered_with_one_key(key: str, answer: PermissionAnswer) -> None:
@@ -186,7 +185,7 @@ async def test_the_answers_stay_in_sight_and_the_rest_scrolls_on_a_small_screen(
     async with app.run_test(size=(80, 24)) as pilot:
         await app.ask(pilot, PermissionScreen(event, clock=app.clock))
         await pilot.pause()
-        for button in app.screen.query(Button):
+        for button in app.screen.query("#answers Button"):
             assert button.region.bottom <= 24
             assert app.screen.get_widget_at(*button.region.offset)[0] is button
         await pilot.press("pagedown", "down")
@@ -334,6 +333,101 @@ async def test_a_call_that_may_only_be_allowed_once_offers_no_more() -> None:
         assert app.answers == []
         await pilot.press("a")
         assert app.answers == [PermissionAnswer(allow=True)]
+
+
+READ = PermissionAsked(
+    request_id="r2",
+    tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
+    subjects=["NOTION_GET_PAGE"],
+    reason="it is not among the contained tools",
+    input={"tools": [{"tool_slug": "NOTION_GET_PAGE", "arguments": {"page_id": "p1"}}]},
+)
+
+
+async def test_a_session_is_allowed_by_a_pattern_that_is_shown_first() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(READ, clock=app.clock))
+        await pilot.press("s")
+        await pilot.pause()
+        line = app.screen.query_one("#patterns Input", Input)
+        assert (line.value, line.has_focus) == ("NOTION_GET_PAGE", True)
+        assert "this tool alone" in app.shown()
+        assert app.answers == []
+        await pilot.press("enter")
+        await pilot.pause()
+    assert app.answers == [PermissionAnswer(True, "session", patterns=("NOTION_GET_PAGE",))]
+
+
+async def test_a_pattern_is_edited_and_what_it_covers_is_named() -> None:
+    app = Stage()
+    seen = {
+        ("composio", "NOTION_GET_BLOCK"),
+        ("composio", "NOTION_CREATE_PAGE"),
+        ("other", "NOTION_GET_X"),
+        ("composio", "SLACK_LIST"),
+    }
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(READ, clock=app.clock, seen=seen))
+        await pilot.press("s")
+        await pilot.press(*["backspace"] * len("GET_PAGE"), "*")
+        await pilot.pause()
+        shown = app.shown()
+        assert "NOTION_GET_PAGE, NOTION_GET_BLOCK, and any other" in shown
+        assert "SLACK_LIST" not in shown
+        assert "NOTION_CREATE_PAGE" not in shown
+        assert "NOTION_GET_X" not in shown
+        await pilot.press("enter")
+        await pilot.pause()
+    assert app.answers == [PermissionAnswer(True, "session", patterns=("NOTION_*",))]
+
+
+async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(READ, clock=app.clock))
+        await pilot.press("s", "ctrl+u", "*", "enter")
+        await pilot.pause()
+        assert app.answers == []
+        assert "* is too wide: begin it with NOTION_." in app.shown()
+        # The first Esc leaves the line, the second denies.
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.answers == []
+        assert app.screen.query_one("#deny").has_focus
+        await pilot.press("escape")
+        await pilot.pause()
+    assert app.answers == [PermissionAnswer(allow=False)]
+
+
+async def test_a_no_takes_a_reason_in_which_letters_are_no_answers() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await pilot.press("r", *"a sad day", "enter")
+        await pilot.pause()
+    assert app.answers == [PermissionAnswer(allow=False, reason="a sad day")]
+
+
+async def test_the_line_to_write_in_and_its_answers_stay_in_sight_on_a_small_screen() -> None:
+    app = Stage()
+    event = msgspec.structs.replace(READ, input={"command": "echo\n" * 200})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        for opens, where in (("s", "#patterns"), ("escape", ""), ("r", "#reasoning")):
+            await pilot.press(opens)
+            await pilot.pause()
+            for each in app.screen.query(f"{where} Input, {where} Button") if where else ():
+                assert app.screen.get_widget_at(*each.region.offset)[0] is each
+                assert each.region.bottom <= 24
+
+
+async def test_a_name_in_which_something_is_hidden_is_allowed_once_at_most() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        event = msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"])
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        assert "session" not in app.shown()
 
 
 async def test_somebody_who_was_typing_is_given_longer() -> None:

@@ -40,8 +40,8 @@ class Choice(Button):
 class Foot(Horizontal):
     """The answers of a dialog, always in sight."""
 
-    def __init__(self, *choices: Choice, hint: str = "") -> None:
-        super().__init__(*choices, Static(Content(hint), classes="hint"))
+    def __init__(self, *choices: Choice, hint: str = "", id: str | None = None) -> None:
+        super().__init__(*choices, Static(Content(hint), classes="hint"), id=id)
 
 
 def fields(*rows: tuple[str, str]) -> Content:
@@ -57,8 +57,12 @@ class Dialog(Closing[Answer]):
     Answers are ignored for 300 ms after the dialog was first painted and for 300 ms after each key
     that was ignored, so that someone typing at speed does not answer by accident; for 1.5 s each when
     somebody was typing just before. It never times out.
+
+    A dialog that comes up by itself (`UNASKED`) is no reason to lose what is being typed into the prompt: until it
+    takes answers, such keys still go there.
     """
 
+    UNASKED: ClassVar[bool] = False
     AUTO_FOCUS: ClassVar[str | None] = ""
     HORIZONTAL_BREAKPOINTS = NARROW
     INHERIT_BINDINGS: ClassVar[bool] = True
@@ -76,6 +80,8 @@ class Dialog(Closing[Answer]):
         self._clock = clock
         self._quiet = QUIET_SECONDS
         self._quiet_until: float | None = None
+        self._typing: bool | None = None
+        self._told = ""
 
     def on_mount(self) -> None:
         """Start the quiet time once the dialog stands on the screen."""
@@ -96,6 +102,16 @@ class Dialog(Closing[Answer]):
             self._quiet_until = now + self._quiet
             return False
         return True
+
+    @property
+    def lets_typing_by(self) -> bool:
+        """Whether what is typed now is still meant for the prompt; asking counts as a key that was typed."""
+        return self.UNASKED and self._was_typing and not self.listening
+
+    def tell(self, text: str) -> None:
+        """Write a word into the lower edge of the box."""
+        self._told = text
+        self._show_told()
 
     def on_key(self, event: events.Key) -> None:
         """Notice typing that no binding takes."""
@@ -119,12 +135,30 @@ class Dialog(Closing[Answer]):
         # Textual calls a screen below a modal one current, too.
         return self.app.screen is self
 
+    @property
+    def _was_typing(self) -> bool:
+        if self._typing is None:
+            typed = getattr(self.app, "typed_at", float("-inf"))
+            self._typing = time.monotonic() - typed < TYPING_SECONDS
+        return self._typing
+
     def _painted(self) -> None:
-        typed = getattr(self.app, "typed_at", float("-inf"))
-        if time.monotonic() - typed < TYPING_SECONDS:
+        if self._was_typing:
             self._quiet = TYPING_SECONDS
         self._quiet_until = self._clock() + self._quiet
+        self._show_told()
         self.set_timer(self._quiet, self._show_listening)
 
     def _show_listening(self) -> None:
+        left = (self._quiet_until or 0.0) - self._clock()
+        if left > 0:
+            self.set_timer(left, self._show_listening)
+            return
         self.remove_class("-quiet")
+        self._show_told()
+
+    def _show_told(self) -> None:
+        quiet = self.UNASKED and bool(self._typing) and self.has_class("-quiet")
+        words = [self._told, "typing goes to the prompt" if quiet else ""]
+        for box in self.query(".box"):
+            box.border_subtitle = Content(" · ".join(word for word in words if word))

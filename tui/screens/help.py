@@ -136,7 +136,12 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("In the blacklist (Ctrl+P)", (("c, Del", "clear the site"), ("a", "clear all"), ("Esc, q", "back"))),
     (
         "When a tool asks",
-        (("d, Esc", "deny"), ("a", "allow once"), ("s", "allow for this session")),
+        (
+            ("d, Esc", "deny"),
+            ("r", "deny, and tell the model why"),
+            ("a", "allow once"),
+            ("s", "allow for this session, by a pattern"),
+        ),
     ),
 )
 
