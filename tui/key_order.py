@@ -65,7 +65,10 @@ class OrderedKeysApp(App[str]):
         self._waiting_for = number = self._number
         target = self._receiver()
         await super().on_event(event)
-        self._follow(number, _ROUNDS, target)
+        if _is_written(event, target):
+            self._waiting_for = 0
+        else:
+            self._follow(number, _ROUNDS, target)
 
     def _follow(self, number: int, rounds: int, target: Widget | None = None) -> None:
         target = target or self._receiver()
@@ -76,11 +79,20 @@ class OrderedKeysApp(App[str]):
         if number != self._waiting_for:
             return
         self._waiting_for = 0
-        if self._held:
+        while self._held and not self._waiting_for:
             await self._take(self._held.popleft())
-            if self._held:
-                self.set_timer(_LONGEST_SECONDS, partial(self._go_on, self._waiting_for))
+        if self._held:
+            self.set_timer(_LONGEST_SECONDS, partial(self._go_on, self._waiting_for))
 
     def _receiver(self) -> Widget | None:
         """The widget that gets a key that no binding takes first; None while there is no screen."""
         return (self.focused or self.screen) if self.screen_stack else None
+
+
+def _is_written(event: events.Key | events.Paste, target: Widget | None) -> bool:
+    """Whether an event only adds text where the focus is: it leads nowhere else, and there may be very many of them."""
+    return (
+        target is not None
+        and isinstance(event, events.Key)
+        and target.check_consume_key(event.key, event.character)
+    )
