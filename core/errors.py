@@ -7,7 +7,8 @@
     │   └── PathRefused      a path leaves its root or names something protected
     ├── JournalError         a journal cannot be read or appended to
     ├── AgentError           the agent could not carry a query to its end
-    │   └── AgentUnavailable the command-line agent is missing, died or never answered
+    │   ├── AgentUnavailable the command-line agent is missing, died or never answered
+    │   └── ConversationGone a session cannot go on where it left off
     ├── ConnectionFailed     a remote service refused or could not be reached
     ├── FetchRefused         a URL may not be fetched
     ├── ObserverError        a tool result could not be observed
@@ -23,6 +24,7 @@ __all__ = [
     "AgentError",
     "AgentUnavailable",
     "ConnectionFailed",
+    "ConversationGone",
     "CredentialsError",
     "DemoError",
     "FetchRefused",
@@ -67,6 +69,10 @@ class AgentError(UniversalAgentError):
 
 class AgentUnavailable(AgentError):
     """The command-line agent is missing, died or never answered."""
+
+
+class ConversationGone(AgentError):
+    """The agent does not know the conversation of a session any more; a fresh one can begin in its folder."""
 
 
 class ConnectionFailed(UniversalAgentError):

@@ -52,14 +52,21 @@ class QueryQueue:
     While it is held none is given out: after a query that did not succeed a person decides what becomes of
     those behind it. Every change is written to `queue.json` in a thread, the latest state only; the file is
     there as long as something waits, so that neither a crash nor an end loses it. Belongs to one event loop.
+
+    Args:
+        workspace: where the file is.
+        restored: what an earlier run of the session left waiting, as the file has it. It is held, and what is
+            asked now goes before it without letting it go on: nobody has seen it yet.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, restored: Sequence[str] = ()) -> None:
         self._workspace = workspace
-        self._waiting: list[str] = []
-        self._held = False
+        self._waiting: list[str] = list(restored)
+        self._held = bool(restored)
+        self._restored = bool(restored)
+        self._before = 0
         self._closed = False
-        self._kept: tuple[str, ...] = ()
+        self._kept: tuple[str, ...] = tuple(restored)
         self._keeper: asyncio.Task[None] | None = None
 
     def __iter__(self) -> Iterator[str]:
@@ -75,24 +82,30 @@ class QueryQueue:
 
     def add(self, text: str) -> None:
         """Put a query behind the others; while they are held it goes before them and lets them go on."""
-        if self.held:
+        if self.held and self._restored:
+            self._put_before(self._before, text)
+        elif self.held:
             self.add_first(text)
         else:
-            self._held = False
+            self._held = self._restored = False
             self._waiting.append(text)
             self._keep_soon()
 
     def add_first(self, text: str) -> None:
-        """Put a query before the others and let them go on."""
+        """Put a query before the others and let them go on, unless they are restored."""
+        if self.held and self._restored:
+            self._put_before(0, text)
+            return
         self._held = False
         self._waiting.insert(0, text)
         self._keep_soon()
 
     def take(self) -> str | None:
         """Give out the next query; None when there is none, they are held, or the session ends."""
-        if self._closed or self._held or not self._waiting:
+        if self._closed or not self._waiting or (self._held and not self._before):
             return None
         text = self._waiting.pop(0)
+        self._before = max(0, self._before - 1)
         self._keep_soon()
         return text
 
@@ -101,6 +114,7 @@ class QueryQueue:
         if not self._waiting:
             return None
         text = self._waiting.pop()
+        self._before = min(self._before, len(self._waiting))
         self._keep_soon()
         return text
 
@@ -109,16 +123,19 @@ class QueryQueue:
         if self._closed or tuple(seen) != tuple(self._waiting):
             return False
         self._waiting = [text for text in wanted if text.strip()]
+        self._before = min(self._before, len(self._waiting))
         self._keep_soon()
         return True
 
     def hold(self) -> None:
         """Give nothing of what waits now out until `release`."""
         self._held = bool(self._waiting)
+        self._before = 0
 
     def release(self) -> None:
         """Go on giving out."""
-        self._held = False
+        self._held = self._restored = False
+        self._before = 0
 
     async def close(self) -> None:
         """Give out no more and wait until what waits is kept."""
@@ -126,6 +143,12 @@ class QueryQueue:
         self._keep_soon()
         if self._keeper is not None:
             await asyncio.shield(self._keeper)
+
+    def _put_before(self, place: int, text: str) -> None:
+        """Let a query run although those behind it stay held."""
+        self._waiting.insert(place, text)
+        self._before += 1
+        self._keep_soon()
 
     def _keep_soon(self) -> None:
         if self._keeper is None or self._keeper.done():

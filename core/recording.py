@@ -7,6 +7,7 @@ from collections.abc import Callable
 from platformdirs import user_state_path
 
 from core.bus import Bus
+from core.derived.record import Recorder
 from core.derived.trace import TraceInfo
 from core.derived.writer import Deriver
 from core.errors import UniversalAgentError
@@ -25,7 +26,7 @@ class Recording:
     """Subscribes every record of a session to its bus, and closes them in order.
 
     `on_line` is given every line the journal gets, as it gets it. `session_url` is the remote tool session's
-    address, once there is one; the trace names it.
+    address, once there is one; the trace names it. `recorder` has what happened before, when the session goes on.
 
     Raises:
         JournalError, WorkspaceError: a record cannot be opened.
@@ -39,6 +40,7 @@ class Recording:
         bus: Bus,
         root_handler: RootHandler,
         on_line: Callable[[bytes], None] | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         self._bus = bus
         self._root_handler = root_handler
@@ -48,7 +50,7 @@ class Recording:
         self._log_file = LogFile(workspace.path / "run.log", redactor, on_failure=self._told)
         root_handler.attach(self._log_file)
         self._joiner = DeltaJoiner(self._journal.append)
-        self._deriver = Deriver(workspace, self._trace_info, on_failure=self._told)
+        self._deriver = Deriver(workspace, self._trace_info, on_failure=self._told, recorder=recorder)
         self._tracer = Tracer(
             workspace.path / SPANS,
             redactor,

@@ -30,6 +30,7 @@ from core.events import (
 )
 from core.pipelines import AgentContext, Pipelines
 from core.queue import QueryQueue
+from core.resuming import SoFar
 from core.settings import Settings
 from core.spawning import Handle, Spawn, spawn_task
 from core.tally import Tally
@@ -59,12 +60,14 @@ class SessionState(StrEnum):
 class SessionParts:
     """What a session is made of, put together by the composition root.
 
-    `ask_model` is the classifier's small request. `drain` waits for the observers and names what they lost.
+    `so_far` is what the session was before, when it goes on. `ask_model` is the classifier's small request.
+    `drain` waits for the observers and names what they lost.
     `after_finish` runs once `session_finished` is published.
     """
 
     agent: AgentParts
     pipelines: Pipelines
+    so_far: SoFar | None = None
     ask_model: Callable[[str, str], Awaitable[str]] | None = None
     drain: Callable[[], Awaitable[list[str]]] | None = None
     after_finish: Callable[[], Awaitable[None]] | None = None
@@ -84,7 +87,9 @@ class Session:
         self._parts = parts
         self._spawn = spawn
         pipelines = parts.pipelines.bind(bus.publish)
-        self._assembly = AgentAssembly(settings, parts.agent, pipelines, bus.publish, self._report)
+        self._assembly = AgentAssembly(
+            settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._tally.cost_usd
+        )
         asks = parts.ask_model if settings.classifier == "rules+model" else None
         self._path = QueryPath(
             pipelines=pipelines,
@@ -94,7 +99,8 @@ class Session:
         )
         self._loop: AgentLoop | None = None
         self._handles: list[Handle] = []
-        self._queue = QueryQueue(self.workspace)
+        so_far = parts.so_far
+        self._queue = QueryQueue(self.workspace, so_far.queue if so_far is not None else ())
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
@@ -103,7 +109,8 @@ class Session:
         self._runner_ended.set()
         self._interrupting = False
         self._finished = False
-        self._tally = Tally()
+        self._tally = so_far.tally if so_far is not None else Tally()
+        self._last_query = so_far.last_query if so_far is not None else 0
         self._pending_auth: AuthRequired | None = None
         bus.subscribe(self._tally.count)
         bus.subscribe(self._note_auth)
@@ -125,7 +132,7 @@ class Session:
 
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
-        settings = self.settings
+        settings, so_far = self.settings, self._parts.so_far
         self.bus.publish(
             SessionStarted(
                 session_id=self.workspace.session_id,
@@ -136,8 +143,11 @@ class Session:
                 permission_mode=settings.effective_permission_mode,
                 demo=settings.demo,
                 provider_session_id=self._assembly.conversation_id,
+                resumed_from=so_far.session_id if so_far is not None else None,
             )
         )
+        for end in so_far.ends() if so_far is not None else ():
+            self.bus.publish(end)
         await self._connect_or_fail()
         if not self._finished:
             self._runner_ended.clear()
@@ -326,7 +336,8 @@ class Session:
 
     async def _run_query(self, text: str) -> str:
         self._tally.queries += 1
-        context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._tally.queries}")
+        self._last_query += 1
+        context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._last_query}")
         started = time.monotonic()
         self._interrupting = False
         self.bus.publish(QueryReceived(query_id=context.query_id, text=clean(text)))

@@ -12,12 +12,16 @@ __all__ = ["Tally"]
 
 @dataclass
 class Tally:
-    """The counts of one session; `cost_usd` is None as long as no query told of its cost."""
+    """The counts of one session; `cost_usd` is None as long as no query told of its cost.
+
+    Of a session that goes on, `earlier_ms` is how long it took before, in milliseconds.
+    """
 
     queries: int = 0
     tool_calls: int = 0
     artifacts: int = 0
     cost_usd: float | None = None
+    earlier_ms: float = 0.0
     _started: float = field(default_factory=time.monotonic)
 
     def count(self, event: Event) -> None:
@@ -43,5 +47,5 @@ class Tally:
             tool_calls=self.tool_calls,
             artifacts=self.artifacts,
             cost_usd=self.cost_usd,
-            duration_ms=(time.monotonic() - self._started) * 1000,
+            duration_ms=self.earlier_ms + (time.monotonic() - self._started) * 1000,
         )

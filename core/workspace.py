@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
@@ -16,6 +17,7 @@ import msgspec
 from core.errors import WorkspaceError
 from core.files import AlreadyThere, Entry, Root, Written
 from core.packing import LARGEST, LIMIT, SUFFIX, Unpacked, pack
+from core.paths import shown
 from core.text import Redactor, escape_unsafe, without_surrogates
 
 __all__ = ["FOLDERS", "SAVED_REPORTS", "WORKSPACES", "Workspace"]
@@ -31,6 +33,8 @@ FOLDERS = (
     "downloads",
 )
 _LOCK = ".lock"
+# Who only asks whether a session runs holds its lock for a moment, too.
+_LOCK_WAITS = (0.0, 0.05, 0.2)
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
 
 
@@ -85,6 +89,35 @@ class Workspace:
         workspace._take_lock(make=False)
         if workspace.locked:
             workspace.root.sweep()
+        return workspace
+
+    @classmethod
+    def go_on(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
+        """Open the folder of a session that is to go on, and hold its lock.
+
+        Raises:
+            WorkspaceError: it cannot be opened, or another program works in it.
+        """
+        found = Root(path).path
+        is_session = found.parent.name == WORKSPACES
+        workspace = cls(found, (found.parent.parent if is_session else found) / SAVED_REPORTS, redactor)
+        for wait in _LOCK_WAITS:
+            time.sleep(wait)
+            workspace._take_lock(make=True)
+            if workspace.locked:
+                break
+        else:
+            raise WorkspaceError(
+                f"the session {shown(found.name)} is in use by another program, which must end before it can go on"
+                " here; `ua-tui open` shows it meanwhile"
+            )
+        try:
+            workspace.root.sweep()
+            for folder in FOLDERS:
+                workspace.root.make_folder(folder)
+        except BaseException:
+            workspace.close()
+            raise
         return workspace
 
     @property

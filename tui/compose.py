@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.agent.assembly import AgentParts, Connector
-from core.agent.environment import PrivateFolder
 from core.agent.model_request import small_request
 from core.aside import Aside
 from core.blacklist import Blacklist
@@ -20,12 +20,15 @@ from core.bus import Bus
 from core.connections.base import Connection
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
+from core.errors import SettingsError
 from core.events import Event, SessionStarted
 from core.logs import install_root_handler
 from core.reader_policy import ReaderPolicy
 from core.recording import Recording
+from core.resuming import Resume, conversation_to_resume, read_so_far
 from core.session import Session, SessionParts, Spawn, spawn_task
 from core.settings import Settings, secrets
+from core.tally import Tally
 from core.text import Redactor
 from core.workspace import Workspace
 from observers.base import ObserverContext
@@ -58,13 +61,18 @@ async def compose_session(
     spawn: Spawn = spawn_task,
     on_line: Callable[[bytes], None] | None = None,
     subscribers: Sequence[Callable[[Event], None]] = (),
+    resume: Resume | None = None,
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends all that was started here.
 
-    `on_line` is given every line the journal gets. `subscribers` see every event from the first one on.
+    `on_line` is given every line the journal gets. `subscribers` see every event from the first one on. With
+    `resume` a past session goes on, in its own folder.
 
     Raises:
-        WorkspaceError: the session's folder cannot be made.
+        WorkspaceError: the session's folder cannot be made, or another program works in it.
+        JournalError: the session that is to go on has no journal that can be read.
+        ConversationGone: the agent does not know its conversation any more.
+        SettingsError: it has cost already what it may.
         DemoError: the demo's servers do not start.
     """
     stack = AsyncExitStack()
@@ -76,11 +84,24 @@ async def compose_session(
         if endpoints is not None:
             settings = _demo_settings(settings, endpoints)
         redactor = Redactor(secrets(settings, os.environ))
-        now = datetime.now().astimezone()
-        workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
+        agent_home = _agent_home(settings)
+        if resume is None:
+            now = datetime.now().astimezone()
+            workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
+        else:
+            workspace = await asyncio.to_thread(Workspace.go_on, resume.folder, redactor)
         stack.callback(workspace.close)
-        bus = Bus()
-        recording = Recording(settings, workspace, redactor, bus, handler, on_line)
+        so_far = conversation = None
+        if resume is not None:
+            so_far = await asyncio.to_thread(read_so_far, workspace)
+            _check_cost(settings, so_far.tally)
+            if not resume.fresh:
+                home = agent_home or settings.claude_config_dir or Path.home() / ".claude"
+                conversation = conversation_to_resume(so_far, workspace.path, home)
+            so_far.recorder.go_on(time.monotonic, time.time())
+        bus = Bus(so_far.last_seq if so_far is not None else 0)
+        recorder = so_far.recorder if so_far is not None else None
+        recording = Recording(settings, workspace, redactor, bus, handler, on_line, recorder)
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
             bus.subscribe(subscriber)
@@ -104,10 +125,12 @@ async def compose_session(
                 on_result=runner.submit,
                 aside=aside,
                 check_subagent=lambda agent, request: check_subagent(agent, request, workspace),
-                agent_home=_agent_home(settings, stack),
+                agent_home=agent_home,
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
+                conversation=conversation,
             ),
+            so_far=so_far,
             pipelines=default_pipelines(ReaderPolicy(Blacklist.beside(workspace))),
             ask_model=small_request(settings),
             drain=runner.drain,
@@ -173,14 +196,22 @@ def _connectors(
     return {TOOLKIT: toolkit, COMPOSIO: composio}
 
 
-def _agent_home(settings: Settings, stack: AsyncExitStack) -> Path | None:
-    """Where the agent keeps its state: apart from the user's own, unless a login must be found there."""
-    if settings.demo:
-        folder = PrivateFolder()
-        stack.callback(folder.remove)
-        return folder.path
-    if not (settings.api_key or settings.auth_token or settings.base_url):
+def _agent_home(settings: Settings) -> Path | None:
+    """Where the agent keeps its state: apart from the user's own, unless a login must be found there.
+
+    It has the transcripts of its conversations there, so that sessions can go on.
+    """
+    if not (settings.demo or settings.api_key or settings.auth_token or settings.base_url):
         return None
     from platformdirs import user_state_path
 
-    return user_state_path("ua-tui") / "agent"
+    return user_state_path("ua-tui") / ("agent-demo" if settings.demo else "agent")
+
+
+def _check_cost(settings: Settings, tally: Tally) -> None:
+    """Refuse to go on with a session that has cost what it may."""
+    limit, spent = settings.max_cost_usd, tally.cost_usd or 0.0
+    if limit is not None and spent >= limit:
+        raise SettingsError(
+            f"the session has cost ${spent:.2f} already, and may cost ${limit:.2f}: give a higher --max-cost"
+        )

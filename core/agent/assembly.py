@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from core.agent.options import Briefing, brief, build_options
 from core.agent.permissions import PermissionPolicy
 from core.agent.results import ResultAdapter
 from core.agent.settling import Settler
+from core.agent.transcripts import cost_so_far, transcript_of
 from core.agent.translate import Translator
 from core.aside import Aside
 from core.connections.base import Connection
@@ -37,6 +38,8 @@ log = logging.getLogger(__name__)
 
 Connector = Callable[[], Awaitable[Connection]]
 
+_LEAST_COST = 1e-6
+
 
 @dataclass(frozen=True, kw_only=True)
 class AgentParts:
@@ -45,6 +48,7 @@ class AgentParts:
     `connectors` are opened once, at the first connection; one that fails is reported and left out.
     `server_notes` says in a line what each server is for. `agent_home` is where the command-line agent keeps
     its state; None leaves it where a login lives. `extra_allow` are patterns beside those of the settings.
+    `conversation` is the id of one that goes on; None begins one.
     """
 
     workspace: Workspace
@@ -57,12 +61,16 @@ class AgentParts:
     agent_home: Path | None = None
     interactive: bool = True
     extra_allow: tuple[str, ...] = ()
+    conversation: str | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
 
 class AgentAssembly:
-    """Makes agent loops for one session, all with the same conversation, permissions and servers."""
+    """Makes agent loops for one session, all with the same conversation, permissions and servers.
+
+    `spent` tells what the session has cost so far, in US dollars.
+    """
 
     def __init__(
         self,
@@ -71,7 +79,9 @@ class AgentAssembly:
         pipelines: Pipelines,
         publish: Callable[[Event], Event],
         report: Callable[[str, Exception], None],
+        spent: Callable[[], float | None] = lambda: None,
     ) -> None:
+        self._spent = spent
         self._settings = settings
         self._parts = parts
         self._pipelines = pipelines
@@ -90,9 +100,9 @@ class AgentAssembly:
         self._briefing: Briefing | None = None
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
-        self._begun = False
+        self._begun = parts.conversation is not None
         self._off: list[McpServer] = []
-        self.conversation_id = str(uuid4())
+        self.conversation_id = parts.conversation or str(uuid4())
 
     @property
     def system_prompt(self) -> str | None:
@@ -127,8 +137,9 @@ class AgentAssembly:
             request_of=translator.request_of,
             check_subagent=parts.check_subagent,
         )
+        cost_before = await asyncio.to_thread(self._cost_before) if self._begun else 0.0
         options = await build_options(
-            self._settings,
+            self._limited(cost_before),
             self._briefing,
             workspace=parts.workspace.path,
             servers_file=self._private.write_servers(self._servers),
@@ -147,6 +158,7 @@ class AgentAssembly:
             publish=self._publish,
             on_result=parts.on_result,
             model=self._settings.model,
+            cost_before=cost_before,
         )
         self._last = translator
         for event in translator.servers_seen([]):
@@ -157,6 +169,21 @@ class AgentAssembly:
     def close(self) -> None:
         """Remove what was kept for the agent outside the workspace."""
         self._private.remove()
+
+    def _cost_before(self) -> float:
+        """What the agent is going to count to the conversation that goes on."""
+        found = transcript_of(
+            self.conversation_id, worked_in=self._parts.workspace.path, agent_home=self._agent_home()
+        )
+        return 0.0 if found is None else cost_so_far(found)
+
+    def _limited(self, cost_before: float) -> Settings:
+        """The settings with what a connection may cost, as the agent counts it."""
+        limit = self._settings.max_cost_usd
+        if limit is None:
+            return self._settings
+        left = max(limit - (self._spent() or 0.0), _LEAST_COST)
+        return replace(self._settings, max_cost_usd=left + cost_before)
 
     def _agent_home(self) -> Path:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"

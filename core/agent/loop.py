@@ -52,7 +52,8 @@ _TAKEN_WITHIN = 15.0
 class AgentLoop:
     """Drives one connected agent; made anew for every connection.
 
-    `on_result` is handed every finished tool call, whole, and must return at once.
+    `on_result` is handed every finished tool call, whole, and must return at once. `cost_before` is what the agent
+    counts to a conversation that goes on, in US dollars.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class AgentLoop:
         publish: Callable[[Event], Event],
         on_result: Callable[[ToolResult], None],
         model: str | None,
+        cost_before: float = 0.0,
     ) -> None:
         self._client = AgentClient(options)
         self._hooks = hooks
@@ -75,7 +77,7 @@ class AgentLoop:
         self._publish = publish
         self._on_result = on_result
         self._turn: Turn | None = None
-        self._cost = 0.0
+        self._cost = cost_before
         self._session_model = model
         self._stopping = Stopping(self._client)
         self.failure: AgentUnavailable | None = None
@@ -338,7 +340,7 @@ class AgentLoop:
         )
 
     def _outcome(self, turn: Turn, result: TurnResult) -> TurnOutcome:
-        # The SDK counts cost over the life of a connection, a turn at a time.
+        # The agent counts cost over the life of a conversation, a turn at a time.
         cost = None
         if result.cost_usd is not None:
             cost = max(0.0, result.cost_usd - self._cost)

@@ -184,7 +184,10 @@ class Recorder:
                     depth = self._depth(event.parent_tool_use_id)
                     self._add(f"m{event.seq}", MessageEntry(at=event.at, text=clean(event.text), depth=depth))
             case ev.SessionStarted():
-                self._started = event
+                # A session that goes on began when it first did, and has no end again.
+                first = self._started
+                self._started = event if first is None else msgspec.structs.replace(event, at=first.at)
+                self._finished = None
             case ev.SessionFinished():
                 self._keep_unfinished()
                 self._finished = event
@@ -211,6 +214,12 @@ class Recorder:
                 noted = _note_of(event)
                 if noted is not None:
                     self._note(event, *noted)
+
+    def go_on(self, clock: Callable[[], float], now: float) -> None:
+        """Take live events from here on, behind those of a journal; `now` is the wall clock, in seconds."""
+        self._keep_unfinished()
+        behind = max(self._now, now) - clock()
+        self._clock = lambda: clock() + behind
 
     def snapshot(self) -> SessionRecord:
         """The record as it stands now; it does not change any more."""

@@ -40,6 +40,7 @@ class Deriver:
         info: tells what no event does, asked at each writing.
         on_failure: is told once when the files cannot be written, until they can be again.
         clock: monotonic time in seconds.
+        recorder: has what happened before, when the session goes on; it takes live events already.
     """
 
     def __init__(
@@ -49,13 +50,14 @@ class Deriver:
         *,
         on_failure: Callable[[WorkspaceError], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        recorder: Recorder | None = None,
     ) -> None:
         self._workspace = workspace
         self._info = info
         self._on_failure = on_failure
         self._report: Callable[[WorkspaceError], None] | None = None
         self._failing = False
-        self._recorder = Recorder(workspace.redactor, clock, self._stored_size)
+        self._recorder = recorder or Recorder(workspace.redactor, clock, self._stored_size)
         self._latest: tuple[SessionRecord, TraceInfo] | None = None
         self._writer = Coalesced(self._write_latest, "derived files")
 

@@ -1,0 +1,77 @@
+"""What the command-line agent keeps of its conversations: whether it still knows one, and what that has cost."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["cost_so_far", "transcript_of"]
+
+_LONGEST_KEY = 200
+_BLOCK = 1 << 20
+_COST_STATE = b'"type":"cost-state"'
+_CONVERSATION = re.compile(r"[0-9a-fA-F-]{36}")
+
+
+class _CostState(msgspec.Struct):
+    type: str
+    total: float = msgspec.field(default=0.0, name="totalCostUSD")
+
+
+def transcript_of(conversation: str, *, worked_in: Path, agent_home: Path) -> Path | None:
+    """The file that the agent has of a conversation; None when it has none any more.
+
+    The agent has them below its state, in a folder named after the one it worked in, and removes each some
+    weeks after it was last used.
+    """
+    if _CONVERSATION.fullmatch(conversation) is None:
+        return None
+    projects = agent_home / "projects"
+    key = re.sub(r"[^a-zA-Z0-9]", "-", unicodedata.normalize("NFC", os.path.realpath(worked_in)))
+    # Where the path is long the agent cuts it, and adds a digest of its own.
+    names = [key] if len(key) <= _LONGEST_KEY else _beginning_with(projects, key[:_LONGEST_KEY])
+    paths = (projects / name / f"{conversation}.jsonl" for name in names)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def cost_so_far(transcript: Path) -> float:
+    """What the agent takes a conversation to have cost when it goes on, in US dollars.
+
+    It notes that at its end, and adds to the last such note. Reads from the end: call it in a thread.
+    """
+    try:
+        with open(transcript, "rb") as file:
+            at, rest = file.seek(0, os.SEEK_END), b""
+            while at:
+                size = min(at, _BLOCK)
+                at -= size
+                file.seek(at)
+                block = file.read(size) + rest
+                # The first line may have begun before this block.
+                rest, *lines = block.split(b"\n") if at else (b"", *block.split(b"\n"))
+                for line in reversed(lines):
+                    if _COST_STATE in line and (found := _cost_in(line)) is not None:
+                        return found
+    except OSError:
+        return 0.0
+    return 0.0
+
+
+def _cost_in(line: bytes) -> float | None:
+    try:
+        state = msgspec.json.decode(line, type=_CostState)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return state.total if state.type == "cost-state" else None
+
+
+def _beginning_with(folder: Path, beginning: str) -> list[str]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(each.name for each in found if each.name.startswith(beginning))
+    except OSError:
+        return []
