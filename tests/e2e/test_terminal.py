@@ -73,6 +73,18 @@ def test_a_narrow_terminal_has_tabs_and_the_same_keys(tmp_path: Path) -> None:
         assert_restored(screen)
 
 
+def test_keys_typed_ahead_go_where_the_ones_before_them_lead(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=120, rows=40) as screen:
+        screen.wait_for("DEMO", "ready")
+        screen.type(f"old words\x15new words{CONVERSATION}/first needle\r{TRACE}1/second\x15third needle")
+        screen.wait_for("third needle", "new words")
+        assert "old words" not in screen.text
+        assert "second" not in screen.text
+        screen.type("\x11")
+        assert screen.end() == 0
+        assert_restored(screen)
+
+
 def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
     with terminal(tmp_path, "--demo", "--demo-pace", "0") as screen:
         screen.wait_for("DEMO")
