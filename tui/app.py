@@ -41,6 +41,7 @@ from tui.ports import Build, SessionPort
 from tui.pump import EventPump
 from tui.queries import Queries
 from tui.styled import StyledApp
+from tui.typed_ahead import TypedAheadApp
 
 if TYPE_CHECKING:
     from tui.panes.block_view import BlockView
@@ -53,7 +54,7 @@ AGAIN_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(OrderedKeysApp, AttentiveApp, PicturingApp, StyledApp):
+class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, StyledApp):
     """The full screen around one session.
 
     Args:

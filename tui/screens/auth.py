@@ -25,6 +25,7 @@ Outcome = Literal["completed", "cancelled"]
 class AuthScreen(Dialog[Outcome | None]):
     """Shows an auth link; Enter or `d` says it is done, Esc gives up. None means it was settled elsewhere."""
 
+    UNASKED = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open", "Open in the browser", show=False),
         Binding("y", "copy", "Copy the link", show=False),

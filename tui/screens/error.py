@@ -22,6 +22,7 @@ Answer = Literal["restart", "close", "quit"]
 class ErrorScreen(Dialog[Answer | None]):
     """Shows a failure whole; `r` restarts, Esc goes back to what was there. None: it recovered by itself."""
 
+    UNASKED = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "choose('restart')", "Restart", show=False),
         Binding("q", "choose('quit')", "Quit", show=False),

@@ -1,0 +1,128 @@
+"""What is typed into the prompt as a question comes up stays what was typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.keys import _character_to_key
+
+from core.events import AuthRequired, PermissionAsked
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import until
+from tests.tui.test_app_session import listen, settled, shown
+from tui.app import UaTuiApp
+from tui.screens.dialog import Dialog
+from tui.screens.permission import PermissionScreen
+from tui.screens.quit import QuitScreen
+
+ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
+AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
+NAMED = {"\x7f": "backspace", "\r": "enter", "\x1b": "escape"}
+
+
+def type_at_once(app: App[str], keys: str) -> None:
+    """Have all of the keys come in one read."""
+    for key in keys:
+        app.post_message(events.Key(NAMED.get(key) or _character_to_key(key), key))
+
+
+@pytest.mark.parametrize("question", [ASKED, AUTH])
+async def test_typing_goes_on_as_a_question_comes_up(
+    tmp_path: Path, question: PermissionAsked | AuthRequired
+) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        await pilot.press(*"and then ")
+        session.bus.publish(question)
+        type_at_once(app, "add")
+        await shown(app, pilot)
+        assert isinstance(app.screen, Dialog)
+        type_at_once(app, " a day\x7f\x7f\x7fsad")
+        app.post_message(events.Paste(" pasted"))
+        type_at_once(app, "!")
+        await until(lambda: app.frame.prompt.value.endswith("!"))
+        assert app.frame.prompt.value == "and then add a sad pasted!"
+        assert "typing goes to the prompt" in str(app.screen.query_one(".box").border_subtitle)
+        assert (session.answers, session.outcomes) == ([], [])
+        assert isinstance(app.screen, Dialog)
+
+
+async def test_what_was_sent_as_a_question_came_up_is_sent(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        await pilot.press(*"the next ")
+        session.bus.publish(ASKED)
+        await shown(app, pilot)
+        type_at_once(app, "day\r")
+        await until(lambda: bool(session.waiting))
+        assert session.waiting == ["the next day"]
+        assert session.answers == []
+        assert isinstance(app.screen, PermissionScreen)
+
+
+def made(tmp_path: Path) -> tuple[FakeSession, UaTuiApp]:
+    session = make_session(tmp_path)
+    return session, make_app(tmp_path, session)
+
+
+async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_path: Path) -> None:
+    session, app = made(tmp_path)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        await pilot.press("a")
+        session.bus.publish(ASKED)
+        await shown(app, pilot)
+        await pilot.press("escape", "tab", "f2")
+        assert (session.interrupts, session.answers) == (0, [])
+        assert isinstance(app.screen, PermissionScreen)
+
+
+async def test_once_the_question_listens_keys_are_answers_and_not_typed(tmp_path: Path) -> None:
+    session, app = made(tmp_path)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        await pilot.press(*"ab")
+        session.bus.publish(ASKED)
+        await shown(app, pilot)
+        listen(app)
+        await pilot.press("a")
+        await shown(app, pilot)
+        assert session.answers == [("r1", True, "once")]
+        assert app.frame.prompt.value == "ab"
+
+
+async def test_somebody_who_was_not_typing_writes_nothing_by_an_early_answer(tmp_path: Path) -> None:
+    session, app = made(tmp_path)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        session.bus.publish(ASKED)
+        await shown(app, pilot)
+        app.screen._quiet_until = float("inf")  # type: ignore[attr-defined]  # of a Dialog
+        await pilot.press("a")
+        await pilot.pause()
+        assert (session.answers, app.frame.prompt.value) == ([], "")
+
+
+async def test_a_dialog_that_the_person_opened_takes_the_keys(tmp_path: Path) -> None:
+    session, app = made(tmp_path)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        await pilot.press("a", "ctrl+q")
+        await pilot.pause()
+        assert isinstance(app.screen, QuitScreen)
+        await pilot.press("z")
+        await pilot.pause()
+        assert app.frame.prompt.value == "a"
