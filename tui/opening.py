@@ -47,9 +47,10 @@ async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
 
 def _check_browser(path: Path) -> None:
     """Refuse where a browser would come up before nobody, or in this very terminal."""
-    from tui.desktop import NoDesktop, why_out_of_reach
+    from tui.browsing import why_no_browser
+    from tui.desktop import NoDesktop
 
-    if not os.environ.get("BROWSER") and (why := why_out_of_reach(os.environ)) is not None:
+    if (why := why_no_browser(os.environ)) is not None:
         raise NoDesktop(
             f"{why} A copy without scripts and remote content is {clean_line(os.fspath(path), 1000)}"
         )

@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual.filter import LineFilter
 from textual.worker import Worker
 
+from tui.browsing import BrowsingApp
 from tui.clipboard import Clipboard
 from tui.copying import CopyingApp
 from tui.filters import ControlFilter
@@ -22,7 +23,7 @@ STYLES = Path(__file__).parent.parent / "styles"
 FIRST_STYLES = ("app.tcss", "prompt.tcss", "status.tcss")
 
 
-class StyledApp(CopyingApp):
+class StyledApp(CopyingApp, BrowsingApp):
     """An application in the styles of ua-tui, of which the first frame reads only what it needs.
 
     Args:

@@ -1,0 +1,71 @@
+"""Links leave for a browser of the desktop: in a thread, and never into the terminal."""
+
+from __future__ import annotations
+
+import threading
+import webbrowser
+from collections.abc import Mapping
+
+import pytest
+from textual.notifications import Notify
+
+from tests.tui.files_host import until
+from tui.browsing import BrowsingApp, why_no_browser
+
+URL = "https://news.example/a"
+
+
+@pytest.mark.parametrize(
+    ("environment", "why"),
+    [
+        ({"DISPLAY": ":0"}, None),
+        ({"BROWSER": "firefox %s:w3m"}, None),
+        ({"BROWSER": "/usr/bin/w3m -o x=y"}, "$BROWSER names w3m, which would run in this terminal."),
+        ({"DISPLAY": ":0", "BROWSER": "lynx"}, "$BROWSER names lynx, which would run in this terminal."),
+        ({}, "There is no desktop here to open it: neither DISPLAY nor WAYLAND_DISPLAY is set."),
+        (
+            {"DISPLAY": ":0", "SSH_TTY": "/dev/pts/1"},
+            "There is no desktop here to open it: this is a remote session without a display.",
+        ),
+    ],
+)
+def test_where_a_browser_can_come_up(environment: Mapping[str, str], why: str | None) -> None:
+    assert why_no_browser(environment) == why
+
+
+class Told(BrowsingApp):
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def on_notify(self, event: Notify) -> None:
+        self.told.append(event.notification.message)
+
+
+async def test_the_browser_is_asked_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, bool]] = []
+    works = [True, False]
+
+    def ask(url: str) -> bool:
+        asked.append((url, threading.current_thread() is threading.main_thread()))
+        return works.pop(0)
+
+    monkeypatch.setattr(webbrowser, "open", ask)
+    monkeypatch.setenv("BROWSER", "firefox")
+    app = Told()
+    async with app.run_test():
+        app.open_url(URL)
+        await until(lambda: asked == [(URL, False)])
+        assert app.told == []
+        app.open_url(URL)
+        await until(lambda: app.told == ["No browser could be started. Copy the link instead."])
+
+
+async def test_without_a_desktop_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda url: pytest.fail(f"{url} was opened"))
+    monkeypatch.setenv("BROWSER", "lynx")
+    app = Told()
+    async with app.run_test():
+        app.open_url(URL)
+        await until(lambda: app.told)
+        assert app.told[0].startswith("$BROWSER names lynx")
