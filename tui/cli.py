@@ -25,6 +25,10 @@ EXIT_INTERRUPTED = 130
 # What a full or broken disk says of a write to standard output.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
+_NO_MODEL = (
+    "there is no way to reach a model: set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with "
+    "ANTHROPIC_AUTH_TOKEN, or log in with `claude`, or try --demo"
+)
 _TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
 
 
@@ -138,6 +142,11 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
                 allow_abbrev=False,
             )
             parser.add_argument("query", nargs="?", help="a first query to start with")
+            parser.add_argument(
+                "--plain",
+                action="store_true",
+                help="line by line without a full screen, for screen readers and logs",
+            )
             parser.add_argument("--theme", help="the colour theme of the screen")
             _add_session_options(parser)
             parser.add_argument(
@@ -219,12 +228,28 @@ def _settings(args: argparse.Namespace) -> Settings:
     return load_settings(overrides)
 
 
+def _session(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if not args.plain:
+        return _full_screen(args, parser)
+    settings = _settings(args)
+    if not settings.has_credentials():
+        return _failed(_NO_MODEL)
+    import asyncio
+
+    from tui.plain.session import run_plain
+
+    return asyncio.run(run_plain(settings, args.query))
+
+
 def _full_screen(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     settings = _settings(args)
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        return _failed("the full screen needs a terminal; without one use `ua-tui run`. " + _TRY)
+        return _failed("the full screen needs a terminal; without one use `ua-tui run` or --plain. " + _TRY)
     if os.environ.get("TERM", "") in {"", "dumb"}:
-        return _failed("the full screen needs a terminal that can move its cursor, but TERM is dumb. " + _TRY)
+        return _failed(
+            "the full screen needs a terminal that can move its cursor, but TERM is dumb: "
+            "use `ua-tui --plain`, which goes line by line"
+        )
     from tui.garbage import put_off
 
     # Until the first frame stands, hardly anything becomes garbage.
@@ -240,10 +265,7 @@ def _run(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error("the query is empty")
     settings = _settings(args)
     if not settings.has_credentials():
-        return _failed(
-            "there is no way to reach a model: set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with "
-            "ANTHROPIC_AUTH_TOKEN, or log in with `claude`, or try --demo"
-        )
+        return _failed(_NO_MODEL)
     import asyncio
 
     from tui.headless import run_headless
@@ -293,7 +315,7 @@ def _failed(message: str) -> int:
 
 
 _COMMANDS = {
-    None: _full_screen,
+    None: _session,
     "run": _run,
     "open": _open,
     "observe": _observe,

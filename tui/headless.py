@@ -137,8 +137,12 @@ class OutputLines:
 
     def write(self, line: bytes) -> None:
         """Write a line, or nothing from the first on that could not be written."""
+        self.send(line if line.endswith(b"\n") else line + b"\n")
+
+    def send(self, data: bytes) -> None:
+        """Write what is no whole line."""
         try:
-            sys.stdout.buffer.write(line if line.endswith(b"\n") else line + b"\n")
+            sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()
         except OSError as error:
             self.ended = True

@@ -1,0 +1,148 @@
+"""The real program line by line: through pipes, and typed at in a real pseudo-terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.events import PermissionAnswered, QueryFinished, SessionFinished
+from core.journal import read_journal
+from tests.e2e.running import environment, run
+from tests.e2e.terminal import terminal
+
+RESEARCH = "Research the latest AI chip news and write a comprehensive report"
+MAIL = "Email the report to the team"
+
+
+def assert_plain(written: str) -> None:
+    assert "\x1b" not in written
+    assert "\r" not in written.replace("\r\n", "\n")
+    assert "\b" not in written
+
+
+def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
+    done = run(tmp_path, "--plain", "--demo", RESEARCH, stdin="\nWhat is the capital of France?")
+    assert done.code == 0, done.stderr
+    assert done.stderr == ""
+    assert_plain(done.stdout)
+    assert "\a" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("Session session_")
+    assert lines[1] == f"You: {RESEARCH}"
+    order = [
+        next(number for number, line in enumerate(lines) if line.startswith(start))
+        for start in (
+            "Tool call SEARCH_NEWS started: ",
+            "Tool call SEARCH_NEWS finished in ",
+            "Sub-agent report-creation-expert was sent back: ",
+            "Agent: # AI chips this week",
+            "Done in ",
+            "You: What is the capital of France?",
+            "Agent: The capital of France is **Paris**",
+        )
+    ]
+    assert order == sorted(order)
+    assert any(line.startswith("Saved: work_products/ai-chip-news.html, copied to ") for line in lines)
+    assert next(line for line in lines if "SEARCH_WEB finished" in line).endswith(", 10 items")
+    assert lines[-1] == f"The session is kept in {done.session}"
+    assert [event.status for event in done.of(QueryFinished)] == ["success", "success"]
+
+
+def test_numbers_from_a_pipe_answer_questions_and_the_end_of_it_is_a_no(tmp_path: Path) -> None:
+    done = run(tmp_path, "--plain", "--demo", stdin=f"{MAIL}\n2\n")
+    assert done.code == 0, done.stderr
+    assert_plain(done.stdout)
+    assert "Open this link: https://" in done.stdout
+    assert "Answer: Yes, the agent goes on" in done.stdout
+    assert "Permission needed: GMAIL_SEND_EMAIL" in done.stdout
+    assert "recipient_email: team@northwindsilicon.example" in done.stdout
+    assert [event.decision for event in done.of(PermissionAnswered)] == ["deny"]
+
+    allowed = run(tmp_path / "allowed", "--plain", "--demo", stdin=f"{MAIL}\n2\n2\n")
+    assert [event.decision for event in allowed.of(PermissionAnswered)] == ["allow"]
+
+    # A line that is no number is the next query, and no answer.
+    mixed = run(tmp_path / "mixed", "--plain", "--demo", stdin=f"{MAIL}\nWhat is the capital of France?\n")
+    assert "Answer: No, go on without it" in mixed.stdout
+    assert "You: What is the capital of France?" in mixed.stdout
+
+
+def test_a_query_that_fails_is_told_and_told_by_the_exit_code(tmp_path: Path) -> None:
+    env = environment(tmp_path, ANTHROPIC_API_KEY="sk-none", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    done = run(tmp_path, "--plain", "--max-turns", "1", env={**env, "UA_CLASSIFIER": "off"}, stdin="")
+    assert done.code == 0
+    nothing = run(tmp_path / "nothing", "--plain", stdin="hello\n")
+    assert nothing.code == 1
+    assert nothing.stdout == ""
+    assert "ANTHROPIC_API_KEY" in nothing.stderr
+
+
+def test_somebody_types_at_a_terminal_and_denies_by_enter(tmp_path: Path) -> None:
+    env = environment(tmp_path, TERM="dumb")
+    with terminal(tmp_path, "--plain", "--demo", columns=200, rows=80, env=env) as screen:
+        screen.wait_for("Type a query and press Enter.", "You: ")
+        screen.type("What is the capital of France?\n")
+        screen.wait_for("Agent: The capital of France is **Paris**", "Done in ")
+        assert screen.text.count("You: What is the capital") == 1
+        screen.type(MAIL + "\n")
+        screen.wait_for("Was the account connected?", "Number of the answer:")
+        screen.type("perhaps\n")
+        screen.wait_for("Please answer with a number from 1 to 2.")
+        screen.type("2\n")
+        screen.wait_for("Permission needed: GMAIL_SEND_EMAIL", "1. Deny (default)")
+        screen.type("\n")
+        screen.wait_for("was denied", lambda text: text.rstrip().endswith("You:"))
+        screen.type("\x04")
+        assert screen.end() == 0
+        written = screen.written.decode()
+        assert_plain(written)
+        assert "\a" in written
+        assert "The session is kept in " in written
+
+
+def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
+    env = environment(tmp_path, TERM="dumb", UA_NOTIFY="off")
+    with terminal(tmp_path, "--plain", "--demo", "--demo-pace", "3", columns=200, env=env) as screen:
+        screen.wait_for("You: ")
+        screen.type(RESEARCH + "\n")
+        screen.wait_for("Tool call SEARCH_NEWS started")
+        screen.type("\x03")
+        screen.wait_for("Stopping the query.", "Stopped after ", lambda text: text.rstrip().endswith("You:"))
+        screen.type("What is the capital of France?\n")
+        screen.wait_for("Paris", "Done in ", lambda text: text.rstrip().endswith("You:"))
+        screen.type("What is half\x03")
+        screen.wait_for("Press Ctrl+C again to quit.")
+        screen.type("\x03")
+        assert screen.end() == 130
+        written = screen.written.decode()
+        assert_plain(written)
+        assert "\a" not in written
+        assert "Traceback" not in written
+    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+    events = read_journal(folder / "journal.jsonl").events
+    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted", "success"]
+    assert isinstance(events[-1], SessionFinished)
+
+
+def test_a_question_is_over_when_its_query_is_stopped(tmp_path: Path) -> None:
+    env = environment(tmp_path, TERM="dumb")
+    with terminal(tmp_path, "--plain", "--demo", columns=200, rows=80, env=env) as screen:
+        screen.wait_for("You: ")
+        screen.type(MAIL + "\n")
+        screen.wait_for("Number of the answer:")
+        screen.type("2\n")
+        screen.wait_for("2. Allow once", lambda text: text.rstrip().endswith("Number of the answer:"))
+        screen.type("\x03")
+        screen.wait_for("Stopped after ", lambda text: text.rstrip().endswith("You:"))
+        screen.type("\x04")
+        assert screen.end() == 0
+
+
+def test_a_dumb_terminal_gets_no_full_screen_but_one_line_that_says_how(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", columns=200, env=environment(tmp_path, TERM="dumb")) as screen:
+        assert screen.end() == 1
+        written = screen.written.decode()
+        assert_plain(written)
+        assert written.count("\n") == 1
+        assert "TERM is dumb" in written
+        assert "ua-tui --plain" in written
+    assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()

@@ -1,0 +1,228 @@
+"""The lines of a session without a full screen: how they read, and what counts as an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import termios
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from core.events import (
+    ArtifactSaved,
+    AuthRequired,
+    Event,
+    MessageFinished,
+    ObserverFinished,
+    ObserverStarted,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from tui.plain.interrupting import interrupt_key
+from tui.plain.output import PlainOutput
+from tui.plain.questions import Answer, question_of
+from tui.plain.telling import PATIENCE, Telling
+from tui.plain.typed import TypedLines
+from tui.plain.wording import spoken
+
+NEWS = "mcp__composio__COMPOSIO_SEARCH_NEWS"
+SAVED = ArtifactSaved(path="a.json", kind="news", size=9, sha256="x", observer="search", tool_use_id="t1")
+
+
+class Told:
+    """A telling with a clock that only a test moves."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._timers: list[tuple[float, Callable[[], None]]] = []
+        self.telling = Telling(self.lines.append, lambda seconds, call: self._timers.append((seconds, call)))
+
+    def __call__(self, *events: Event) -> list[str]:
+        for event in events:
+            self.telling(event)
+        return self.lines
+
+    def wait(self, seconds: float) -> None:
+        due = [call for at, call in self._timers if at <= seconds]
+        self._timers = [(at - seconds, call) for at, call in self._timers if at > seconds]
+        for call in due:
+            call()
+
+
+def started(call: str = "t1") -> ToolCallStarted:
+    return ToolCallStarted(query_id="q1", tool_use_id=call, name=NEWS, input={"query": "AI chip"})
+
+
+def finished(call: str = "t1") -> ToolCallFinished:
+    return ToolCallFinished(tool_use_id=call, status="success", duration_ms=1800)
+
+
+def test_a_call_is_told_with_what_was_found_and_what_was_saved_below() -> None:
+    told = Told()
+    told(started(), finished(), ObserverStarted(run_id="r1", observer="search", tool_use_id="t1"), SAVED)
+    told.wait(0.06)
+    assert told.lines == ["Tool call SEARCH_NEWS started: AI chip"]
+    told(ObserverFinished(run_id="r1", observer="search", tool_use_id="t1", status="saved", items=25))
+    assert told.lines[1:] == ["Tool call SEARCH_NEWS finished in 1.8 s, 25 items", "Saved: a.json"]
+    told.wait(PATIENCE)
+    assert len(told.lines) == 3
+
+
+def test_a_call_that_nobody_observes_or_that_takes_long_to_is_not_held_back() -> None:
+    told = Told()
+    told(started(), finished())
+    told.wait(0.06)
+    assert told.lines[-1] == "Tool call SEARCH_NEWS finished in 1.8 s"
+    told(started("t2"), finished("t2"), ObserverStarted(run_id="r2", observer="s", tool_use_id="t2"))
+    told.wait(0.06)
+    assert told.lines[-1].endswith("started: AI chip")
+    told.wait(PATIENCE)
+    assert told.lines[-1] == "Tool call SEARCH_NEWS finished in 1.8 s"
+    told(started("t3"), finished("t3"), QueryFinished(query_id="q1", status="success", duration_ms=60_000))
+    assert told.lines[-2:] == ["Tool call SEARCH_NEWS finished in 1.8 s", "Done in 1 min 0 s"]
+
+
+def test_an_answer_is_told_once_and_steers_no_terminal() -> None:
+    told = Told()
+    told(
+        QueryReceived(query_id="q1", text="what\x1b[2J now"),
+        MessageFinished(query_id="q1", message_id="m1", text="It is\x1b]0;x\x07 so.\nYes."),
+        MessageFinished(query_id="q1", message_id="m2", text="inner", parent_tool_use_id="t9"),
+        QueryFinished(query_id="q1", status="success", text="It is\x1b]0;x\x07 so.\nYes.", duration_ms=20),
+    )
+    assert told.lines == [
+        "You: what\N{REPLACEMENT CHARACTER}[2J now",
+        "Agent: It is\N{REPLACEMENT CHARACTER}]0;x\N{REPLACEMENT CHARACTER} so.\nYes.",
+        "Done in 20 ms",
+    ]
+    told.telling.typed = "again"
+    told(
+        QueryReceived(query_id="q2", text="again"),
+        QueryFinished(query_id="q2", status="error", error="no\x1b[m route", text="Half", duration_ms=1500),
+    )
+    assert told.lines[3:] == ["Agent: Half", "Failed after 1.5 s: no\N{REPLACEMENT CHARACTER}[m route"]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (0.2, "0 ms"),
+        (140, "140 ms"),
+        (1800, "1.8 s"),
+        (59_900, "59.9 s"),
+        (124_000, "2 min 4 s"),
+        (3.7e6, "1 h 1 min"),
+    ],
+)
+def test_times_are_written_to_be_read_out(milliseconds: float, words: str) -> None:
+    assert spoken(milliseconds) == words
+
+
+def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherwise() -> None:
+    asked = PermissionAsked(
+        request_id="r1",
+        tool_name="mcp__composio__X",
+        subjects=["SEND\u202e_MAIL"],
+        input={"body": "one\ntwo\x1b[2J"},
+        reason="it sends",
+    )
+    question = question_of(asked)
+    text = "\n".join(question.all_lines)
+    assert "Permission needed: SEND‹U+202E›_MAIL" in text
+    assert "  body:\n    one\n    two‹U+001B›[2J" in text
+    assert text.endswith("1. Deny (default)\n2. Allow once\n3. Allow for this session")
+    assert question.answer("") == question.answer("1") == Answer(allow=False)
+    assert question.answer(" 2 ") == Answer(allow=True)
+    assert question.answer("3.") == Answer(allow=True, scope="session")
+    assert question.answer("yes") == Answer(allow=False, reason="yes")
+    assert question.answer("4") is None
+    assert question.answer("22") is None
+    assert question.numbered("\u00b2") is None
+    only_once = question_of(PermissionAsked(request_id="r2", tool_name="Bash", once_only=True))
+    assert only_once.answer("3") is None
+
+
+def test_an_account_is_not_taken_for_connected_unless_a_number_says_so() -> None:
+    until = datetime(2026, 11, 21, 14, 5, tzinfo=UTC)
+    question = question_of(AuthRequired(toolkit="gmail", url="https://a.example", expires_at=until))
+    assert question.answer("") == Answer(outcome="cancelled")
+    assert question.answer("2") == Answer(outcome="completed")
+    assert question.answer("yes") is None
+
+
+async def test_lines_come_whole_and_in_order_and_what_was_there_before_can_be_left() -> None:
+    reading, writing = os.pipe()
+    try:
+        typed = TypedLines(reading)
+        typed.start()
+        os.write(writing, "one\r\ntw\xf6".encode())
+        assert await typed.take() == "one"
+        os.write(writing, b"\nthree\n\xff")
+        async with asyncio.timeout(10):
+            assert await typed.take(behind=1) == "three"
+            assert typed.here == 1
+            assert await typed.take() == "tw\xf6"
+            typed.put_back("again")
+            assert await typed.take() == "again"
+            os.close(writing)
+            writing = -1
+            assert await typed.take() == "\N{REPLACEMENT CHARACTER}"
+            assert await typed.take() is None
+    finally:
+        os.close(reading)
+        if writing >= 0:
+            os.close(writing)
+
+
+async def test_an_interrupt_gives_up_its_line_and_comes_in_its_turn() -> None:
+    reading, writing = os.pipe()
+    pressed: list[int] = []
+    try:
+        typed = TypedLines(reading, "\x03", lambda: pressed.append(typed.here))
+        typed.start()
+        os.write(writing, b"one\nhalf\x03\x03two\n")
+        async with asyncio.timeout(10):
+            assert await typed.take(behind=1) == "two"
+        assert pressed == [1, 1]
+        assert await typed.take() == "one"
+    finally:
+        os.close(writing)
+        os.close(reading)
+
+
+def test_the_terminal_sends_no_signal_for_ctrl_c_and_is_left_as_it_was() -> None:
+    screen, keyboard = pty.openpty()
+    try:
+        before = termios.tcgetattr(keyboard)
+        with interrupt_key(keyboard, at_terminal=True) as key:
+            assert key is not None
+            assert key.character == "\x03"
+            os.write(screen, b"half\x03")
+            assert os.read(keyboard, 99) == b"half\x03"
+        assert termios.tcgetattr(keyboard) == before
+        with interrupt_key(keyboard, at_terminal=False) as nothing:
+            assert nothing is None
+    finally:
+        os.close(screen)
+        os.close(keyboard)
+
+
+async def test_a_line_below_a_prompt_brings_the_prompt_again_and_an_answered_one_does_not() -> None:
+    sent: list[bytes] = []
+    output = PlainOutput(at_terminal=True, rings=False, send=sent.append)
+    output.ask("You: ")
+    output.write("Servers: a")
+    output.write("Servers: b")
+    await asyncio.sleep(0.4)
+    output.ring()
+    assert b"".join(sent) == b"You: \nServers: a\nServers: b\nYou: "
+    output.write("Servers: c")
+    output.answered()
+    await asyncio.sleep(0.4)
+    assert b"".join(sent).endswith(b"You: \nServers: c\n")

@@ -1,0 +1,98 @@
+"""What the agent needs a person's word for, as numbered questions; the first answer does no harm and is the default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.events import AuthRequired, PermissionAsked
+from core.text import clean, clean_line
+
+__all__ = ["DENIED", "Answer", "Question", "question_of"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is to be done: a call allowed or not and for how long, or how the visit to a link went."""
+
+    allow: bool = False
+    scope: str = "once"
+    reason: str = ""
+    outcome: Literal["completed", "cancelled"] = "cancelled"
+
+
+DENIED = Answer()
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as lines, and the answers by number from 1; the first one is the default.
+
+    Attributes:
+        takes_words: whether other words than a number are a no with a reason.
+    """
+
+    lines: Sequence[str]
+    answers: Sequence[tuple[str, Answer]]
+    takes_words: bool
+
+    @property
+    def all_lines(self) -> list[str]:
+        """The question and its numbered answers."""
+        numbered = [
+            f"{number}. {label}{' (default)' if number == 1 else ''}"
+            for number, (label, _) in enumerate(self.answers, 1)
+        ]
+        return [clean(line) for line in (*self.lines, *numbered)]
+
+    def numbered(self, typed: str) -> Answer | None:
+        """Return the answer of this number; None for everything else."""
+        typed = typed.strip().removesuffix(".")
+        if typed.isascii() and typed.isdigit() and 1 <= int(typed[:3]) <= len(self.answers):
+            return self.answers[int(typed[:3]) - 1][1]
+        return None
+
+    def answer(self, typed: str) -> Answer | None:
+        """Read what somebody typed; nothing is the default, None when it is no answer."""
+        if not typed.strip():
+            return self.answers[0][1]
+        found = self.numbered(typed)
+        if found is None and self.takes_words and not typed.strip().isdigit():
+            return Answer(reason=typed.strip())
+        return found
+
+
+def question_of(event: PermissionAsked | AuthRequired) -> Question:
+    """Put what an event asks into words, with everything that would run or be opened."""
+    return _permission(event) if isinstance(event, PermissionAsked) else _account(event)
+
+
+def _permission(event: PermissionAsked) -> Question:
+    from tui.screens.arguments import argument_lines, reveal
+
+    runs = ", ".join(reveal(subject) for subject in event.subjects) or reveal(event.tool_name)
+    tool = reveal(event.tool_name)
+    answers = [("Deny", DENIED), ("Allow once", Answer(allow=True))]
+    if not event.once_only:
+        answers.append(("Allow for this session", Answer(allow=True, scope="session")))
+    return Question(
+        [
+            f"Permission needed: {runs}",
+            *([f"Tool: {tool}"] if tool != runs else []),
+            *([f"Why: {clean_line(reveal(event.reason), 500)}"] if event.reason else []),
+            "Arguments:",
+            *(f"  {line}" for line in argument_lines(event.input)),
+        ],
+        answers,
+        takes_words=True,
+    )
+
+
+def _account(event: AuthRequired) -> Question:
+    until = f" until {event.expires_at.astimezone():%H:%M}" if event.expires_at is not None else ""
+    return Question(
+        [f"Sign in behind the link above{until}, then come back. Was the account connected?"],
+        [("No, go on without it", DENIED), ("Yes, the agent goes on", Answer(outcome="completed"))],
+        takes_words=False,
+    )

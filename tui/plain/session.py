@@ -1,0 +1,273 @@
+"""A session line by line, for screen readers and logs: queries come in as lines, what happens goes out as lines."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections import deque
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from core.errors import UniversalAgentError
+from core.events import AuthFinished, AuthRequired, Event, PermissionAnswered, PermissionAsked, QueryFinished
+from core.session import Session
+from core.settings import Settings
+from core.text import clean, clean_line
+from tui.garbage import deferred
+from tui.headless import EXIT_FAILED, note_signal
+from tui.plain.interrupting import InterruptKey, interrupt_key
+from tui.plain.output import PlainOutput
+from tui.plain.questions import DENIED, Answer, Question, question_of
+from tui.plain.telling import Telling
+from tui.plain.typed import TypedLines
+
+__all__ = ["run_plain"]
+
+_HELP = "Type a query and press Enter. Ctrl+C stops a query, twice it quits; Ctrl+D quits."
+_QUERY = "You: "
+_ANSWER = "Number of the answer: "
+
+
+async def run_plain(settings: Settings, first_query: str | None) -> int:
+    """Take queries until their end or until somebody quits.
+
+    The exit code is 0; 1 when the output ended or a query failed that nobody typed at a terminal; 128 + the
+    signal when one ended it.
+
+    Raises:
+        UniversalAgentError: the session cannot be made.
+        OSError: standard output did not take everything.
+    """
+    from tui.compose import compose_session
+
+    if settings.demo_pace is None:
+        # Answers are told when they are whole: there is nothing to follow.
+        settings = replace(settings, demo_pace=0.0)
+    at_terminal = sys.stdin.isatty()
+    output = PlainOutput(at_terminal=at_terminal, rings=sys.stdout.isatty() and settings.notify != "off")
+    telling = Telling(output.write, asyncio.get_running_loop().call_later)
+    session = await compose_session(settings, interactive=True, subscribers=(telling,))
+    with interrupt_key(sys.stdin.fileno(), at_terminal=at_terminal) as key:
+        code = await _Plain(session, output, telling, key, at_terminal=at_terminal).run(first_query)
+    if output.lines.error is not None:
+        raise output.lines.error
+    return code
+
+
+class _Plain:
+    """One session between the lines that come in and those that go out."""
+
+    def __init__(
+        self,
+        session: Session,
+        output: PlainOutput,
+        telling: Telling,
+        key: InterruptKey | None,
+        *,
+        at_terminal: bool,
+    ) -> None:
+        self._session = session
+        self._output = output
+        self._telling = telling
+        self._key = key
+        self._typed = TypedLines(sys.stdin.fileno(), key.character if key else "", self._pressed)
+        self._at_terminal = at_terminal
+        self._quit: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._presses = 0
+        self._works = False
+        self._failed = False
+        self._questions: deque[PermissionAsked | AuthRequired] = deque()
+        self._changed = asyncio.Event()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        session.bus.subscribe(self._take)
+
+    async def run(self, first_query: str | None) -> int:
+        """Start, take queries, and close whatever happened."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._pressed)
+        if self._key is not None:
+            loop.add_signal_handler(signal.SIGCONT, self._key.take)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, note_signal, self._quit, number)
+        work = asyncio.create_task(self._converse(first_query))
+        try:
+            ends: set[asyncio.Future[Any]] = {work, self._quit}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            work.cancel()
+            with suppress(asyncio.CancelledError):
+                await work
+        finally:
+            self._output.give_up()
+            await self._session.close("interrupted" if self._quit.done() else "finished")
+            self._telling.flush()
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
+                loop.remove_signal_handler(number)
+        self._output.write(f"The session is kept in {clean_line(str(self._session.workspace.path), 1000)}")
+        if self._quit.done():
+            return 128 + self._quit.result()
+        failed = self._output.lines.ended or (self._failed and not self._at_terminal)
+        return EXIT_FAILED if failed else 0
+
+    # -- queries ----------------------------------------------------------------------------------
+
+    async def _converse(self, first_query: str | None) -> None:
+        with deferred():
+            await self._session.start()
+        self._typed.start()
+        if self._at_terminal:
+            self._output.write(_HELP)
+        if first_query is not None and first_query.strip():
+            await self._ask_agent(first_query)
+        while not self._output.lines.ended:
+            ahead = self._typed.here > 0
+            if not ahead:
+                self._output.ask(_QUERY)
+            query = await self._typed.take()
+            if query is None:
+                return
+            self._output.answered()
+            self._presses = 0
+            if query.strip():
+                # What was typed at the prompt stands there; everything else is told.
+                if self._at_terminal and not ahead:
+                    self._telling.typed = clean(query.strip())
+                await self._ask_agent(query)
+
+    async def _ask_agent(self, query: str) -> None:
+        self._works = True
+        try:
+            self._session.submit(query)
+            while True:
+                await self._until_idle_or_asked()
+                if not self._questions:
+                    break
+                await self._put_question(self._questions[0])
+        finally:
+            self._works = False
+            self._telling.flush()
+        self._output.ring()
+
+    async def _until_idle_or_asked(self) -> None:
+        idle = asyncio.create_task(self._session.wait_idle())
+        try:
+            while not self._questions and not idle.done():
+                self._changed.clear()
+                changed = asyncio.create_task(self._changed.wait())
+                try:
+                    ends: set[asyncio.Future[Any]] = {idle, changed}
+                    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    changed.cancel()
+        finally:
+            idle.cancel()
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case PermissionAsked() | AuthRequired():
+                self._questions.append(event)
+            case PermissionAnswered():
+                self._settle(event.request_id)
+            case AuthFinished():
+                self._settle("")
+            case QueryFinished(status="error"):
+                self._failed = True
+            case _:
+                return
+        self._changed.set()
+
+    def _settle(self, request_id: str) -> None:
+        self._questions = deque(each for each in self._questions if _id_of(each) != request_id)
+
+    # -- questions --------------------------------------------------------------------------------
+
+    async def _put_question(self, event: PermissionAsked | AuthRequired) -> None:
+        self._telling.flush()
+        question = question_of(event)
+        for line in question.all_lines:
+            self._output.write(line)
+        self._output.ring()
+        answering = asyncio.create_task(self._answer(question))
+        try:
+            while not answering.done() and event in self._questions:
+                self._changed.clear()
+                changed = asyncio.create_task(self._changed.wait())
+                try:
+                    ends: set[asyncio.Future[Any]] = {answering, changed}
+                    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    changed.cancel()
+        finally:
+            answering.cancel()
+        if not answering.done() or event not in self._questions:
+            self._output.give_up()
+            return
+        answer = answering.result()
+        if isinstance(event, PermissionAsked):
+            self._session.answer_permission(
+                event.request_id, allow=answer.allow, scope=answer.scope, reason=answer.reason
+            )
+            # The answer takes effect in another task; until then the question is none any more.
+            self._settle(event.request_id)
+        else:
+            self._session.finish_auth(answer.outcome)
+
+    async def _answer(self, question: Question) -> Answer:
+        """Wait for an answer; what was typed before the question stood there is none."""
+        if not self._at_terminal:
+            return await self._piped_answer(question)
+        before = self._typed.here
+        while True:
+            self._output.ask(_ANSWER)
+            typed = await self._typed.take(before)
+            if typed is None:
+                return DENIED
+            self._output.answered()
+            answer = question.answer(typed)
+            if answer is not None:
+                return answer
+            self._output.write(f"Please answer with a number from 1 to {len(question.answers)}.")
+
+    async def _piped_answer(self, question: Question) -> Answer:
+        """Take a line for the answer when it is a number; any other is the next query, and the answer the default."""
+        typed = await self._typed.take()
+        if typed is None:
+            return DENIED
+        answer = question.numbered(typed)
+        if answer is None and typed.strip():
+            self._typed.put_back(typed)
+        answer = answer or DENIED
+        chosen = next(label for label, each in question.answers if each == answer)
+        self._output.write(f"Answer: {chosen}")
+        return answer
+
+    # -- signals ----------------------------------------------------------------------------------
+
+    def _pressed(self) -> None:
+        self._presses += 1
+        self._output.interrupt_line()
+        if self._presses > 1 or self._quit.done():
+            note_signal(self._quit, signal.SIGINT)
+        elif self._works:
+            self._output.write("Stopping the query. Press Ctrl+C again to quit.")
+            self._spawn(self._stop())
+        else:
+            self._output.write("Press Ctrl+C again to quit.")
+
+    async def _stop(self) -> None:
+        with suppress(UniversalAgentError):
+            await self._session.interrupt()
+        for event in list(self._questions):
+            if isinstance(event, AuthRequired):
+                self._session.finish_auth("cancelled")
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _id_of(event: PermissionAsked | AuthRequired) -> str:
+    return event.request_id if isinstance(event, PermissionAsked) else ""

@@ -1,0 +1,99 @@
+"""Lines as they are typed or piped in, read beside the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+
+__all__ = ["MOST_IN_LINE", "TypedLines"]
+
+MOST_IN_LINE = 1 << 20
+"""Characters of a line without an end; more is taken as another line."""
+
+
+class TypedLines:
+    """Reads lines from a file descriptor as they come; belongs to the running event loop.
+
+    Reading from it takes a thread, as files can be no readiness asked for. It reads by itself and not through
+    Python's own buffer, whose lock would hold up the end of the program while somebody may still type.
+
+    Args:
+        descriptor: what is read.
+        interrupt: a character that gives up the line it stands in; none when empty.
+        interrupted: called for each of them, in the event loop.
+    """
+
+    def __init__(
+        self, descriptor: int, interrupt: str = "", interrupted: Callable[[], object] | None = None
+    ) -> None:
+        self._descriptor = descriptor
+        self._interrupt = interrupt
+        self._interrupted = interrupted
+        self._loop = asyncio.get_running_loop()
+        self._lines: deque[str] = deque()
+        self._came = asyncio.Event()
+        self._ended = False
+
+    def start(self) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._read, name="typed", daemon=True).start()
+
+    @property
+    def here(self) -> int:
+        """How many lines came that nobody took yet."""
+        return len(self._lines)
+
+    async def take(self, behind: int = 0) -> str | None:
+        """Wait for a line, leaving `behind` earlier ones where they are; None when no more come."""
+        while len(self._lines) <= behind and not self._ended:
+            self._came.clear()
+            await self._came.wait()
+        if len(self._lines) <= behind:
+            return None
+        line = self._lines[behind]
+        del self._lines[behind]
+        return line
+
+    def put_back(self, line: str) -> None:
+        """Let a line that was taken come again."""
+        self._lines.appendleft(line)
+
+    def _read(self) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        rest = ""
+        while True:
+            try:
+                data = os.read(self._descriptor, 65536)
+            except OSError:
+                # The terminal is gone.
+                data = b""
+            text = rest + decoder.decode(data, final=not data)
+            *broken, text = text.split(self._interrupt) if self._interrupt else [text]
+            *lines, rest = text.split("\n")
+            if len(rest) > MOST_IN_LINE:
+                lines, rest = [*lines, rest], ""
+            if not data and rest:
+                lines.append(rest)
+            try:
+                for part in broken:
+                    self._loop.call_soon_threadsafe(self._break_off, part.split("\n")[:-1])
+                self._loop.call_soon_threadsafe(self._take_in, lines, not data)
+            except RuntimeError:
+                # The loop has closed: nobody wants to know any more.
+                return
+            if not data:
+                return
+
+    def _break_off(self, lines: list[str]) -> None:
+        self._take_in(lines, False)
+        if self._interrupted is not None:
+            self._interrupted()
+
+    def _take_in(self, lines: list[str], ended: bool) -> None:
+        self._lines.extend(line.rstrip("\r") for line in lines)
+        self._ended = ended
+        self._came.set()
