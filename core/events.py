@@ -306,7 +306,7 @@ class AuthRequired(Event, frozen=True, kw_only=True):
 
 
 class AuthFinished(Event, frozen=True, kw_only=True):
-    """The person came back from the link, or gave up."""
+    """The account was found to be connected, or the person came back from the link, or gave up."""
 
     toolkit: str
     outcome: Literal["completed", "cancelled", "expired", "unattended"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.agent.assembly import AgentAssembly, AgentParts
+from core.agent.auth_watch import AuthWatch
 from core.agent.classifier import Classifier
 from core.agent.gate import Answer
 from core.agent.loop import AgentLoop
@@ -27,6 +28,7 @@ from core.events import (
     QueryFinished,
     QueryReceived,
     SessionStarted,
+    ToolCallStarted,
 )
 from core.pipelines import AgentContext, Pipelines
 from core.queue import QueryQueue
@@ -112,6 +114,8 @@ class Session:
         self._tally = so_far.tally if so_far is not None else Tally()
         self._last_query = so_far.last_query if so_far is not None else 0
         self._pending_auth: AuthRequired | None = None
+        self._owes_go_on = False
+        self._auth_watch = AuthWatch(spawn, lambda: self._assembly.is_connected, self._connected)
         bus.subscribe(self._tally.count)
         bus.subscribe(self._note_auth)
 
@@ -214,6 +218,7 @@ class Session:
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired", "unattended"]) -> None:
         """Say how the waiting authentication went; when it is complete the agent goes on by itself."""
+        self._auth_watch.end()
         waiting, self._pending_auth = self._pending_auth, None
         if waiting is None:
             return
@@ -221,6 +226,18 @@ class Session:
         if outcome == "completed":
             self._queue.add_first(GO_ON)
             self._roused()
+
+    def _connected(self) -> None:
+        """Let the agent go on with the account, which is connected by now.
+
+        A query that still runs may be waiting for that itself: it is told afterwards, if it did nothing more.
+        """
+        if self.state is SessionState.RUNNING and self._pending_auth is not None:
+            waiting, self._pending_auth = self._pending_auth, None
+            self._owes_go_on = True
+            self.bus.publish(AuthFinished(toolkit=waiting.toolkit, outcome="completed"))
+        else:
+            self.finish_auth("completed")
 
     async def restart(self) -> None:
         """Connect the agent again after it died; the conversation goes on, no query is sent again."""
@@ -256,6 +273,7 @@ class Session:
             await self._loop.close()
         # The configuration in it has keys: whatever happens next, it must not stay behind.
         self._assembly.close()
+        self._auth_watch.end()
         for handle in self._handles:
             handle.cancel()
         try:
@@ -402,5 +420,17 @@ class Session:
         )
 
     def _note_auth(self, event: Event) -> None:
-        if isinstance(event, AuthRequired):
-            self._pending_auth = event
+        match event:
+            case AuthRequired():
+                self._pending_auth = event
+                if self._parts.agent.interactive:
+                    self._auth_watch.begin(event)
+            case ToolCallStarted():
+                self._owes_go_on = False
+            case QueryFinished(status=status) if self._owes_go_on:
+                self._owes_go_on = False
+                if status == "success" and not self._finished:
+                    self._queue.add_first(GO_ON)
+                    self._roused()
+            case _:
+                pass

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from core.agent.auth_watch import IsConnected
 from core.agent.environment import PrivateFolder
 from core.agent.gate import Answer, PermissionGate
 from core.agent.hooks import AgentHooks, SubagentCheck
@@ -102,6 +103,7 @@ class AgentAssembly:
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
         self._off: list[McpServer] = []
+        self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
 
     @property
@@ -196,6 +198,7 @@ class AgentAssembly:
             match result:
                 case Connection():
                     servers.update(result.servers)
+                    self.is_connected = result.is_connected or self.is_connected
                     for secret in result.secrets:
                         self._parts.redactor.add(secret)
                     if result.note:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,10 +14,12 @@ class Connection:
     """MCP server configurations by server name, in the form the agent's `--mcp-config` takes.
 
     `note` says in plain words what is missing when there are none. `url` is the remote session's address,
-    secrets are values that must be masked wherever text is kept.
+    secrets are values that must be masked wherever text is kept. `is_connected` asks the service whether a person's
+    account of a toolkit, such as `gmail`, is active; it raises ConnectionFailed.
     """
 
     servers: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     note: str | None = None
     url: str | None = None
     secrets: tuple[str, ...] = ()
+    is_connected: Callable[[str], Awaitable[bool]] | None = None

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 SERVER = "composio"
 _DEADLINE = 45.0
 _TIMEOUT = 20.0
+_ASK_TIMEOUT = 6.0
 
 # The session has its own crawler, whose articles it keeps.
 _DISABLED_TOOLKITS = ["firecrawl", "exa"]
@@ -44,28 +45,53 @@ async def open_composio(settings: Settings) -> Connection:
     headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
     url = str(session.mcp.url)
     server: dict[str, Any] = {"type": "http", "url": url, "headers": headers}
+    session_id = str(session.session_id)
+
+    async def is_connected(toolkit: str) -> bool:
+        return await asyncio.to_thread(_is_connected, settings, session_id, toolkit)
+
     return Connection(
-        servers={SERVER: server}, url=url, secrets=(settings.composio_api_key, *headers.values())
+        servers={SERVER: server},
+        url=url,
+        secrets=(settings.composio_api_key, *headers.values()),
+        is_connected=is_connected,
     )
 
 
-def _create(settings: Settings) -> Any:
+def _is_connected(settings: Settings, session_id: str, toolkit: str) -> bool:
     import httpx
+    from composio.exceptions import ComposioError
+    from composio_client import APIError
+
+    try:
+        with httpx.Client(timeout=_ASK_TIMEOUT) as http:
+            found = _client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
+    except (ComposioError, APIError, ValueError, OSError) as error:
+        raise ConnectionFailed(f"Composio could not be asked ({clean(str(error))[:200]})") from error
+    # A service that does not heed the filter gives every toolkit.
+    states = [item.connection for item in found.items if item.slug.lower() == toolkit.lower()]
+    return any(state is not None and state.is_active for state in states)
+
+
+def _client(settings: Settings, http: Any) -> Any:
     from composio import Composio
     from composio.core.models import base
-    from composio.exceptions import ComposioError
-    from composio_client import APIError, AuthenticationError
 
     # `allow_tracking` holds only in the context that made the client; this holds everywhere.
     vars(base)["push_event"] = lambda _event: None
     where: dict[str, Any] = {"base_url": settings.composio_base_url} if settings.composio_base_url else {}
+    return Composio(api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **where)
+
+
+def _create(settings: Settings) -> Any:
+    import httpx
+    from composio.exceptions import ComposioError
+    from composio_client import APIError, AuthenticationError
+
     try:
         # Only the session's address is wanted of the SDK: its connections are closed once it has given that.
         with httpx.Client(timeout=_TIMEOUT) as http:
-            client = Composio(
-                api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **where
-            )
-            return client.create(
+            return _client(settings, http).create(
                 user_id=settings.composio_user_id or settings.user_id,
                 toolkits={"disable": _DISABLED_TOOLKITS},
                 mcp=True,

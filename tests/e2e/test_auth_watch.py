@@ -1,0 +1,51 @@
+"""An account that a person connects, seen through the real SDK by a real session."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from core.agent import auth_watch
+from core.events import AuthFinished, AuthRequired, Event, PermissionAsked, QueryReceived
+from core.session import Session
+from tests.e2e.test_sessions import MAIL, ask, demo_session, of, own_home
+
+__all__ = ["own_home"]
+
+
+def address_of(session: Session) -> str:
+    """Where the stand-in of this session listens."""
+    base = session.settings.composio_base_url
+    assert base is not None
+    return base
+
+
+async def test_the_session_goes_on_by_itself_once_the_account_is_connected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auth_watch, "OFTEN_SECONDS", 0.2)
+    events: list[Event] = []
+    asked = asyncio.Event()
+    async with demo_session(tmp_path, events) as session:
+        session.bus.subscribe(lambda e: asked.set() if isinstance(e, PermissionAsked) else None)
+        await ask(session, MAIL)
+        (required,) = of(events, AuthRequired)
+        # As nobody opened the link yet the session waits, however often it looks.
+        await asyncio.sleep(1.0)
+        assert of(events, AuthFinished) == []
+        assert session.pending_auth is not None
+        async with httpx.AsyncClient() as browser:
+            page = await browser.get(address_of(session) + urlsplit(required.url).path)
+            assert page.status_code == 200
+        await asyncio.wait_for(asked.wait(), 60)
+        assert session.pending_auth is None
+        session.answer_permission(of(events, PermissionAsked)[0].request_id, allow=False)
+        await session.wait_idle()
+    assert [event.outcome for event in of(events, AuthFinished)] == ["completed"]
+    queries = [event.text for event in of(events, QueryReceived)]
+    assert len(queries) == 2
+    assert queries[1].startswith("The authentication is complete")
