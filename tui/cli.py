@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from core.resuming import Resume
     from core.settings import Settings
 
 __all__ = ["build_parser", "main"]
@@ -90,6 +91,23 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             )
             parser.add_argument("query", help="what the agent is asked; - reads it from standard input")
             parser.add_argument("--json", action="store_true", help="print every event as a JSON line")
+            parser.add_argument(
+                "--resume", metavar="SESSION", help="ask in a past session: its folder, its name, or latest"
+            )
+            _add_fresh(parser)
+            _add_session_options(parser)
+        case "resume":
+            parser = _Parser(
+                prog="ua-tui resume",
+                description="Go on with a past session on the full screen, in its own folder.",
+                allow_abbrev=False,
+            )
+            parser.add_argument(
+                "session", metavar="SESSION", help="its folder, its name, or latest for the newest"
+            )
+            parser.add_argument("query", nargs="?", help="a first query to go on with")
+            parser.add_argument("--theme", help="the colour theme of the screen")
+            _add_fresh(parser)
             _add_session_options(parser)
         case "observe":
             parser = _Parser(
@@ -136,7 +154,8 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             parser = _Parser(
                 prog="ua-tui",
                 description="A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
-                epilog="commands: run (without a screen), open (a past session), observe (on saved results), "
+                epilog="commands: run (without a screen), open (a past session), resume (a past session), "
+                "observe (on saved results), "
                 "blacklist (of the web reader), schema (of journal and artifacts); "
                 "each has its own --help",
                 allow_abbrev=False,
@@ -153,6 +172,14 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
                 "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
             )
     return parser
+
+
+def _add_fresh(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="go on with a conversation that knows nothing of the earlier one, as when that is gone",
+    )
 
 
 def _add_session_options(parser: argparse.ArgumentParser) -> None:
@@ -228,6 +255,34 @@ def _settings(args: argparse.Namespace) -> Settings:
     return load_settings(overrides)
 
 
+def _resumed(settings: Settings, wanted: str, fresh: bool) -> tuple[Settings, Resume]:
+    """Find the session that is to go on; one of the demo goes on as that, and no other does."""
+    from dataclasses import replace
+
+    from core.errors import JournalError, SettingsError
+    from core.past_session import runs_elsewhere
+    from core.past_sessions import find_session
+    from core.resuming import Resume, was_demo
+
+    folder = find_session(settings.workspace_base, wanted)
+    try:
+        demo = was_demo(folder)
+    except JournalError as error:
+        raise SettingsError(str(error)) from error
+    if settings.demo and not demo:
+        raise SettingsError(f"{folder.name} is no session of the demo: leave --demo out")
+    if runs_elsewhere(folder):
+        raise SettingsError(
+            f"{folder.name} runs in another program, which must end first; `ua-tui open` shows it meanwhile"
+        )
+    return replace(settings, demo=demo), Resume(folder, fresh)
+
+
+def _resume(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    settings, resume = _resumed(_settings(args), args.session, args.fresh)
+    return _on_screen(settings, args.query, resume)
+
+
 def _session(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if not args.plain:
         return _full_screen(args, parser)
@@ -242,7 +297,10 @@ def _session(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _full_screen(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    settings = _settings(args)
+    return _on_screen(_settings(args), args.query)
+
+
+def _on_screen(settings: Settings, first_query: str | None, resume: Resume | None = None) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         return _failed("the full screen needs a terminal; without one use `ua-tui run` or --plain. " + _TRY)
     if os.environ.get("TERM", "") in {"", "dumb"}:
@@ -256,21 +314,29 @@ def _full_screen(args: argparse.Namespace, parser: argparse.ArgumentParser) -> i
     put_off()
     from tui.screen import run_screen
 
-    return run_screen(settings, first_query=args.query)
+    return run_screen(settings, first_query=first_query, resume=resume)
 
 
 def _run(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     query = sys.stdin.read() if args.query == "-" else args.query
     if not query.strip():
         parser.error("the query is empty")
-    settings = _settings(args)
+    settings, resume = _settings(args), None
+    if args.resume is not None:
+        settings, resume = _resumed(settings, args.resume, args.fresh)
+    elif args.fresh:
+        parser.error("--fresh goes with --resume")
     if not settings.has_credentials():
         return _failed(_NO_MODEL)
     import asyncio
 
+    from core.errors import ConversationGone
     from tui.headless import run_headless
 
-    return asyncio.run(run_headless(settings, query, as_json=args.json))
+    try:
+        return asyncio.run(run_headless(settings, query, as_json=args.json, resume=resume))
+    except ConversationGone as error:
+        return _failed(f"{error}; --fresh goes on with a fresh conversation in the same folder")
 
 
 def _observe(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
@@ -318,6 +384,7 @@ _COMMANDS = {
     None: _session,
     "run": _run,
     "open": _open,
+    "resume": _resume,
     "observe": _observe,
     "blacklist": _blacklist,
     "schema": _schema,

@@ -15,13 +15,20 @@ from tui.app import DEMO, UaTuiApp
 from tui.attention import Attention
 
 if TYPE_CHECKING:
+    from core.resuming import Resume
     from core.session import Session, Spawn
 
 __all__ = ["make_app", "run_screen"]
 
 
-def make_app(settings: Settings, first_query: str | None = None) -> UaTuiApp:
-    """Make the app around a real session, for the command line and for tests alike."""
+def make_app(settings: Settings, first_query: str | None = None, resume: Resume | None = None) -> UaTuiApp:
+    """Make the app around a real session, for the command line and for tests alike.
+
+    With `resume` a past session goes on.
+
+    Raises:
+        JournalError: it has no journal that can be read.
+    """
 
     async def build(spawn: Spawn) -> Session:
         if not settings.has_credentials():
@@ -30,16 +37,25 @@ def make_app(settings: Settings, first_query: str | None = None) -> UaTuiApp:
         await asyncio.to_thread(import_module, "tui.compose")
         from tui.compose import compose_session
 
-        return await compose_session(settings, interactive=True, spawn=spawn)
+        # The person may want a fresh conversation by now.
+        wanted = resumed.resume if resumed is not None else None
+        return await compose_session(settings, interactive=True, spawn=spawn, resume=wanted)
 
-    app = UaTuiApp(settings, build, first_query)
+    resumed: ResumedApp | None = None
+    if resume is None:
+        app = UaTuiApp(settings, build, first_query)
+    else:
+        from core.past_session import PastSession
+        from tui.past.resumed import ResumedApp
+
+        app = resumed = ResumedApp(settings, build, PastSession(resume.folder), resume, first_query)
     app.attention = Attention(settings, app.write_to_terminal)
     return app
 
 
-def run_screen(settings: Settings, first_query: str | None = None) -> int:
+def run_screen(settings: Settings, first_query: str | None = None, resume: Resume | None = None) -> int:
     """Run the full screen until the person leaves; returns the exit code."""
-    app = make_app(settings, first_query)
+    app = make_app(settings, first_query, resume)
     if settings.theme and settings.theme not in app.available_themes:
         known = ", ".join(sorted(app.available_themes))
         raise SettingsError(f"There is no theme {settings.theme!r}: there are {known}.")

@@ -35,6 +35,7 @@ from tui.screens.call_view import CallView
 from tui.screens.delete import DeleteScreen
 from tui.screens.dialog import Dialog
 from tui.screens.error import ErrorScreen
+from tui.screens.fresh import FreshScreen
 from tui.screens.help import KEYS, HelpScreen
 from tui.screens.link import LinkScreen
 from tui.screens.links import LinksScreen
@@ -72,6 +73,7 @@ SELF_TOLD: Classes = (
     DeleteScreen,
     Dialog,
     ErrorScreen,
+    FreshScreen,
     HelpScreen,
     LinkScreen,
     LinksScreen,

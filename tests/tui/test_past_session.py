@@ -37,6 +37,7 @@ from tui.panes.blocks import Tone
 from tui.panes.workspace import WorkspacePane
 from tui.past.app import PastApp
 from tui.past.ending import past_message
+from tui.past.filling import Filling
 from tui.past.panes import PastConversation, PastObservers, PastTrace
 from tui.screens.tool_call import ToolCallScreen
 
@@ -123,20 +124,20 @@ async def test_the_screen_goes_on_between_the_panes_that_open(
     folder = write(tmp_path, many(3))
     turns = 0
     shown: list[tuple[str, int]] = []
-    applied = PastApp._apply
+    applied = Filling._apply
 
     def turn() -> None:
         nonlocal turns
         turns += 1
         asyncio.get_running_loop().call_soon(turn)
 
-    def noting(self: PastApp, panes: Sequence[Any], events: Sequence[Event]) -> None:
+    def noting(self: Filling, panes: Sequence[Any], events: Sequence[Event]) -> None:
         if not turns:
             turn()
         shown.extend((type(pane).__name__, turns) for pane in panes)
         applied(self, panes, events)
 
-    monkeypatch.setattr(PastApp, "_apply", noting)
+    monkeypatch.setattr(Filling, "_apply", noting)
     async with past(folder):
         assert [name for name, _ in shown][:2] == ["PastConversation", "PastTrace"]
         assert len({at for _, at in shown}) == len(shown) == 4

@@ -52,6 +52,8 @@ class Message:
 def message_of(event: Event) -> Message | None:
     """Return the message an event makes, all of it cleaned; None when it makes none."""
     match event:
+        case SessionStarted(resumed_from=str(resumed), session_id=own) if resumed == own:
+            return Message("·", Tone.QUIET, "Here the session goes on.")
         case SessionStarted(resumed_from=str(resumed)):
             return Message("·", Tone.QUIET, f"Goes on from session {clean_line(resumed)}.")
         case PathFellBack():

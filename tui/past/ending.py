@@ -10,7 +10,7 @@ from tui.format import size
 from tui.panes.blocks import Tone
 from tui.panes.notices import Message
 
-__all__ = ["past_message"]
+__all__ = ["past_message", "resumed_message"]
 
 MOST_UNSENT = 20
 LONGEST_UNSENT = 2_000
@@ -32,6 +32,14 @@ def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message:
         case "crashed":
             text = "The program ended in the middle of this session: what has no end is shown as unfinished."
             return Message("⊘", Tone.WARNING, text, details, TOPIC)
+
+
+def resumed_message(facts: PastFacts, unsent: Sequence[str]) -> Message | None:
+    """Return what is said where a session goes on: only what could not be read, the rest is in the prompt."""
+    details = tuple(_unread(facts))
+    if not details:
+        return None
+    return Message("⊘", Tone.WARNING, "Not all of what was before can be shown.", details, TOPIC)
 
 
 def _unread(facts: PastFacts) -> Iterator[str]:

@@ -51,15 +51,16 @@ class PastPane(Protocol):
 class PastConversation(ConversationPane):
     """The dialogue of a past session."""
 
-    def end(self, message: Message) -> None:
-        """Let nothing look as if it went on, and say below what the session is."""
+    def end(self, message: Message | None) -> None:
+        """Let nothing look as if it went on, and say below what the session is, if there is something to say."""
         for stream in self._streams.values():
             stream.rest()
         self._streams.clear()
         for key, fold in self._folds.items():
             if fold.markdown and fold.summary.startswith("at work"):
                 self._end_subagent(key, UNFINISHED)
-        self._tell(message)
+        if message is not None:
+            self._tell(message)
         self.settle()
 
     def twin(self) -> PastConversation:

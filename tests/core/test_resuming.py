@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import fcntl
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.agent.transcripts import cost_so_far, transcript_of
+from core.bus import Bus
+from core.errors import ConversationGone, JournalError, WorkspaceError
+from core.event_json import encode_event
+from core.events import (
+    Event,
+    MessageFinished,
+    ObserverFinished,
+    ObserverStarted,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    SubagentStarted,
+    ToolCallStarted,
+)
+from core.queue import QUEUE_FILE, QueryQueue
+from core.resuming import SoFar, conversation_to_resume, read_so_far, was_demo
+from core.workspace import Workspace
+
+ID = "30f20b51-92fa-457c-9608-28350960e2e7"
+OTHER = "11111111-92fa-457c-9608-28350960e2e7"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    workspace = Workspace.create(tmp_path, datetime.now(UTC))
+    workspace.close()
+    return workspace
+
+
+def begun(conversation: str | None = ID) -> SessionStarted:
+    return SessionStarted(
+        session_id="session_1", workspace="/w", cwd="/", version="1", provider_session_id=conversation
+    )
+
+
+def so_far(workspace: Workspace, *events: Event, more: bytes = b"") -> SoFar:
+    bus, lines = Bus(), list[bytes]()
+    bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
+    for event in events:
+        bus.publish(event)
+    (workspace.path / "journal.jsonl").write_bytes(b"".join(lines) + more)
+    return read_so_far(workspace)
+
+
+def query(number: int, cost: float | None) -> list[Event]:
+    return [
+        QueryReceived(query_id=f"q{number}", text="?"),
+        ToolCallStarted(query_id=f"q{number}", tool_use_id=f"t{number}", name="Read", input={}, iteration=1),
+        MessageFinished(query_id=f"q{number}", message_id=f"m{number}", text="!"),
+        QueryFinished(query_id=f"q{number}", status="success", cost_usd=cost),
+    ]
+
+
+def test_counters_go_on_over_several_runs(workspace: Workspace) -> None:
+    end = SessionFinished(reason="quit", duration_ms=2_000.0)
+    known = so_far(workspace, begun(), *query(1, 0.5), end, begun(), *query(7, None), *query(3, 0.25))
+    assert (known.tally.queries, known.tally.tool_calls, known.tally.cost_usd) == (3, 3, 0.75)
+    assert known.last_query == 7
+    assert known.last_seq == 15
+    assert known.tally.earlier_ms >= 2_000.0
+    assert (known.conversation, known.spoken) == (ID, True)
+
+
+def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: Workspace) -> None:
+    open_ = [
+        QueryReceived(query_id="q1", text="?"),
+        ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input={}, iteration=1),
+        SubagentStarted(task_id="a1", tool_use_id="t1", name="helper", description=""),
+        ObserverStarted(run_id="r1", observer="media", tool_use_id="t0"),
+        PermissionAsked(request_id="p1", tool_name="Bash", input={}, subjects=["Bash"], reason=""),
+    ]
+    ended = [*query(2, None), ObserverStarted(run_id="r2", observer="media", tool_use_id="t0")]
+    done = ObserverFinished(run_id="r2", observer="media", tool_use_id="t0", status="skipped")
+    ends = list(so_far(workspace, begun(), *ended, done, *open_).ends())
+    # The call of the query that is over has no end either.
+    assert [each.event_name for each in ends] == [
+        "permission_answered",
+        "observer_finished",
+        "subagent_finished",
+        "tool_call_finished",
+        "query_finished",
+        "tool_call_finished",
+    ]
+
+
+def test_a_torn_journal_goes_on_and_one_without_a_beginning_does_not(workspace: Workspace) -> None:
+    assert so_far(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
+    with pytest.raises(JournalError, match="does not tell how its session began"):
+        so_far(workspace, QueryReceived(query_id="q1", text="?"))
+
+
+def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None:
+    (workspace.path / QUEUE_FILE).write_text("{")
+    assert so_far(workspace, begun()).queue == ()
+    assert (workspace.path / QUEUE_FILE).exists()
+
+
+@pytest.mark.parametrize("demo", [True, False])
+def test_whether_it_was_the_demo_is_told_by_its_first_line(workspace: Workspace, demo: bool) -> None:
+    first = SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
+    (workspace.path / "journal.jsonl").write_bytes(encode_event(first) + b"\n")
+    assert was_demo(workspace.path) is demo
+
+
+def keep(home: Path, folder: Path, conversation: str, *lines: object) -> Path:
+    key = "".join(
+        letter if letter.isascii() and letter.isalnum() else "-" for letter in str(folder.resolve())
+    )
+    if len(key) > 200:
+        key = f"{key[:200]}-1abc2"
+    path = home / "projects" / key / f"{conversation}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return path
+
+
+def test_a_conversation_goes_on_only_while_the_agent_knows_it(workspace: Workspace, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    spoken = so_far(workspace, begun(), *query(1, None))
+    with pytest.raises(ConversationGone, match="is gone"):
+        conversation_to_resume(spoken, workspace.path, home)
+    # Where nothing was said nothing is lost.
+    assert conversation_to_resume(so_far(workspace, begun()), workspace.path, home) is None
+    fresh = so_far(workspace, begun(), *query(1, None), begun(OTHER))
+    assert (fresh.conversation, fresh.spoken) == (OTHER, False)
+    keep(home, workspace.path, ID)
+    assert conversation_to_resume(spoken, workspace.path, home) == ID
+
+
+@pytest.mark.parametrize("name", ["plain", "ünï.cödé", "long" * 40 + "/" + "er" * 60])
+def test_a_transcript_is_found_as_the_agent_names_its_folder(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir(parents=True)
+    path = keep(tmp_path / "home", folder, ID)
+    assert transcript_of(ID, worked_in=folder, agent_home=tmp_path / "home") == path
+    assert transcript_of(OTHER, worked_in=folder, agent_home=tmp_path / "home") is None
+    assert transcript_of("../../x", worked_in=folder, agent_home=tmp_path / "home") is None
+
+
+@pytest.mark.parametrize("behind", [0, 3, 40_000])
+def test_the_last_cost_of_a_transcript_counts(tmp_path: Path, behind: int) -> None:
+    states = [{"type": "cost-state", "totalCostUSD": cost} for cost in (9.0, 0.125)]
+    said = {"type": "user", "message": 'he said "type":"cost-state"', "cost": 7}
+    path = keep(tmp_path / "home", tmp_path, ID, said, *states, *[said] * behind)
+    assert cost_so_far(path) == 0.125
+    assert cost_so_far(path.with_name("gone")) == 0.0
+
+
+def test_a_session_in_use_is_refused_and_left_as_it_is(workspace: Workspace) -> None:
+    with (workspace.path / ".lock").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(WorkspaceError, match="in use by another program"):
+            Workspace.go_on(workspace.path)
+    again = Workspace.go_on(workspace.path)
+    assert again.locked
+    again.close()
+
+
+def test_a_session_without_a_folder_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError):
+        Workspace.go_on(tmp_path / "gone")
+    assert not (tmp_path / "gone").exists()
+
+
+async def test_restored_queries_stay_until_a_person_lets_them_go_on(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace, ("old one", "old two"))
+    assert queue.held
+    assert queue.take() is None
+    queue.add("new one")
+    queue.add("new two")
+    queue.add_first("first")
+    assert [queue.take() for _ in range(4)] == ["first", "new one", "new two", None]
+    assert queue.held
+    queue.add("failed")
+    queue.hold()
+    assert queue.take() is None
+    queue.release()
+    assert [queue.take() for _ in range(4)] == ["failed", "old one", "old two", None]
+    queue.add("then")
+    assert queue.take() == "then"
+    await queue.close()
+
+
+async def test_what_is_taken_back_was_no_query_that_runs(workspace: Workspace) -> None:
+    queue = QueryQueue(workspace, ("old",))
+    queue.add("new")
+    assert queue.change(("new", "old"), ("new",))
+    assert queue.take_back() == "new"
+    assert queue.take() is None
+    queue.add("another")
+    assert queue.take() == "another"
+    await queue.close()

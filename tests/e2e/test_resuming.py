@@ -1,0 +1,206 @@
+"""A past session that goes on: with the real agent, and a model that shows what it was sent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.events import (
+    ArtifactSaved,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.journal import read_journal
+from core.queue import QUEUE_FILE
+from tests.e2e.running import environment, program, run
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.e2e.terminal import terminal
+
+LIST = "mcp__local_toolkit__list_directory"
+FIRST, SECOND = "Remember the word heliotrope", "Which word was it?"
+
+
+class Model:
+    """Lists a folder for the first query, answers with the number of the request, and keeps all it was sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[list[Any]] = []
+
+    def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        if not body.get("tools"):
+            return (Text("COMPLEX"),)
+        self.sent.append(body["messages"])
+        if results == 0:
+            return Text("I look."), Use(LIST, {"path": ""})
+        return (Text(f"Answer {len(self.sent)}."),)
+
+
+def env(base: Path, url: str) -> dict[str, str]:
+    given = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-ant-test-0123456789", "UA_CLASSIFIER": "off"}
+    return environment(base, **given)
+
+
+def said_by(messages: list[Any], role: str) -> str:
+    return json.dumps([message["content"] for message in messages if message["role"] == role])
+
+
+def test_the_model_is_sent_the_earlier_turns(tmp_path: Path) -> None:
+    model = Model()
+    with scripted_model(model) as url:
+        first = run(tmp_path, "run", "--allow", LIST, FIRST, env=env(tmp_path, url))
+        assert (first.code, first.stdout) == (0, "Answer 2.\n")
+        before = (first.session / "journal.jsonl").read_bytes()
+        (first.session / QUEUE_FILE).write_text('{"version": 1, "queries": ["never sent"]}')
+        second = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+        assert (second.code, second.stdout) == (0, "Answer 3.\n"), second.stderr
+    asked = model.sent[-1]
+    assert FIRST in said_by(asked, "user")
+    assert SECOND in said_by(asked, "user")
+    assert "Answer 2." in said_by(asked, "assistant")
+    assert LIST in said_by(asked, "assistant")
+    assert "never sent" not in json.dumps(model.sent)
+    assert second.session == first.session
+    assert json.loads((first.session / QUEUE_FILE).read_text())["queries"] == ["never sent"]
+    assert (first.session / "journal.jsonl").read_bytes().startswith(before)
+    events = second.events
+    assert [event.seq for event in events] == sorted({event.seq for event in events})
+    begun = second.of(SessionStarted)
+    assert [each.resumed_from for each in begun] == [None, first.session.name]
+    assert begun[0].provider_session_id == begun[1].provider_session_id
+    assert [(e.query_id, e.text) for e in second.of(QueryReceived)] == [("q1", FIRST), ("q2", SECOND)]
+    ends = second.of(SessionFinished)
+    assert [(each.queries, each.tool_calls) for each in ends] == [(1, 1), (2, 1)]
+    costs = [each.cost_usd for each in second.of(QueryFinished)]
+    # What was spent before is not counted again.
+    assert 0 < costs[1] < costs[0]
+    assert ends[1].cost_usd == pytest.approx(sum(costs))
+    assert ends[1].duration_ms > ends[0].duration_ms
+    trace = second.json("trace.json")
+    assert [each["query"] for each in trace["iterations"]] == [FIRST, SECOND]
+    assert trace["session_info"]["timestamp"] == begun[0].at.isoformat()
+    transcript = (first.session / "transcript.md").read_text(encoding="utf-8")
+    assert transcript.index("Answer 2.") < transcript.index("Answer 3.")
+
+
+def test_a_conversation_that_is_gone_is_told_and_a_fresh_one_goes_on(tmp_path: Path) -> None:
+    model = Model()
+    with scripted_model(model) as url:
+        first = run(tmp_path, "run", "--allow", LIST, FIRST, env=env(tmp_path, url))
+        assert first.code == 0
+        (transcript,) = tmp_path.rglob("projects/*/*.jsonl")
+        transcript.unlink()
+        refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+        assert (refused.code, refused.stdout) == (1, "")
+        assert "is gone" in refused.stderr
+        assert "--fresh" in refused.stderr
+        assert refused.stderr.count("\n") == 1
+        assert len(refused.of(SessionStarted)) == 1
+        fresh = run(
+            tmp_path, "run", "--allow", LIST, "--resume", "latest", "--fresh", SECOND, env=env(tmp_path, url)
+        )
+        assert fresh.code == 0, fresh.stderr
+        assert FIRST not in json.dumps(model.sent[-1])
+        again = run(tmp_path, "run", "--resume", "latest", "And again", env=env(tmp_path, url))
+        assert again.code == 0, again.stderr
+    # From then on it is the fresh one that goes on.
+    assert SECOND in json.dumps(model.sent[-1])
+    assert FIRST not in json.dumps(model.sent[-1])
+    ids = [each.provider_session_id for each in again.of(SessionStarted)]
+    assert ids[0] != ids[1] == ids[2]
+
+
+def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: Path) -> None:
+    model, waiting = Model(), list[int]()
+
+    def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        if body.get("tools") and FIRST in json.dumps(body["messages"]) and len(waiting) < 2:
+            waiting.append(results)
+            if results:
+                time.sleep(20)
+        return model(body, results)
+
+    with scripted_model(reply) as url:
+        child = subprocess.Popen(
+            [program(), "run", "--allow", LIST, FIRST],
+            cwd=tmp_path,
+            env=env(tmp_path, url),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            deadline = time.monotonic() + 60
+            while len(waiting) < 2:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+            assert refused.code == 2
+            assert "runs in another program" in refused.stderr
+            os.kill(child.pid, signal.SIGKILL)
+        finally:
+            child.wait(10)
+        before = read_journal(refused.session / "journal.jsonl").events
+        assert not [event for event in before if isinstance(event, QueryFinished)]
+        resumed = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+    assert resumed.code == 0, resumed.stderr
+    assert FIRST in said_by(model.sent[-1], "user")
+    ended: dict[str, list[str]] = {}
+    for event in resumed.of(QueryFinished):
+        ended.setdefault(event.query_id, []).append(event.status)
+    assert ended == {"q1": ["interrupted"], "q2": ["success"]}
+    calls = [event.tool_use_id for event in resumed.of(ToolCallStarted)]
+    assert sorted(calls) == sorted(event.tool_use_id for event in resumed.of(ToolCallFinished))
+
+
+def test_a_session_of_the_demo_goes_on_as_one(tmp_path: Path) -> None:
+    assert run(tmp_path, "run", "--demo", "What is the capital of France?").code == 0
+    resumed = run(tmp_path, "run", "--resume", "latest", "What is the capital of France?")
+    assert resumed.code == 0, resumed.stderr
+    assert [each.demo for each in resumed.of(SessionStarted)] == [True, True]
+    assert not resumed.of(ArtifactSaved)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"", "does not tell how its session began"),
+        (b"nonsense\n" * 3, "does not tell how its session began"),
+    ],
+)
+def test_a_journal_that_tells_nothing_cannot_go_on(tmp_path: Path, line: bytes, told: str) -> None:
+    folder = tmp_path / "AGENT_RUN_WORKSPACES" / "session_20261121_000001"
+    folder.mkdir(parents=True)
+    (folder / "journal.jsonl").write_bytes(line)
+    with scripted_model(Model()) as url:
+        done = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
+    assert done.code == 1
+    assert told in done.stderr
+    assert (folder / "journal.jsonl").read_bytes() == line
+
+
+def test_a_session_goes_on_on_the_screen(tmp_path: Path) -> None:
+    model = Model()
+    with scripted_model(model) as url:
+        assert run(tmp_path, "run", "--allow", LIST, FIRST, env=env(tmp_path, url)).code == 0
+        with terminal(tmp_path, "resume", "latest", columns=160, rows=45, env=env(tmp_path, url)) as screen:
+            screen.wait_for(FIRST, "Answer 2.", "Here the session goes on", "● ready")
+            screen.type(SECOND + "\r")
+            screen.wait_for(SECOND, "Answer 3.", "● ready")
+            refused = run(tmp_path, "resume", "latest", env=env(tmp_path, url))
+            assert refused.code == 2
+            assert "runs in another program" in refused.stderr
+            screen.type("\x11")
+            assert screen.end() == 0
+            assert screen.restored
+    assert FIRST in said_by(model.sent[-1], "user")
+    assert "Answer 2." in said_by(model.sent[-1], "assistant")
