@@ -236,7 +236,7 @@ class PastSession:
         """Refuse an answer: nobody waits for it."""
         self._refuse("be answered")
 
-    def finish_auth(self, outcome: Literal["completed", "cancelled"]) -> None:
+    def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         """Refuse an answer: nobody waits for it."""
         self._refuse("be answered")
 

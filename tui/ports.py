@@ -108,7 +108,7 @@ class SessionPort(Protocol):
         """Answer a `permission_asked`; `scope` is `once` or `session`, `patterns` what the latter means."""
         ...
 
-    def finish_auth(self, outcome: Literal["completed", "cancelled"]) -> None:
+    def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         """Say that the person came back from the link, or gave up."""
         ...
 

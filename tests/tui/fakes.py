@@ -140,7 +140,7 @@ class FakeSession:
             PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)
         )
 
-    def finish_auth(self, outcome: Literal["completed", "cancelled"]) -> None:
+    def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         self.outcomes.append(outcome)
         self.bus.publish(AuthFinished(toolkit="gmail", outcome=outcome))
 

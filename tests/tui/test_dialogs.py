@@ -2,22 +2,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
+import segno
 from textual.app import App
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
 from core.events import AuthRequired, PermissionAsked
+from tests.tui.files_host import until
 from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
 from tui.screens.auth import AuthScreen
 from tui.screens.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
 from tui.screens.error import ErrorScreen
 from tui.screens.help import HelpScreen
 from tui.screens.permission import PermissionAnswer, PermissionScreen
+from tui.screens.qr import QrCode
 from tui.screens.quit import QuitScreen
 from tui.screens.setup import SetupScreen
 from tui.themes import DEFAULT_THEME, THEMES
@@ -241,6 +245,80 @@ async def test_an_auth_link_opens_in_the_browser_only_when_it_is_a_web_link() ->
         await pilot.press("o")
         assert app.opened == [AUTH.url]
         assert "copy only" in app.shown()
+
+
+EXPIRING = AuthRequired(
+    toolkit="gmail", url=AUTH.url, expires_at=datetime(2026, 11, 21, 14, 12, 5, tzinfo=UTC)
+)
+
+
+async def test_an_auth_link_counts_down_and_says_when_it_is_over() -> None:
+    app = Stage()
+    now = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
+    async with app.run_test() as pilot:
+        dialog = AuthScreen(EXPIRING, clock=app.clock, now=lambda: now)
+        await app.ask(pilot, dialog)
+        assert "Valid    for 9:58" in app.shown()
+        now = datetime(2026, 11, 21, 14, 12, 1, tzinfo=UTC)
+        await until(lambda: "for 0:04" in app.shown())
+        now = datetime(2026, 11, 21, 14, 12, 6, tzinfo=UTC)
+        await until(lambda: "ask for a new link" in app.shown())
+        await pilot.press("escape")
+        await pilot.pause()
+    assert app.answers == ["expired"]
+
+
+@pytest.mark.parametrize(("size", "room"), [((120, 40), True), ((80, 24), False), ((60, 50), False)])
+async def test_a_code_stands_beside_the_link_where_there_is_room(size: tuple[int, int], room: bool) -> None:
+    app = Stage()
+    async with app.run_test(size=size) as pilot:
+        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        code = app.screen.query_one(QrCode)
+        assert code.display is room
+        # It comes and goes with the room.
+        await pilot.resize_terminal(*((80, 24) if room else (120, 40)))
+        await until(lambda: code.display is not room)
+        if not room:
+            assert code.region.size == code.code_size
+            await until(lambda: app.screen.query_one("#done").region.bottom <= code.screen.size.height)
+
+
+@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
+async def test_a_code_is_dark_on_light_and_says_the_link_whatever_the_theme(theme: str) -> None:
+    app = Stage()
+    app.theme = theme
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        code = app.screen.query_one(QrCode)
+        strips = [code.render_line(y) for y in range(code.region.height)]
+        for segment in (segment for strip in strips for segment in strip):
+            assert segment.style is not None
+            assert segment.style.color is not None
+            assert segment.style.bgcolor is not None
+            assert segment.style.color.triplet == (0, 0, 0)
+            assert segment.style.bgcolor.triplet == (255, 255, 255)
+    halves = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
+    drawn = [[halves[cell][half] for cell in strip.text] for strip in strips for half in (0, 1)]
+    meant = [list(row) for row in segno.make(AUTH.url, error="l", micro=False).matrix_iter(border=4)]
+    assert drawn[: len(meant)] == meant
+    assert not any(any(row) for row in [*drawn[:4], *drawn[len(meant) - 4 :]])
+    assert not any(any(row[:4]) or any(row[-4:]) for row in drawn)
+
+
+async def test_a_link_that_is_none_of_the_web_and_one_too_long_have_no_code() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        for url in ("vscode://x/y", "https://a.example/" + "x" * 1_000):
+            dialog = AuthScreen(AuthRequired(toolkit="x", url=url), clock=app.clock)
+            await app.ask(pilot, dialog)
+            await app.workers.wait_for_complete()
+            assert not app.screen.query(QrCode)
+            dialog.withdraw()
+            await pilot.pause()
 
 
 async def test_an_auth_link_is_copied_whole() -> None:

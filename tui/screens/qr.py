@@ -1,0 +1,62 @@
+"""A link as a QR code, to be taken up by a telephone's camera."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+__all__ = ["QrCode", "qr_rows"]
+
+QUIET_ZONE = 4
+"""Modules of light around the code, as its standard (ISO/IEC 18004) wants."""
+LONGEST = 400
+HALVES = {(0, 0): " ", (1, 0): "▀", (0, 1): "▄", (1, 1): "█"}
+# Cameras want dark on light, whatever the theme is.
+INK = Style(color="#000000", bgcolor="#ffffff")
+
+
+def qr_rows(text: str) -> list[str]:
+    """Draw `text` as rows of half blocks, two modules to a cell; none when it is too long for a terminal.
+
+    Takes a tenth of a second the first time, as the encoder is imported.
+    """
+    if len(text) > LONGEST:
+        return []
+    import segno
+
+    code = segno.make(text, error="l", micro=False)
+    modules = [list(row) for row in code.matrix_iter(border=QUIET_ZONE)]
+    if len(modules) % 2:
+        modules.append([0] * len(modules[0]))
+    return [
+        "".join(HALVES[1 if upper else 0, 1 if lower else 0] for upper, lower in zip(*pair, strict=True))
+        for pair in zip(modules[::2], modules[1::2], strict=True)
+    ]
+
+
+class QrCode(Widget):
+    """The rows of a code, in ink on paper."""
+
+    def __init__(self, rows: list[str]) -> None:
+        super().__init__()
+        self._rows = rows
+
+    @property
+    def code_size(self) -> Size:
+        """The cells it takes, shown or not."""
+        return Size(len(self._rows[0]), len(self._rows))
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """As wide as the code."""
+        return self.code_size.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as the code."""
+        return self.code_size.height
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row."""
+        return Strip([Segment(self._rows[y] if y < len(self._rows) else "", INK)])
