@@ -22,6 +22,7 @@ from core.errors import CredentialsError
 from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
 from core.settings import Settings
 from tui.asks import Asks
+from tui.at_work import AtWork
 from tui.attention import AttentiveApp
 from tui.clipboard import Clipboard
 from tui.commands import commands_of
@@ -99,6 +100,7 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
         self._queries = Queries(self, first_query)
         self._early_state = "starting"
         self.leaving = Leaving(self)
+        self.at_work = AtWork()
         self._failures = Failures(self)
         self._copy_pressed_at = 0.0
         self.typed_at = float("-inf")
@@ -225,6 +227,8 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
             except Exception:
                 log.exception("%s could not show %d events", type(pane).__name__, len(events))
                 self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why.")
+        self.at_work.take(events)
+        self.leaving.look()
         self._asks.take(events)
         self.call_back(events)
         self._queries.show()

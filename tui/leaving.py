@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui.app import UaTuiApp
+    from tui.screens.quit import QuitAnswer
 
 __all__ = ["Leaving", "end_within"]
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_BUSY = ("running", "stopping")
 _CLOSE_SECONDS = 30.0
 _EXIT_SECONDS = 4.0
+WAITING = "quits when this is done  ^Q asks again"
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +31,7 @@ class Leaving:
     def __init__(self, app: UaTuiApp) -> None:
         self._app = app
         self._begun = False
+        self._after: int | None = None
 
     def heed_signals(self) -> None:
         """Leave in good order when a signal asks for the end."""
@@ -40,17 +44,36 @@ class Leaving:
         self.leave("signal", code=128 + number)
 
     def ask(self) -> None:
-        """Leave; ask first while work runs; end at once when asked again."""
+        """Leave; ask first while work runs, whether to wait for it; end at once when asked again."""
         from tui.screens.quit import QuitScreen
 
         if self._begun:
             self._app.exit(return_code=1)
-        elif isinstance(self._app.screen, QuitScreen) or self._app.state not in ("running", "stopping"):
+        elif isinstance(self._app.screen, QuitScreen) or self._app.state not in _BUSY:
             self.leave("quit")
         else:
-            self._app.push_screen(
-                QuitScreen(self._app.waiting), lambda yes: self.leave("quit") if yes else None
-            )
+            self._app.push_screen(QuitScreen(self._app.waiting, self._app.at_work), self._answered)
+
+    def _answered(self, answer: QuitAnswer | None) -> None:
+        match answer:
+            case "stop":
+                self.leave("quit")
+            case "wait":
+                self._after = self._app.at_work.finished
+                self._app.status.hint = WAITING
+                # The query may have ended while the dialog was read.
+                if self._app.state not in _BUSY:
+                    self.leave("quit")
+            case "stay" if self._after is not None:
+                self._after = None
+                self._app.status.hint = ""
+            case _:
+                pass
+
+    def look(self) -> None:
+        """Leave if that was to be done when the query is done, and it is."""
+        if self._after is not None and self._app.at_work.finished > self._after:
+            self.leave("quit")
 
     def leave(self, reason: str, *, code: int = 0, result: str | None = None) -> None:
         """Close everything for `reason` and end with this exit code and result of the application."""

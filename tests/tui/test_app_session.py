@@ -352,6 +352,43 @@ async def test_quitting_while_work_runs_asks_first(tmp_path: Path) -> None:
     assert session.closed == ["quit"]
 
 
+async def test_quitting_waits_for_the_query_that_runs_and_not_for_the_next_one(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("a", "enter", "b", "enter", "ctrl+q")
+        await shown(app, pilot)
+        assert isinstance(app.screen, QuitScreen)
+        listen(app)
+        await pilot.press("w")
+        await shown(app, pilot)
+        assert session.closed == []
+        assert "quits when this is done" in app.status.hint
+        session.finish()
+        await shown(app, pilot)
+    assert session.closed == ["quit"]
+    assert session.submitted == ["a", "b"]
+    assert app.return_code == 0
+
+
+async def test_whoever_waits_to_quit_can_stay_after_all(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press("a", "enter")
+        for key in ("w", "n"):
+            await pilot.press("ctrl+q")
+            await shown(app, pilot)
+            listen(app)
+            await pilot.press(key)
+            await shown(app, pilot)
+        session.finish()
+        await shown(app, pilot)
+        assert (session.closed, app.status.hint) == ([], "")
+
+
 async def test_a_session_that_will_not_close_can_be_left_all_the_same(tmp_path: Path) -> None:
     session = make_session(tmp_path, close_forever=True)
     app = make_app(tmp_path, session)

@@ -13,8 +13,9 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
-from core.events import AuthRequired, PermissionAsked
+from core.events import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
 from tests.tui.files_host import until
+from tui.at_work import AtWork
 from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
 from tui.screens.auth import AuthScreen
 from tui.screens.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
@@ -342,15 +343,48 @@ async def test_a_failure_offers_restart(key: str, choice: str) -> None:
         assert app.answers == [choice]
 
 
-@pytest.mark.parametrize(("key", "leaves"), [("y", True), ("n", False), ("escape", False), ("enter", False)])
-async def test_quitting_asks_and_staying_is_the_default(key: str, leaves: bool) -> None:
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [("y", "stop"), ("w", "wait"), ("n", "stay"), ("escape", "stay"), ("enter", "stay")],
+)
+async def test_quitting_asks_and_staying_is_the_default(key: str, answer: str) -> None:
     app = Stage()
     async with app.run_test() as pilot:
         await app.ask(pilot, QuitScreen(1, clock=app.clock))
         assert "1 queued query" in app.shown()
         await pilot.press(key)
         await pilot.pause()
-        assert app.answers == [leaves]
+        assert app.answers == [answer]
+
+
+async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
+    app = Stage()
+    at_work = AtWork(app.clock)
+    at_work.take([QueryReceived(query_id="q1", text="Research\x1b[31m the news")])
+    app.now = 8.0
+    at_work.take(
+        [
+            ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=name, input=given)
+            for number, (name, given) in enumerate(
+                [
+                    ("mcp__composio__COMPOSIO_SEARCH_NEWS", {"query": "AI chips"}),
+                    ("Agent", {"subagent_type": "report-creation-expert"}),
+                    *[("Bash", {"command": f"sleep {each}"}) for each in range(4)],
+                ]
+            )
+        ]
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, QuitScreen(0, at_work, clock=app.clock), wait=33.0)
+        await until(lambda: "41.0s  Research" in app.shown())
+        shown = app.shown()
+        assert "\x1b" not in shown
+        assert "33.0s  SEARCH_NEWS  AI chips" in shown
+        assert "report-creation-expert" in shown
+        assert "and 2 more" in shown
+        at_work.take([QueryFinished(query_id="q1", status="success")])
+        await until(lambda: "done by now" in app.shown())
+        assert "SEARCH_NEWS" not in app.shown()
 
 
 @pytest.mark.parametrize(("key", "choice"), [("d", "demo"), ("enter", "demo"), ("escape", "quit")])
