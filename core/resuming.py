@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from core.agent.transcripts import transcript_of
 from core.derived.record import Recorder
-from core.errors import ConversationGone, JournalError, WorkspaceError
+from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from core.events import (
     ArtifactSaved,
     Event,
@@ -29,12 +29,13 @@ from core.events import (
     ToolCallStarted,
 )
 from core.past_journal import PastJournal
-from core.past_session import JOURNAL
+from core.past_session import JOURNAL, runs_elsewhere
 from core.queue import read_queue
+from core.settings import Settings
 from core.tally import Tally
 from core.workspace import Workspace
 
-__all__ = ["Resume", "SoFar", "conversation_to_resume", "read_so_far", "was_demo"]
+__all__ = ["Resume", "SoFar", "conversation_to_resume", "read_so_far", "resume_with", "was_demo"]
 
 log = logging.getLogger(__name__)
 
@@ -194,6 +195,25 @@ def read_so_far(workspace: Workspace) -> SoFar:
     except WorkspaceError as error:
         log.warning("%s", error)
     return so_far
+
+
+def resume_with(settings: Settings, folder: Path, *, fresh: bool = False) -> tuple[Settings, Resume]:
+    """Say how a session goes on: one of the demo as that, and no other does.
+
+    Raises:
+        SettingsError: it has no journal that can be read, it is none of the demo, or it runs elsewhere.
+    """
+    try:
+        demo = was_demo(folder)
+    except JournalError as error:
+        raise SettingsError(str(error)) from error
+    if settings.demo and not demo:
+        raise SettingsError(f"{folder.name} is no session of the demo: leave --demo out")
+    if runs_elsewhere(folder):
+        raise SettingsError(
+            f"{folder.name} runs in another program, which must end first; `ua-tui open` shows it meanwhile"
+        )
+    return replace(settings, demo=demo), Resume(folder, fresh)
 
 
 def was_demo(folder: Path) -> bool:

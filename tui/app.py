@@ -354,6 +354,28 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
 
         self.push_screen(BlacklistScreen(Blacklist(self.settings.workspace_base / WORKSPACES)))
 
+    def action_sessions(self) -> None:
+        """Show the sessions there are."""
+        from core.session_index import SessionIndex
+        from tui.screens.sessions import SessionsScreen
+        from tui.sessions import open_to_read
+
+        current = self._session.workspace.path if self._session is not None else None
+        index = SessionIndex(self.settings.workspace_base)
+        screen = SessionsScreen(index, lambda folder: open_to_read(self, folder), current=current)
+        self.push_screen(screen, self._go_on_with)
+
+    def _go_on_with(self, folder: Path | None) -> None:
+        """Leave this session for another one, which goes on."""
+        from tui.sessions import resuming
+
+        if folder is None:
+            return
+        if self.state in ("running", "stopping"):
+            self.notify("The agent is at work here: stop it with Esc first, or let it finish.", markup=False)
+        else:
+            self.leaving.leave("quit", result=resuming(folder))
+
     def action_restart(self) -> None:
         """Start the agent again after it failed."""
         if self.state != "failed":

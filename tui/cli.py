@@ -127,6 +127,15 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             from tui.past import command as opening
 
             opening.add_arguments(parser)
+        case "sessions":
+            parser = _Parser(
+                prog="ua-tui sessions",
+                description="Show the sessions there are: read one, go on with one, search, name and delete them.",
+                allow_abbrev=False,
+            )
+            from tui import sessions
+
+            sessions.add_arguments(parser)
         case "blacklist":
             parser = _Parser(
                 prog="ua-tui blacklist",
@@ -154,7 +163,8 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             parser = _Parser(
                 prog="ua-tui",
                 description="A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
-                epilog="commands: run (without a screen), open (a past session), resume (a past session), "
+                epilog="commands: run (without a screen), sessions (list), open (a past session), "
+                "resume (a past session), "
                 "observe (on saved results), "
                 "blacklist (of the web reader), schema (of journal and artifacts); "
                 "each has its own --help",
@@ -256,26 +266,11 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _resumed(settings: Settings, wanted: str, fresh: bool) -> tuple[Settings, Resume]:
-    """Find the session that is to go on; one of the demo goes on as that, and no other does."""
-    from dataclasses import replace
-
-    from core.errors import JournalError, SettingsError
-    from core.past_session import runs_elsewhere
+    """Find the session that is to go on."""
     from core.past_sessions import find_session
-    from core.resuming import Resume, was_demo
+    from core.resuming import resume_with
 
-    folder = find_session(settings.workspace_base, wanted)
-    try:
-        demo = was_demo(folder)
-    except JournalError as error:
-        raise SettingsError(str(error)) from error
-    if settings.demo and not demo:
-        raise SettingsError(f"{folder.name} is no session of the demo: leave --demo out")
-    if runs_elsewhere(folder):
-        raise SettingsError(
-            f"{folder.name} runs in another program, which must end first; `ua-tui open` shows it meanwhile"
-        )
-    return replace(settings, demo=demo), Resume(folder, fresh)
+    return resume_with(settings, find_session(settings.workspace_base, wanted), fresh=fresh)
 
 
 def _resume(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -351,6 +346,17 @@ def _open(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     return run(args)
 
 
+def _sessions(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
+    from core.resuming import resume_with
+    from tui.sessions import run
+
+    settings, folder = run(args)
+    if folder is None:
+        return 0
+    settings, resume = resume_with(settings, folder)
+    return _on_screen(settings, None, resume)
+
+
 def _blacklist(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     from tui.blacklist import run
 
@@ -385,6 +391,7 @@ _COMMANDS = {
     "run": _run,
     "open": _open,
     "resume": _resume,
+    "sessions": _sessions,
     "observe": _observe,
     "blacklist": _blacklist,
     "schema": _schema,

@@ -54,14 +54,27 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
 
 
 def run_screen(settings: Settings, first_query: str | None = None, resume: Resume | None = None) -> int:
-    """Run the full screen until the person leaves; returns the exit code."""
-    app = make_app(settings, first_query, resume)
-    if settings.theme and settings.theme not in app.available_themes:
-        known = ", ".join(sorted(app.available_themes))
-        raise SettingsError(f"There is no theme {settings.theme!r}: there are {known}.")
-    if app.run() == DEMO:
-        app = make_app(replace(settings, demo=True))
-        app.run()
-    if app.session_folder is not None:
-        sys.stdout.write(f"The session is kept in {clean_line(str(app.session_folder), 1000)}\n")
-    return app.return_code or 0
+    """Run the full screen until the person leaves, one session after the other; returns the exit code.
+
+    Raises:
+        SettingsError: there is no such theme, or the session that is to go on cannot.
+    """
+    from core.resuming import resume_with
+    from tui.sessions import resumed_folder
+
+    while True:
+        app = make_app(settings, first_query, resume)
+        if settings.theme and settings.theme not in app.available_themes:
+            known = ", ".join(sorted(app.available_themes))
+            raise SettingsError(f"There is no theme {settings.theme!r}: there are {known}.")
+        result = app.run()
+        first_query = None
+        if result == DEMO:
+            settings, resume = replace(settings, demo=True), None
+            continue
+        if app.session_folder is not None:
+            sys.stdout.write(f"The session is kept in {clean_line(str(app.session_folder), 1000)}\n")
+        folder = resumed_folder(result)
+        if folder is None:
+            return app.return_code or 0
+        settings, resume = resume_with(replace(settings, demo=False), folder)

@@ -73,7 +73,15 @@ def run(args: argparse.Namespace) -> int:
     if settings.theme and settings.theme not in app.available_themes:
         known = ", ".join(sorted(app.available_themes))
         return _say(f"There is no theme {settings.theme!r}: there are {known}.", EXIT_USAGE)
-    app.run()
+    result = app.run()
+    from tui.sessions import resumed_folder
+
+    if (folder := resumed_folder(result)) is not None:
+        from core.resuming import resume_with
+        from tui.screen import run_screen
+
+        settings, resume = resume_with(settings, folder)
+        return run_screen(settings, resume=resume)
     return app.return_code or 0
 
 

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from core import session_summary
+from core.bus import Bus
+from core.errors import WorkspaceError
+from core.event_json import encode_event
+from core.events import (
+    ArtifactSaved,
+    Event,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    TextDelta,
+    ToolCallStarted,
+)
+from core.session_index import SessionIndex
+from core.session_summary import TITLE, Summary, words_of
+from core.workspace import WORKSPACES
+
+END = SessionFinished(reason="quit", queries=1, tool_calls=3, artifacts=2, cost_usd=0.5, duration_ms=61_000.0)
+
+
+def lay(
+    base: Path, number: int, events: Sequence[Event] = (), *, begun: bool = True, more: bytes = b""
+) -> Path:
+    folder = base / WORKSPACES / f"session_20261121_{number:06}"
+    folder.mkdir(parents=True)
+    (folder / ".lock").touch()
+    bus, lines = Bus(), list[bytes]()
+    bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
+    first = SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version="1")
+    for event in [*([first] if begun else []), *events]:
+        bus.publish(event)
+    (folder / "journal.jsonl").write_bytes(b"".join(lines) + more)
+    return folder
+
+
+def asked(text: str, answer: str = "", cost: float | None = None) -> list[Event]:
+    return [
+        QueryReceived(query_id="q1", text=text),
+        TextDelta(query_id="q1", message_id="m1", text="thinking aloud of zebras"),
+        ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1),
+        ArtifactSaved(path="a.md", kind="article", size=1, sha256="", observer="corpus"),
+        QueryFinished(query_id="q1", status="success", text=answer, cost_usd=cost),
+    ]
+
+
+def index(base: Path) -> SessionIndex:
+    return SessionIndex(base, base / "cache")
+
+
+def listed(of: SessionIndex) -> list[Summary]:
+    return [summary for batch in of.look() for summary in batch]
+
+
+def test_a_session_with_an_end_is_told_by_the_two_ends_of_its_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    middle = [TextDelta(query_id="q1", message_id="m1", text="x" * 1000) for _ in range(400)]
+    folder = lay(tmp_path, 1, [*asked("What\nis \x1b[2J this?"), *middle, END])
+    assert (folder / "journal.jsonl").stat().st_size > 400_000
+    monkeypatch.setattr(session_summary, "_lines", None)
+    (found,) = listed(index(tmp_path))
+    assert (found.state, found.calls, found.artifacts, found.cost, found.seconds) == (
+        "finished",
+        3,
+        2,
+        0.5,
+        61.0,
+    )
+    assert found.heading.startswith("What is ")
+    assert "\x1b" not in found.heading
+
+
+def test_a_session_without_an_end_is_added_up_and_running_only_while_its_lock_is_held(tmp_path: Path) -> None:
+    folder = lay(tmp_path, 1, [*asked("First", cost=0.25), *asked("Second", cost=0.5)], more=b'{"event":"que')
+    of = index(tmp_path)
+    (found,) = listed(of)
+    assert (found.state, found.calls, found.artifacts, found.cost, found.query) == (
+        "crashed",
+        2,
+        2,
+        0.75,
+        "First",
+    )
+    with (folder / ".lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert listed(of)[0].state == "running"
+        assert listed(index(tmp_path))[0].state == "running"
+    assert listed(of)[0].state == "crashed"
+
+
+def test_what_cannot_be_read_is_marked_and_hides_nothing_else(tmp_path: Path) -> None:
+    lay(tmp_path, 1, asked("Whole"))
+    lay(tmp_path, 2, begun=False)
+    lay(tmp_path, 3, begun=False, more=b"\xff\x00 nonsense\n" * 50)
+    (tmp_path / WORKSPACES / "session_20261121_000004").mkdir()
+    for number in (5, 6, 7):
+        (lay(tmp_path, number) / "journal.jsonl").unlink()
+    sessions = tmp_path / WORKSPACES
+    (sessions / "session_20261121_000005" / "journal.jsonl").symlink_to("/etc/passwd")
+    os.mkfifo(sessions / "session_20261121_000006" / "journal.jsonl")
+    (sessions / "session_20261121_000007" / "journal.jsonl").mkdir()
+    (sessions / "session_20261121_000008").symlink_to(sessions / "session_20261121_000001")
+    found = {summary.name[-1]: summary for summary in listed(index(tmp_path))}
+    assert [found[number].state for number in "1234567"] == ["crashed", *["corrupt"] * 6]
+    assert "8" not in found
+    assert all(found[number].why for number in "234567")
+
+
+def test_only_what_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        lay(tmp_path, number, [*asked(f"Question {number}"), END])
+    first = listed(index(tmp_path))
+    assert [summary.query for summary in first] == [f"Question {number}" for number in (4, 3, 2, 1, 0)]
+    read: list[str] = []
+    real = session_summary.read_summary
+
+    def noting(folder: Path, stamp: session_summary.Stamp) -> Summary:
+        read.append(folder.name[-1])
+        return real(folder, stamp)
+
+    monkeypatch.setattr("core.session_index.read_summary", noting)
+    assert listed(index(tmp_path)) == first
+    assert read == []
+    with (tmp_path / WORKSPACES / "session_20261121_000002" / "journal.jsonl").open("ab") as journal:
+        journal.write(b"{}\n")
+    again = listed(index(tmp_path))
+    assert read == ["2"]
+    assert again[2].state == "crashed"
+
+
+@pytest.mark.parametrize("kept", [b"", b"nonsense", b'{"version":99,"sessions":[]}', b'[1,{"name":3}]'])
+def test_a_broken_memory_is_passed_over(tmp_path: Path, kept: bytes) -> None:
+    lay(tmp_path, 1, asked("Still here"))
+    of = index(tmp_path)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / of._file).write_bytes(kept)
+    assert listed(of)[0].query == "Still here"
+    assert b"Still here" in (tmp_path / "cache" / of._file).read_bytes()
+
+
+def test_without_a_place_for_the_memory_the_list_is_the_same(tmp_path: Path) -> None:
+    lay(tmp_path, 1, asked("Still here"))
+    (tmp_path / "cache").write_text("a file in the way")
+    assert [summary.query for summary in listed(index(tmp_path))] == ["Still here"]
+
+
+def test_titles_queries_and_answers_are_searched_and_nothing_else(tmp_path: Path) -> None:
+    lay(tmp_path, 1, [*asked("The Alps", "High mountains"), END])
+    lay(tmp_path, 2, [*asked("First"), *asked("later QUERY of alps"), END])
+    lay(tmp_path, 3, [*asked("Nothing"), END])
+    of = index(tmp_path)
+    of.rename("session_20261121_000003", "  My ALPS\x1b[2J notes ")
+    among = listed(of)
+
+    def found(words: str) -> set[str]:
+        return {each.name[-1] for each in of.search(words, among) if each is not None}
+
+    assert found("alps") == {"1", "2", "3"}
+    assert found("MOUNTAINS high") == {"1"}
+    assert found("mountains query") == set()
+    assert found("zebras") == set()
+    assert found("000002") == {"2"}
+    assert list(of.search("alps", among, lambda: True)) == []
+
+
+def test_words_far_into_a_journal_are_found_over_the_edges_of_its_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_summary, "_BLOCK", 100)
+    folder = lay(tmp_path, 1, [*asked("one", "two"), *asked("three", "f\u00f6ur")])
+    assert list(words_of(folder)) == ["one", "two", "three", "f\u00f6ur"]
+
+
+def test_a_title_is_kept_in_the_session_and_can_be_taken_away(tmp_path: Path) -> None:
+    folder = lay(tmp_path, 1, [*asked("Question"), END])
+    of = index(tmp_path)
+    assert of.rename(folder.name, "A title\nof two lines").heading == "A title of two lines"
+    assert listed(index(tmp_path))[0].title == "A title of two lines"
+    assert of.rename(folder.name, " ").heading == "Question"
+    assert not (folder / TITLE).exists()
+    with pytest.raises(WorkspaceError):
+        of.rename("session_20261121_999999", "no such")
+
+
+def test_a_session_is_deleted_with_what_is_in_it_and_nothing_beside_it(tmp_path: Path) -> None:
+    folder, other = lay(tmp_path, 1, [END]), lay(tmp_path, 2, [END])
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept.txt").write_text("kept")
+    (folder / "link").symlink_to(outside)
+    (folder / "work_products").mkdir()
+    of = index(tmp_path)
+    listed(of)
+    of.delete(folder.name)
+    assert not folder.exists()
+    assert (outside / "kept.txt").exists()
+    assert [summary.name for summary in listed(of)] == [other.name]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../outside", "session_20261121_000009", "blacklist.json"])
+def test_only_sessions_are_deleted(tmp_path: Path, name: str) -> None:
+    lay(tmp_path, 1)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / WORKSPACES / "blacklist.json").write_text(json.dumps({}))
+    (tmp_path / WORKSPACES / "session_20261121_000009").symlink_to(tmp_path / "outside")
+    with pytest.raises(WorkspaceError, match="is no session"):
+        index(tmp_path).delete(name)
+    assert (tmp_path / "outside").exists()
+
+
+def test_a_running_session_is_not_deleted(tmp_path: Path) -> None:
+    folder = lay(tmp_path, 1)
+    with (folder / ".lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(WorkspaceError, match="is running"):
+            index(tmp_path).delete(folder.name)
+    assert (folder / "journal.jsonl").exists()

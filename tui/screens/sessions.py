@@ -1,0 +1,336 @@
+"""The sessions there are: to find one again, read it, go on with it, name it, or delete it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from core.errors import UniversalAgentError
+from core.session_index import SessionIndex
+from core.session_summary import Summary
+from tui.jobs import start_job
+from tui.screens.closing import Closing
+from tui.screens.delete import DeleteScreen
+from tui.screens.session_list import MARKS, SessionList
+from tui.viewers.chrome import KeyLine, TitleLine
+
+__all__ = ["SORTS", "SessionsScreen"]
+
+SORTS = ("newest", "longest", "dearest", "by title")
+SLICE_SECONDS = 0.05
+"""How long is searched in one go."""
+REDRAW_SECONDS = 0.1
+
+Item = TypeVar("Item")
+
+
+class SessionsScreen(Closing[Path | None]):
+    """Lists the sessions below a folder; closes with the one that is to go on, or with None.
+
+    Args:
+        index: knows them.
+        read: opens a session to be read; called with its folder.
+        current: the folder of the session around this screen, which can be neither resumed nor deleted here.
+        zone: in which times are shown; by default that of this machine.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "resume", "Go on", show=False),
+        Binding("n", "rename", "Name", show=False),
+        Binding("d,delete", "delete", "Delete", show=False),
+        Binding("s", "sort", "Sort", show=False),
+        Binding("slash", "search", "Search", show=False),
+        Binding("escape", "leave", "Close", show=False),
+        Binding("q", "close", "Close", show=False),
+    ]
+
+    def __init__(
+        self,
+        index: SessionIndex,
+        read: Callable[[Path], None],
+        *,
+        current: Path | None = None,
+        zone: tzinfo | None = None,
+    ) -> None:
+        super().__init__()
+        self._index = index
+        self._read = read
+        self._current = current.name if current is not None and current.parent == index.sessions else None
+        self._all: dict[str, Summary] = {}
+        self._found: set[str] | None = None
+        self._sort = 0
+        self._doing = "reading"
+        self._asked_for = ""
+        self._list = SessionList(zone=zone, id="sessions-list")
+
+    def compose(self) -> ComposeResult:
+        """Put down the title, the list, what the chosen one is, a line to type in, and the keys."""
+        yield TitleLine(id="sessions-title")
+        yield self._list
+        yield Static(id="sessions-detail")
+        yield Input(id="sessions-line", compact=True)
+        yield KeyLine(
+            ("Enter", "read", "screen.open"),
+            ("r", "go on", "screen.resume"),
+            ("/", "search", "screen.search"),
+            ("s", "sort", "screen.sort"),
+            ("n", "name", "screen.rename"),
+            ("d", "delete", "screen.delete"),
+            ("Esc", "back", "screen.close"),
+            id="sessions-keys",
+        )
+
+    def on_mount(self) -> None:
+        """Read the list, beside the event loop."""
+        self.query_one("#sessions-line", Input).display = False
+        self._list.focus()
+        self._tell()
+        start_job(self, self._look, "sessions")
+
+    # -- the list ----------------------------------------------------------------------------------
+
+    async def _look(self) -> None:
+        batches, drawn = self._index.look(), 0.0
+        seen: dict[str, Summary] = {}
+        first = not self._all
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            seen.update((summary.name, summary) for summary in batch)
+            if first and (not drawn or time.monotonic() - drawn > REDRAW_SECONDS):
+                drawn = time.monotonic()
+                self._all = seen
+                self._show()
+        self._all, self._doing = seen, ""
+        if self._asked_for:
+            self._search_for(self._asked_for)
+        else:
+            self._show()
+
+    def _show(self, at: str | None = None) -> None:
+        found = self._found
+        rows = [row for row in self._all.values() if found is None or row.name in found]
+        match SORTS[self._sort]:
+            case "longest":
+                rows.sort(key=lambda row: -(row.seconds or 0.0))
+            case "dearest":
+                rows.sort(key=lambda row: -(row.cost or 0.0))
+            case "by title":
+                rows.sort(key=lambda row: (not row.heading, row.heading.casefold()))
+            case _:
+                pass
+        self._list.show(rows, at)
+        self._tell()
+
+    def _tell(self) -> None:
+        count, shown = len(self._all), len(self._list.rows)
+        counted = f"{count:,} session{'' if count == 1 else 's'}"
+        if self._found is not None:
+            counted = f"{shown:,} of {counted}"
+        facts = " · ".join(part for part in (self._doing, SORTS[self._sort], counted) if part)
+        title = self.query_one("#sessions-title", TitleLine)
+        title.tell("Sessions", place=str(self._index.sessions), facts=facts)
+
+    def on_session_list_highlighted(self) -> None:
+        """Say more of the session under the cursor."""
+        chosen, detail = self._list.chosen, self.query_one("#sessions-detail", Static)
+        if chosen is None:
+            told = "Nothing was found." if self._found is not None else "There is no session here yet."
+            detail.update(Content("" if self._doing else told))
+            return
+        word = MARKS[chosen.state][1]
+        facts = [f"{word}: {chosen.why}" if chosen.why else word]
+        if chosen.name == self._current:
+            facts.append("this one")
+        if chosen.demo:
+            facts.append("demo")
+        facts.append(chosen.name)
+        if chosen.artifacts is not None:
+            facts.append(f"{chosen.artifacts} file{'' if chosen.artifacts == 1 else 's'}")
+        asked = chosen.query if chosen.title else ""
+        detail.update(Content("\n").join([Content(" · ".join(facts)), Content(asked)]))
+
+    def action_sort(self) -> None:
+        """Sort by something else."""
+        self._sort = (self._sort + 1) % len(SORTS)
+        self._show()
+
+    # -- what is done with a session ---------------------------------------------------------------
+
+    def action_open(self) -> None:
+        """Read the session under the cursor."""
+        self._list.action_open()
+
+    def on_session_list_opened(self) -> None:
+        """Read the session under the cursor, then show what became of it."""
+        if (chosen := self._list.chosen) is not None:
+            try:
+                self._read(self._index.folder(chosen.name))
+            except UniversalAgentError as error:
+                self._complain(str(error))
+            self._renew(chosen.name)
+
+    def action_resume(self) -> None:
+        """Go on with the session under the cursor."""
+        chosen = self._list.chosen
+        if chosen is None:
+            return
+        if chosen.name == self._current:
+            self._complain("This is the session you are in: it goes on already.")
+        elif chosen.state == "running":
+            self._complain("It runs in another program, which must end first.")
+        elif chosen.state == "corrupt":
+            self._complain(f"It cannot go on: {chosen.why}.")
+        else:
+            self.dismiss(self._index.folder(chosen.name))
+
+    def action_delete(self) -> None:
+        """Delete the session under the cursor, after asking."""
+        chosen = self._list.chosen
+        if chosen is None:
+            return
+        if chosen.state == "running" or chosen.name == self._current:
+            self._complain("It is running: it cannot be deleted.")
+            return
+
+        def settle(yes: bool | None) -> None:
+            if yes:
+                start_job(self, lambda: self._delete(chosen.name), "delete")
+
+        facts = "The session's folder with everything in it; reports in SAVED_REPORTS stay."
+        self.app.push_screen(DeleteScreen(chosen.heading or chosen.name, f"{chosen.name}. {facts}"), settle)
+
+    async def _delete(self, name: str) -> None:
+        try:
+            await asyncio.to_thread(self._index.delete, name)
+        except UniversalAgentError as error:
+            self._complain(str(error))
+            self._renew(name)
+            return
+        self._all.pop(name, None)
+        self._show()
+
+    def _renew(self, name: str) -> None:
+        async def look() -> None:
+            self._all[name] = await asyncio.to_thread(self._index.look_at, name)
+            self._show()
+
+        start_job(self, look, "renew")
+
+    def _complain(self, why: str) -> None:
+        self.notify(why, markup=False, severity="warning")
+
+    # -- the line ----------------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        """Search titles, queries and answers for words."""
+        self._open_line("search", "words of titles, queries and answers", self._asked_for)
+
+    def action_rename(self) -> None:
+        """Give the session under the cursor a title."""
+        if (chosen := self._list.chosen) is not None:
+            self._renamed = chosen.name
+            self._open_line("rename", "a title; empty for the first query", chosen.title)
+
+    _line_for = ""
+    _renamed = ""
+
+    def _open_line(self, what: str, placeholder: str, value: str) -> None:
+        line = self.query_one("#sessions-line", Input)
+        self._line_for = ""
+        line.placeholder, line.value = placeholder, value
+        self._line_for = what
+        line.display = True
+        line.focus()
+
+    def _close_line(self) -> None:
+        self._line_for = ""
+        self.query_one("#sessions-line", Input).display = False
+        self._list.focus()
+
+    @on(Input.Changed, "#sessions-line")
+    def _typed(self, event: Input.Changed) -> None:
+        if self._line_for == "search" and event.value.strip() != self._asked_for:
+            self._search_for(event.value.strip())
+
+    @on(Input.Submitted, "#sessions-line")
+    def _said(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self._line_for == "rename":
+            name, title = self._renamed, event.value
+            start_job(self, lambda: self._rename(name, title), "rename")
+        self._close_line()
+
+    async def _rename(self, name: str, title: str) -> None:
+        try:
+            self._all[name] = await asyncio.to_thread(self._index.rename, name, title)
+        except UniversalAgentError as error:
+            self._complain(str(error))
+            return
+        self._show()
+
+    def _search_for(self, words: str) -> None:
+        self._asked_for = words
+        self._doing = "searching" if words else ""
+        self._found = set() if words else None
+        if words:
+            folded = words.casefold().split()
+            # What is in memory answers at once; the answers are read behind it.
+            self._found = {
+                row.name
+                for row in self._all.values()
+                if all(word in f"{row.title} {row.query} {row.name}".casefold() for word in folded)
+            }
+        self._show()
+        start_job(self, lambda: self._search(words), "search")
+
+    async def _search(self, words: str) -> None:
+        if not words:
+            return
+        among = [row for row in self._all.values() if self._found is not None and row.name not in self._found]
+        results, done, drawn = self._index.search(words, among), 0, time.monotonic()
+        while (batch := await asyncio.to_thread(_some, results)) and words == self._asked_for:
+            done += len(batch)
+            hits = {row.name for row in batch if row is not None}
+            assert self._found is not None
+            self._found |= hits
+            self._doing = f"searching {done / max(1, len(among)):.0%}"
+            if time.monotonic() - drawn > REDRAW_SECONDS:
+                drawn = time.monotonic()
+                self._show()
+        if words == self._asked_for:
+            self._doing = ""
+            self._show()
+
+    def action_leave(self) -> None:
+        """Leave the line, then the search, then the screen."""
+        if self._line_for:
+            if self._line_for == "search":
+                self._search_for("")
+            self._close_line()
+        elif self._found is not None:
+            self._search_for("")
+        else:
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)
+
+
+def _some(results: Iterator[Item]) -> Sequence[Item]:
+    """Take as many as come in a short while, at least one if there is any."""
+    until, taken = time.monotonic() + SLICE_SECONDS, list[Item]()
+    for each in results:
+        taken.append(each)
+        if time.monotonic() > until:
+            break
+    return taken

@@ -1,0 +1,164 @@
+"""`ua-tui sessions`: the sessions of a folder, on a screen of their own or as a list."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App, SuspendNotSupported
+
+from core.text import clean_line
+from tui.clipboard import Clipboard
+from tui.foreground import run_in_foreground
+from tui.programs import NoProgram
+from tui.styled import StyledApp
+
+if TYPE_CHECKING:
+    from core.session_index import SessionIndex
+    from core.session_summary import Summary
+    from core.settings import Settings
+
+__all__ = ["SessionsApp", "add_arguments", "open_to_read", "resumed_folder", "resuming", "run"]
+
+_RESUME = "resume "
+_HEADER = ("SESSION", "STATE", "STARTED", "TIME", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
+
+
+def resuming(folder: Path) -> str:
+    """What an application returns when the session in `folder` is to go on after it."""
+    return f"{_RESUME}{folder}"
+
+
+def resumed_folder(result: object) -> Path | None:
+    """The folder of the session that is to go on after an application returned `result`; None when none is."""
+    return (
+        Path(result.removeprefix(_RESUME)) if isinstance(result, str) and result.startswith(_RESUME) else None
+    )
+
+
+def open_to_read(app: App[Any], folder: Path) -> None:
+    """Give the terminal to `ua-tui open` for a session until the person has read it.
+
+    Raises:
+        NoProgram: it cannot be started, or there is no terminal to give away.
+    """
+    start = "import sys; from tui.cli import main; sys.exit(main())"
+    theme = ["--theme", app.theme] if app.theme in app.available_themes else []
+    command = [sys.executable, "-I", "-c", start, "open", os.fspath(folder), *theme]
+    failed: OSError | None = None
+    try:
+        with app.suspend():
+            try:
+                run_in_foreground(command)
+            except OSError as error:
+                # One that goes through `suspend` leaves the terminal away.
+                failed = error
+    except SuspendNotSupported as error:
+        raise NoProgram("A past session needs a terminal of its own, and there is none here.") from error
+    if failed is not None:
+        raise NoProgram(f"The session cannot be opened: {failed.strerror or failed}.") from failed
+
+
+class SessionsApp(StyledApp):
+    """The sessions of a folder, with nothing around them; returns which one is to go on.
+
+    Args:
+        index: knows them.
+        theme: the colour theme.
+    """
+
+    TITLE = "ua-tui sessions"
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self, index: SessionIndex, theme: str | None = None) -> None:
+        super().__init__(Clipboard(), theme)
+        self._index = index
+
+    def on_mount(self) -> None:
+        """Show the sessions."""
+        from tui.screens.sessions import SessionsScreen
+
+        self.read_other_styles()
+        screen = SessionsScreen(self._index, lambda folder: open_to_read(self, folder))
+        self.push_screen(screen, self._settle)
+
+    def _settle(self, folder: Path | None) -> None:
+        self.exit(None if folder is None else resuming(folder))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to its parser."""
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
+    )
+    parser.add_argument("--theme", help="the colour theme of the screen")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
+    """Carry the command out; returns the settings and the session that is to go on, if one is.
+
+    Without a terminal, or with `--json`, the sessions are printed.
+    """
+    from core.session_index import SessionIndex
+    from core.settings import load_settings
+
+    base = Path(args.workspace) if args.workspace else None
+    settings = load_settings({"workspace_base": base, "theme": args.theme})
+    index = SessionIndex(settings.workspace_base)
+    dumb = os.environ.get("TERM", "") in {"", "dumb"}
+    if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        _print([summary for batch in index.look() for summary in batch], as_json=args.json)
+        return settings, None
+    return settings, resumed_folder(SessionsApp(index, settings.theme).run())
+
+
+def _print(summaries: list[Summary], *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps([_fields(each) for each in summaries], indent=2) + "\n")
+        return
+    rows = [_HEADER, *(_row(each) for each in summaries)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER) - 1)]
+    for row in rows:
+        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)]
+        sys.stdout.write("  ".join([*cells, row[-1]]).rstrip() + "\n")
+
+
+def _fields(summary: Summary) -> dict[str, Any]:
+    return {
+        "session": summary.name,
+        "state": summary.state,
+        "title": summary.title,
+        "query": summary.query,
+        "started": None if summary.started is None else _at(summary.started).isoformat(),
+        "seconds": summary.seconds,
+        "cost_usd": summary.cost,
+        "tool_calls": summary.calls,
+        "artifacts": summary.artifacts,
+        "demo": summary.demo,
+        "error": summary.why or None,
+    }
+
+
+def _row(summary: Summary) -> tuple[str, ...]:
+    from tui.format import duration, money
+
+    return (
+        summary.name,
+        summary.state,
+        "-" if summary.started is None else f"{_at(summary.started).astimezone():%Y-%m-%d %H:%M}",
+        "-" if summary.seconds is None else duration(summary.seconds),
+        "-" if summary.cost is None else money(summary.cost),
+        "-" if summary.calls is None else str(summary.calls),
+        "-" if summary.artifacts is None else str(summary.artifacts),
+        clean_line(summary.heading or summary.why, 200),
+    )
+
+
+def _at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
