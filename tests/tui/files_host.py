@@ -103,11 +103,13 @@ async def hosted(
         yield app, pilot
 
 
-async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Let the application run until a condition holds."""
+async def until(
+    condition: Callable[[], object], seconds: float = 20.0, told: Callable[[], object] | None = None
+) -> None:
+    """Let the application run until a condition holds; `told` says how things stand when it never does."""
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not come"
+        assert time.monotonic() < deadline, f"what was waited for did not come: {told() if told else ''}"
         await asyncio.sleep(0.005)
 
 

@@ -25,6 +25,16 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
 
 
+def state_of(pane: WorkspacePane) -> str:
+    """What the pane took for new, and what it knows of each folder."""
+    tree = pane.tree_view
+    known = {
+        path: [entry.name for entry in folder.listing.entries] if folder.listing else None
+        for path, folder in (tree.model.folders if tree.model else {}).items()
+    }
+    return f"new {sorted(map(str, pane.new_files))}, polling {tree.polling}, {tree.workers}, {known}"
+
+
 def steps(pane: WorkspacePane, session: Path, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
     """Let files come to a session that is shown, then press keys."""
 
@@ -32,7 +42,7 @@ def steps(pane: WorkspacePane, session: Path, *keys: str) -> Callable[[Pilot[Non
         await until(lambda: "run.log" in rows(pane))
         for name, size in FILES:
             (session / name).write_bytes(b"x" * size)
-        await until(lambda: len(pane.new_files) == len(FILES))
+        await until(lambda: len(pane.new_files) == len(FILES), told=lambda: state_of(pane))
         await until(lambda: "  ai-chip-news.html" in rows(pane))
         pane._line.cursor_blink = False
         pane.focus()
