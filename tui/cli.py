@@ -26,6 +26,9 @@ EXIT_INTERRUPTED = 130
 # What a full or broken disk says of a write to standard output.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
+# What serves the screen to a browser has it drawn by this driver, through pipes.
+_WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
+
 _NO_MODEL = (
     "there is no way to reach a model: set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with "
     "ANTHROPIC_AUTH_TOKEN, or log in with `claude`, or try --demo"
@@ -41,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from core.errors import SettingsError, UniversalAgentError
 
     try:
-        args = parser.parse_args(arguments[1:] if command else arguments)
+        given = arguments[1:] if command else arguments
+        args = parser.parse_args(given)
+        args.given = given
         code = int(_COMMANDS[command](args, parser))
         # What is left of the output is written here, where it can still be said that it was not.
         sys.stdout.flush()
@@ -136,6 +141,18 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
             from tui import sessions
 
             sessions.add_arguments(parser)
+        case "serve":
+            parser = _Parser(
+                prog="ua-tui serve",
+                description="Show the full screen in browsers, on this machine unless --host says otherwise.",
+                allow_abbrev=False,
+            )
+            from tui.serve import command as serving
+
+            parser.add_argument("query", nargs="?", help="a first query for every session")
+            parser.add_argument("--theme", help="the colour theme of the screen")
+            serving.add_arguments(parser)
+            _add_session_options(parser)
         case "blacklist":
             parser = _Parser(
                 prog="ua-tui blacklist",
@@ -166,7 +183,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
                 epilog="commands: run (without a screen), sessions (list), open (a past session), "
                 "resume (a past session), "
                 "observe (on saved results), "
-                "blacklist (of the web reader), schema (of journal and artifacts); "
+                "serve (in a browser), blacklist (of the web reader), schema (of journal and artifacts); "
                 "each has its own --help",
                 allow_abbrev=False,
             )
@@ -296,9 +313,10 @@ def _full_screen(args: argparse.Namespace, parser: argparse.ArgumentParser) -> i
 
 
 def _on_screen(settings: Settings, first_query: str | None, resume: Resume | None = None) -> int:
-    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+    served = os.environ.get("TEXTUAL_DRIVER") == _WEB_DRIVER
+    if not served and not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         return _failed("the full screen needs a terminal; without one use `ua-tui run` or --plain. " + _TRY)
-    if os.environ.get("TERM", "") in {"", "dumb"}:
+    if not served and os.environ.get("TERM", "") in {"", "dumb"}:
         return _failed(
             "the full screen needs a terminal that can move its cursor, but TERM is dumb: "
             "use `ua-tui --plain`, which goes line by line"
@@ -357,6 +375,16 @@ def _sessions(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int
     return _on_screen(settings, None, resume)
 
 
+def _serve(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if args.query is not None and args.query in _COMMANDS:
+        parser.error(f"{args.query!r} is a command, and only a session can be served")
+    # What is wrong is said here, and not in every tab.
+    _settings(args)
+    from tui.serve.command import run
+
+    return run(args, args.given)
+
+
 def _blacklist(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     from tui.blacklist import run
 
@@ -393,6 +421,7 @@ _COMMANDS = {
     "resume": _resume,
     "sessions": _sessions,
     "observe": _observe,
+    "serve": _serve,
     "blacklist": _blacklist,
     "schema": _schema,
 }

@@ -1,0 +1,194 @@
+"""`ua-tui serve` as a process, its sessions, and a real browser that is driven over its DevTools."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from core.events import Event
+from core.journal import read_journal
+from tests.e2e.running import environment, program
+
+BROWSER = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    None,
+)
+PATIENCE = 60.0
+
+
+@dataclass
+class Served:
+    """A running server."""
+
+    process: subprocess.Popen[str]
+    url: str
+    base: Path
+
+    @property
+    def origin(self) -> str:
+        parts = urlsplit(self.url)
+        return f"http://127.0.0.1:{parts.port}"
+
+    @property
+    def sessions(self) -> list[list[Event]]:
+        """The events of every session there was, oldest first."""
+        folders = sorted((self.base / "AGENT_RUN_WORKSPACES").glob("session_*"))
+        return [read_journal(folder / "journal.jsonl").events for folder in folders]
+
+    @property
+    def children(self) -> list[str]:
+        """The processes of the sessions that live."""
+        told = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True)
+        return [
+            line for line in told.stdout.splitlines() if "tui.serve.child" in line and str(self.base) in line
+        ]
+
+
+@contextmanager
+def serving(base: Path, *args: str) -> Iterator[Served]:
+    """Serve demo sessions at a free port."""
+    base.mkdir(parents=True, exist_ok=True)
+    process = subprocess.Popen(
+        [program(), "serve", "--demo", "--demo-pace", "0", "--workspace", str(base), "--port", "0", *args],
+        cwd=base,
+        env=environment(base),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        found = re.search(r"http://\S+", first)
+        assert found is not None, first + process.stdout.read()
+        yield Served(process, found[0], base)
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+
+
+async def until(what: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    for _ in range(int(PATIENCE * 10)):
+        if what():
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("it did not come about")
+
+
+async def drawn(websocket: aiohttp.ClientWebSocketResponse, *wanted: str) -> str:
+    """Read what is drawn until all of this was."""
+    data = b""
+    async with asyncio.timeout(PATIENCE):
+        while not all(each.encode() in data for each in wanted):
+            message = await websocket.receive()
+            assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), message
+            data += message.data if message.type is aiohttp.WSMsgType.BINARY else b""
+    return data.decode("utf-8", "replace")
+
+
+class Page:
+    """One page of a browser."""
+
+    def __init__(self, connection: aiohttp.ClientWebSocketResponse) -> None:
+        self._connection = connection
+        self._number = 0
+        self.asked_for: list[str] = []
+        self.failures: list[str] = []
+
+    async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Have the browser do something, and return what it says of it."""
+        self._number += 1
+        await self._connection.send_json({"id": self._number, "method": method, "params": parameters})
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                message = await self._connection.receive_json()
+                told = message.get("params", {})
+                match message.get("method"):
+                    case "Network.requestWillBeSent":
+                        self.asked_for.append(told["request"]["url"])
+                    case "Network.webSocketCreated":
+                        self.asked_for.append(told["url"])
+                    case "Runtime.exceptionThrown":
+                        self.failures.append(str(told))
+                    case "Log.entryAdded" if told["entry"]["level"] == "error":
+                        self.failures.append(str(told))
+                if message.get("id") == self._number:
+                    assert "error" not in message, message
+                    result: dict[str, Any] = message["result"]
+                    return result
+
+    async def value(self, expression: str) -> Any:
+        """Return what an expression of the page's language comes to."""
+        return (await self.call("Runtime.evaluate", expression=expression))["result"].get("value")
+
+    async def until(self, expression: str) -> None:
+        """Wait until an expression holds in the page."""
+        for _ in range(int(PATIENCE * 10)):
+            if await self.value(expression):
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError(
+            f"{expression} did not come about: {await self.value('document.body.outerHTML')}"
+        )
+
+    async def picture(self) -> bytes:
+        """Return what the page looks like, as PNG."""
+        return base64.b64decode((await self.call("Page.captureScreenshot"))["data"])
+
+
+@asynccontextmanager
+async def browsing(folder: Path) -> AsyncIterator[Page]:
+    """Start a browser without a window, with one empty page."""
+    assert BROWSER is not None
+    process = await asyncio.create_subprocess_exec(
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-extensions",
+        "--no-proxy-server",
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        "--remote-debugging-port=0",
+        "--remote-allow-origins=*",
+        "--window-size=1300,800",
+        f"--user-data-dir={folder}",
+        "about:blank",
+        env=environment(folder),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stderr is not None
+        found = None
+        async with asyncio.timeout(PATIENCE):
+            while found is None and (line := await process.stderr.readline()):
+                found = re.search(rb"DevTools listening on ws://(\S+?)/", line)
+        assert found is not None
+        async with aiohttp.ClientSession() as client:
+            async with client.get(f"http://{found[1].decode()}/json") as answer:
+                pages = await answer.json()
+            address = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
+            async with client.ws_connect(address, max_msg_size=0) as connection:
+                page = Page(connection)
+                for domain in ("Network", "Runtime", "Log", "Page"):
+                    await page.call(f"{domain}.enable")
+                yield page
+    finally:
+        process.terminate()
+        await process.communicate()

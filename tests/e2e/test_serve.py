@@ -1,0 +1,191 @@
+"""The full screen served to browsers: what the server lets in, and what becomes of its sessions."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import socket
+from pathlib import Path
+
+import aiohttp
+import pytest
+from PIL import Image
+
+from core.events import QueryFinished, QueryReceived, SessionFinished
+from tests.e2e.running import run
+from tests.e2e.served import BROWSER, browsing, drawn, serving, until
+
+TOKEN = "a-token-that-nobody-guesses"
+QUERY = "What is the capital of France?"
+
+
+async def refused(client: aiohttp.ClientSession, url: str, **headers: str) -> bool:
+    try:
+        async with client.ws_connect(url, headers=headers):
+            return False
+    except aiohttp.WSServerHandshakeError as error:
+        return error.status == 403
+
+
+async def test_each_tab_has_a_session_that_ends_with_it_or_with_the_server(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        assert served.url == served.origin + "/"
+        url = f"{served.origin}/ws?width=120&height=40"
+        own = {"Origin": served.origin}
+        async with aiohttp.ClientSession() as client:
+            assert await refused(client, url)
+            assert await refused(client, url, Origin="http://evil.example")
+            assert await refused(client, url, Origin="http://evil.example", Host="evil.example")
+            async with client.get(served.origin, headers={"Host": "evil.example"}) as answer:
+                assert answer.status == 403
+            assert served.sessions == []
+
+            first = await client.ws_connect(url, headers=own)
+            second = await client.ws_connect(url, headers=own)
+            for noise in ("no json", "[]", '["resize", {"width": 1e99}]', '["stdin", 7]', "[" * 100_000):
+                await first.send_str(noise)
+            await drawn(first, "DEMO", "sonnet-5")
+            await drawn(second, "DEMO", "sonnet-5")
+            await first.send_str(json.dumps(["stdin", QUERY + "\r"]))
+            await drawn(first, "Paris")
+            assert len(served.sessions) == len(served.children) == 2
+
+            # The tab is closed.
+            await first.close()
+            await until(lambda: len(served.children) == 1)
+            asked = [
+                events for events in served.sessions if any(isinstance(e, QueryReceived) for e in events)
+            ]
+            assert len(asked) == 1
+            assert [e.text for e in asked[0] if isinstance(e, QueryReceived)] == [QUERY]
+            assert isinstance(asked[0][-1], SessionFinished)
+
+            served.process.terminate()
+            code = await asyncio.to_thread(served.process.wait, 60)
+            assert code == 0
+            assert served.children == []
+            assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
+
+
+async def test_a_session_quits_by_itself_and_not_even_a_killed_server_leaves_one_behind(
+    tmp_path: Path,
+) -> None:
+    with serving(tmp_path) as served:
+        url, own = f"{served.origin}/ws", {"Origin": served.origin}
+        async with aiohttp.ClientSession() as client:
+            quitting = await client.ws_connect(url, headers=own)
+            await drawn(quitting, "DEMO", "ready")
+            await quitting.send_str(json.dumps(["stdin", "\x11"]))
+            async with asyncio.timeout(60):
+                while not quitting.closed:
+                    await quitting.receive()
+            await until(lambda: served.children == [])
+
+            left = await client.ws_connect(url, headers=own)
+            await drawn(left, "DEMO", "ready")
+            served.process.kill()
+            await until(lambda: served.children == [])
+            assert len(served.sessions) == 2
+            assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
+            await left.close()
+
+
+async def test_elsewhere_nothing_is_served_without_the_token(tmp_path: Path) -> None:
+    with serving(tmp_path, "--host", "0.0.0.0", "--token", TOKEN) as served:
+        assert TOKEN not in served.url
+        async with aiohttp.ClientSession(served.origin, cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+            for path in ("/", "/?token=wrong", "/page.js", "/static/js/textual.js", "/nowhere"):
+                async with client.get(path) as answer:
+                    assert answer.status == 403
+                    text = await answer.text()
+                assert "<h1>Not allowed</h1>" in text
+                assert "token" in text
+                assert TOKEN not in text
+            async with client.get(f"/?token={TOKEN}", allow_redirects=False) as answer:
+                assert answer.status == 303
+                assert answer.headers["Location"] == "/"
+                assert "HttpOnly" in answer.headers["Set-Cookie"]
+                assert "SameSite=Lax" in answer.headers["Set-Cookie"]
+            async with client.get("/") as answer:
+                assert answer.status == 200
+                assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+            async with client.get("/static/js/textual.js") as answer:
+                assert answer.status == 200
+        url = f"{served.origin}/ws"
+        async with aiohttp.ClientSession() as asking:
+            assert await refused(asking, url, Origin=served.origin)
+            assert await refused(asking, f"{url}?token=wrong", Origin=served.origin)
+            assert await refused(asking, f"{url}?token={TOKEN}", Origin="http://evil.example")
+            async with asking.ws_connect(f"{url}?token={TOKEN}", headers={"Origin": served.origin}) as opened:
+                await drawn(opened, "DEMO")
+    with serving(tmp_path / "random", "--host", "0.0.0.0") as served:
+        _, _, made_up = served.url.partition("?token=")
+        assert len(made_up) >= 32
+        async with aiohttp.ClientSession(served.origin) as client:
+            async with client.get("/") as answer:
+                assert answer.status == 403
+            async with client.get(f"/?token={made_up}", allow_redirects=False) as answer:
+                assert answer.status == 303
+
+
+def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run(tmp_path, "serve", "--demo", "--port", str(taken.getsockname()[1]))
+    assert done.code == 2
+    assert "--port" in done.stderr
+    for args, named in (
+        (["--token", "short"], "--token"),
+        (["--theme", "x", "--max-turns", "0"], "max-turns"),
+        (["run"], "command"),
+    ):
+        done = run(tmp_path, "serve", "--demo", *args)
+        assert done.code == 2
+        assert done.stderr.count("\n") == 1
+        assert named in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
+async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path) -> None:
+    with serving(tmp_path, "--token", TOKEN) as served:
+        async with browsing(tmp_path / "profile") as page:
+            await page.call("Page.navigate", url=f"{served.origin}/")
+            await page.until("document.title === 'ua-tui: not allowed'")
+            page.failures.clear()
+            await page.call("Page.navigate", url=f"{served.origin}/?token={TOKEN}")
+            await page.until("document.body.classList.contains('-first-byte')")
+            assert await page.value("location.href") == f"{served.origin}/"
+            await page.until("document.activeElement.className === 'xterm-helper-textarea'")
+            await page.call("Input.insertText", text=QUERY)
+            await asyncio.sleep(1)
+            await page.call(
+                "Input.dispatchKeyEvent",
+                type="keyDown",
+                key="Enter",
+                code="Enter",
+                windowsVirtualKeyCode=13,
+                text="\r",
+            )
+            await until(
+                lambda: any(
+                    isinstance(event, QueryFinished) for events in served.sessions for event in events
+                )
+            )
+            picture = Image.open(io.BytesIO(await page.picture())).convert("RGB")
+            # Borders, text and marks of many shades, on a screen that is mostly empty.
+            colours = sorted(picture.getcolors(1 << 24) or [], reverse=True)
+            assert len(colours) > 100
+            assert colours[0][0] > picture.width * picture.height / 2
+            # All of it came from the server itself, and the browser had nothing to complain of.
+            port = served.origin.rpartition(":")[2]
+            assert {url.split("/")[2] for url in page.asked_for if not url.startswith("data:")} == {
+                f"127.0.0.1:{port}"
+            }
+            assert page.failures == []
+            await page.call("Page.navigate", url="about:blank")
+            await until(lambda: served.children == [])
+    (events,) = served.sessions
+    assert [e.text for e in events if isinstance(e, QueryReceived)] == [QUERY]
+    assert isinstance(events[-1], SessionFinished)

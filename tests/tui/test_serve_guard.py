@@ -1,0 +1,120 @@
+"""Who may have the served screen, and which arguments its sessions get."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from tui.serve.command import add_arguments, passed_on
+from tui.serve.guard import Guard, is_loopback, names_of
+from tui.serve.tab import cells
+
+TOKEN = "a-token-of-sixteen"
+LOOPBACK = Guard(None, names_of("127.0.0.1"))
+ELSEWHERE = Guard(TOKEN, names_of("0.0.0.0"))
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "websocket", "allowed"),
+    [
+        ("127.0.0.1:8000", None, False, True),
+        ("localhost:8000", None, False, True),
+        ("LOCALHOST:8000", "http://localhost:8000", True, True),
+        ("[::1]:8000", "http://[::1]:8000", True, True),
+        ("127.0.0.1:8000", None, True, False),
+        ("127.0.0.1:8000", "null", True, False),
+        ("127.0.0.1:8000", "http://127.0.0.1:8001", True, False),
+        ("127.0.0.1:8000", "http://localhost:8000", True, False),
+        ("127.0.0.1:8000", "http://evil.example", True, False),
+        ("127.0.0.1:8000", "http://127.0.0.1:8000.evil.example", True, False),
+        ("127.0.0.1:8000", "file://127.0.0.1:8000", True, False),
+        ("127.0.0.1:8000", "http://[127.0.0.1:8000", True, False),
+        # Another name that leads here.
+        ("evil.example:8000", "http://evil.example:8000", True, False),
+        ("evil.example:8000", None, False, False),
+        ("127.0.0.1.evil.example", None, False, False),
+        ("[::1", None, False, False),
+        ("", "http://", True, False),
+    ],
+)
+def test_only_this_servers_own_pages_are_served_and_open_sessions(
+    host: str, origin: str | None, websocket: bool, allowed: bool
+) -> None:
+    why = LOOPBACK.refusal(host=host, origin=origin, websocket=websocket, tokens=())
+    assert (why is None) is allowed
+
+
+@pytest.mark.parametrize(
+    ("tokens", "allowed"),
+    [
+        ((), False),
+        (("",), False),
+        (("wrong",), False),
+        (("wr\udcffng", "ä"), False),
+        ((TOKEN,), True),
+        (("x", TOKEN), True),
+    ],
+)
+def test_elsewhere_the_token_is_needed(tokens: tuple[str, ...], allowed: bool) -> None:
+    why = ELSEWHERE.refusal(host="any.example", origin=None, websocket=False, tokens=tokens)
+    assert (why is None) is allowed
+    if why is not None:
+        assert TOKEN not in why
+        assert "token" in why
+    # It opens no session for another page.
+    host = "any.example:8000"
+    foreign = ELSEWHERE.refusal(host=host, origin="http://evil.example", websocket=True, tokens=tokens)
+    assert foreign is not None
+    assert TOKEN not in repr(ELSEWHERE)
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.7", False),
+        ("localhost.example", False),
+        ("", False),
+    ],
+)
+def test_what_only_this_machine_reaches_is_told_apart(host: str, loopback: bool) -> None:
+    assert is_loopback(host) is loopback
+    assert (names_of(host) is not None) is loopback
+
+
+def test_sessions_get_all_arguments_but_those_of_the_server() -> None:
+    given = [
+        "--demo",
+        "--port",
+        "9",
+        "hello",
+        "--host=::1",
+        "--allow",
+        "A_*",
+        "--token",
+        TOKEN,
+        "--max-cost",
+        "2",
+    ]
+    assert passed_on(given) == ["--demo", "hello", "--allow", "A_*", "--max-cost", "2"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--port", "70000"], ["--port", "x"], ["--token", "short"], ["--token", "ä" * 20]]
+)
+def test_wrong_options_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    with pytest.raises(SystemExit):
+        parser.parse_args(wrong)
+    assert wrong[0] in capsys.readouterr().err
+
+
+def test_no_browser_makes_the_screen_too_large_or_too_small() -> None:
+    assert [cells(wanted) for wanted in (-1, 0, 80, 10**9)] == [1, 1, 80, 1000]

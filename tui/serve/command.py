@@ -1,0 +1,109 @@
+"""`ua-tui serve`: the full screen for browsers, on this machine unless another address is named."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+
+from core.errors import SettingsError
+from tui.serve.guard import Guard, is_loopback, names_of
+
+__all__ = ["add_arguments", "passed_on", "run"]
+
+PORT = 8000
+SHORTEST_TOKEN = 16
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what concerns serving; everything else goes to each session."""
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--port", type=_port, default=PORT, metavar="N", help="default: %(default)s; 0 takes a free one"
+    )
+    parser.add_argument(
+        "--token",
+        type=_token,
+        metavar="TOKEN",
+        help="what a browser must bring; made up and printed where others than this machine can connect",
+    )
+
+
+def passed_on(given: Sequence[str]) -> list[str]:
+    """Return the arguments that each session gets, of those that were given."""
+    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add_arguments(own)
+    _, rest = own.parse_known_args(given)
+    return rest
+
+
+def run(args: argparse.Namespace, given: Sequence[str]) -> int:
+    """Serve until a signal asks for the end; returns the exit code.
+
+    Raises:
+        SettingsError: nothing can listen at the address.
+    """
+    here = is_loopback(args.host)
+    token = args.token
+    if token is None and not here:
+        token = secrets.token_urlsafe(24)
+    return asyncio.run(_serve(args.host, args.port, token, passed_on(given), shown=args.token is None))
+
+
+async def _serve(host: str, port: int, token: str | None, arguments: Sequence[str], *, shown: bool) -> int:
+    from tui.serve.server import Server
+
+    here = is_loopback(host)
+    server = Server(arguments, Guard(token, names_of(host)), here=here)
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, ended.set)
+    try:
+        port = await server.start(host, port)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SettingsError(
+            f"Nothing can listen at port {port} of {host}: {why}. Choose others with --host and --port."
+        ) from error
+    try:
+        sys.stdout.write(_told(host, port, token if shown else None, needs_token=token is not None))
+        sys.stdout.flush()
+        await ended.wait()
+    finally:
+        await server.close()
+    return 0
+
+
+def _told(host: str, port: int, token: str | None, *, needs_token: bool) -> str:
+    anywhere = host in {"", "0.0.0.0", "::"}  # noqa: S104  # compared, not listened at
+    name = socket.gethostname() if anywhere else f"[{host}]" if ":" in host else host
+    query = f"?token={token}" if token else "?token=… with your token" if needs_token else ""
+    advice = (
+        "" if is_loopback(host) else " What is typed and shown can be read on the way: use a tunnel or TLS."
+    )
+    return f"Serving on http://{name}:{port}/{query}\nCtrl+C ends it and its sessions.{advice}\n"
+
+
+def _port(value: str) -> int:
+    if not value.isascii() or not value.isdigit() or int(value) > 65535:
+        raise argparse.ArgumentTypeError(f"{value!r} is no port: it takes a number from 0 to 65535")
+    return int(value)
+
+
+def _token(value: str) -> str:
+    if (
+        len(value) < SHORTEST_TOKEN
+        or not value.isascii()
+        or not value.replace("-", "").replace("_", "").isalnum()
+    ):
+        raise argparse.ArgumentTypeError(
+            f"it takes at least {SHORTEST_TOKEN} letters, digits, - and _, as nobody may guess it"
+        )
+    return value

@@ -1,0 +1,174 @@
+"""Serves the page and a session for each tab that opens it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import textual_serve
+from aiohttp import WSMsgType, web
+
+from tui.serve.guard import Guard
+from tui.serve.tab import Tab, cells
+
+__all__ = ["COOKIE", "Server"]
+
+COOKIE = "ua-tui-token"
+MOST_IN_MESSAGE = 4 << 20
+"""Bytes; pastes come in one message."""
+
+_HERE = Path(__file__).parent
+_STATIC = Path(textual_serve.__file__).parent / "static"
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self' data:; "
+        "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_REFUSED = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>ua-tui: not allowed</title><link rel="icon" href="data:,">
+<body><h1>Not allowed</h1><p>{why}</p></body></html>
+"""
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Server:
+    """Listens at one address.
+
+    Args:
+        arguments: those of `ua-tui`, for every session.
+        guard: who may have the screen.
+        here: whether only browsers of this machine can reach it.
+    """
+
+    def __init__(self, arguments: Sequence[str], guard: Guard, *, here: bool) -> None:
+        self._arguments = arguments
+        self._guard = guard
+        self._here = here
+        self._tabs: dict[Tab, web.WebSocketResponse] = {}
+        self._closing = False
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Begin to listen; returns the port, which the system chooses for port 0.
+
+        Raises:
+            OSError: nothing can listen there.
+        """
+        app = web.Application(middlewares=[self._guarded])
+        app.on_response_prepare.append(_add_headers)
+        app.add_routes(
+            [
+                web.get("/", _page),
+                web.get("/page.js", _script),
+                web.get("/ws", self._connect),
+                web.static("/static", _STATIC),
+            ]
+        )
+        # No log of what is asked for: the token stands in an address.
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, host, port).start()
+        except BaseException:
+            await self._runner.cleanup()
+            raise
+        return int(self._runner.addresses[0][1])
+
+    async def close(self) -> None:
+        """End every session, all at the same time, and listen no more."""
+        self._closing = True
+        await asyncio.gather(*(tab.stop() for tab in list(self._tabs)), return_exceptions=True)
+        for websocket in list(self._tabs.values()):
+            with suppress(Exception):
+                await websocket.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    @web.middleware
+    async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.query.get("token")
+        cookie = self._cookie(request)
+        tokens = [each for each in (given, request.cookies.get(cookie)) if each is not None]
+        why = self._guard.refusal(
+            host=request.headers.get("Host", ""),
+            origin=request.headers.get("Origin"),
+            websocket=request.path == "/ws",
+            tokens=tokens,
+        )
+        if why is not None:
+            return web.Response(status=403, text=_REFUSED.format(why=why), content_type="text/html")
+        if request.path == "/" and given is not None:
+            # Out of the address line, where it would be read over a shoulder and kept in the history.
+            response = web.Response(status=303, headers={"Location": "/"})
+            if self._guard.token is not None and self._guard.lets_in([given]):
+                response.set_cookie(cookie, given, httponly=True, samesite="Lax", path="/")
+            return response
+        return await handler(request)
+
+    def _cookie(self, request: web.Request) -> str:
+        # Browsers keep cookies for a host, whatever the port; two servers must not take each other's.
+        digest = hashlib.sha256(
+            request.headers.get("Host", "").lower().encode("utf-8", "replace")
+        ).hexdigest()
+        return f"{COOKIE}-{digest[:12]}"
+
+    async def _connect(self, request: web.Request) -> web.StreamResponse:
+        if self._closing:
+            raise web.HTTPServiceUnavailable
+        websocket = web.WebSocketResponse(heartbeat=15, timeout=2.0, max_msg_size=MOST_IN_MESSAGE)
+        await websocket.prepare(request)
+        tab = Tab(
+            self._arguments,
+            write_bytes=websocket.send_bytes,
+            write_str=websocket.send_str,
+            close=websocket.close,
+            here=self._here,
+        )
+        self._tabs[tab] = websocket
+        try:
+            await tab.start(_number(request, "width", 80), _number(request, "height", 24))
+            async for message in websocket:
+                if message.type is WSMsgType.TEXT:
+                    await tab.take(message.data)
+        finally:
+            # The session is closed in good order also when this is given up.
+            await asyncio.shield(self._end(tab))
+        return websocket
+
+    async def _end(self, tab: Tab) -> None:
+        try:
+            await tab.stop()
+        finally:
+            self._tabs.pop(tab, None)
+
+
+async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_HEADERS)
+
+
+async def _page(_: web.Request) -> web.StreamResponse:
+    return web.Response(text=_read("page.html"), content_type="text/html", charset="utf-8")
+
+
+async def _script(_: web.Request) -> web.StreamResponse:
+    return web.Response(text=_read("page.js"), content_type="text/javascript", charset="utf-8")
+
+
+def _read(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _number(request: web.Request, name: str, default: int) -> int:
+    given = request.query.get(name, "")
+    return cells(int(given)) if given.isascii() and given.isdigit() and len(given) < 9 else default

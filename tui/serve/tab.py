@@ -1,0 +1,167 @@
+"""The process behind one browser tab: started for it, and ended with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
+from tui.links import browser_link
+
+__all__ = ["Tab", "cells"]
+
+CHILD = (sys.executable, "-I", "-m", "tui.serve.child")
+LEAVE_SECONDS = 15.0
+"""How long a session may take to close; what has not ended by then is killed."""
+MOST_CELLS = 1000
+
+# What tells of the terminal in which the server was started: the screen is not in that one.
+_ELSEWHERE = (
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "ZELLIJ",
+    "KITTY_WINDOW_ID",
+    "GHOSTTY_RESOURCES_DIR",
+    "WEZTERM_PANE",
+    "WT_SESSION",
+    "MLTERM",
+    "NO_COLOR",
+    "COLORTERM",
+)
+_DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
+
+
+class Tab(AppService):
+    """Starts the session and carries what is typed and drawn.
+
+    Args:
+        arguments: those of `ua-tui`.
+        write_bytes: sends what is drawn to the browser.
+        write_str: sends what the browser is to do.
+        close: ends the connection.
+        here: whether the browser is on this machine, and may use its desktop.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        *,
+        write_bytes: Callable[[bytes], Awaitable[None]],
+        write_str: Callable[[str], Awaitable[None]],
+        close: Callable[[], Awaitable[object]],
+        here: bool,
+    ) -> None:
+        async def closing() -> None:
+            await close()
+
+        super().__init__(
+            "",
+            write_bytes=write_bytes,
+            write_str=write_str,
+            close=closing,
+            download_manager=DownloadManager(),
+        )
+        self._arguments = arguments
+        self._here = here
+        self._stopping = False
+
+    def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
+        environment = super()._build_environment(width, height)
+        for name in _ELSEWHERE if self._here else (*_ELSEWHERE, *_DESKTOP):
+            environment.pop(name, None)
+        return {**environment, "TERM": "xterm-256color"}
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        # A session of its own: Ctrl+C at the server's terminal is for the server, which then ends this.
+        self._process = process = await asyncio.create_subprocess_exec(
+            *CHILD,
+            *self._arguments,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=self._build_environment(width, height),
+            start_new_session=True,
+        )
+        self._stdin = process.stdin
+        return process
+
+    async def run(self) -> None:
+        """Carry what is drawn until the process or the connection ends, and then end the other."""
+        await super().run()
+        if not self._stopping:
+            await self.remote_close()
+
+    async def on_meta(self, data: bytes) -> None:
+        """Take what the session asks of the browser: to open links of the web, and nothing else."""
+        asked = json.loads(data)
+        match asked.get("type"):
+            case "exit":
+                await self.remote_close()
+            case "open_url" if browser_link(str(asked.get("url"))) is not None:
+                await super().on_meta(data)
+            case _:
+                pass
+
+    async def stop(self) -> None:
+        """Close the session in good order, and end the process whatever it does."""
+        process = self._process
+        if process is None or self._stopping:
+            return
+        self._stopping = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.send_signal(signal.SIGTERM)
+        # A process whose drawings nobody takes would stand still.
+        drains = [asyncio.create_task(_drain(stream)) for stream in (process.stdout, process.stderr)]
+        try:
+            await asyncio.wait_for(process.wait(), LEAVE_SECONDS)
+        except TimeoutError:
+            pass
+        finally:
+            # What the session started and left behind goes, too.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            for drain in drains:
+                drain.cancel()
+            await asyncio.gather(process.wait(), *drains, return_exceptions=True)
+
+    async def take(self, text: str) -> None:
+        """Take a message of the browser; what makes no sense is passed over."""
+        try:
+            match json.loads(text):
+                case ["stdin", str(keys)]:
+                    await self.send_bytes(keys.encode("utf-8", "replace"))
+                case ["resize", {"width": int(width), "height": int(height)}]:
+                    await self.set_terminal_size(cells(width), cells(height))
+                case ["focus", *_]:
+                    await self.focus()
+                case ["blur", *_]:
+                    await self.blur()
+                case ["ping", str(sent)]:
+                    await self.remote_write_str(json.dumps(["pong", sent[:40]]))
+                case _:
+                    pass
+        except (ValueError, RecursionError):
+            return
+
+
+def cells(wanted: int) -> int:
+    """Return a size in cells that makes sense."""
+    return min(max(wanted, 1), MOST_CELLS)
+
+
+async def _drain(stream: asyncio.StreamReader | None) -> None:
+    while stream is not None and await stream.read(65536):
+        pass
