@@ -123,6 +123,23 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
     assert isinstance(events[-1], SessionFinished)
 
 
+def test_what_is_typed_before_the_session_is_ready_is_not_lost_and_ctrl_c_quits_then_too(
+    tmp_path: Path,
+) -> None:
+    env = environment(tmp_path, TERM="dumb")
+    with terminal(tmp_path, "--plain", "--demo", columns=200, env=env) as screen:
+        screen.wait_for("Session session_")
+        screen.type("What is the capital of France?\n")
+        screen.wait_for("You: What is the capital of France?", "Agent: The capital of France is **Paris**")
+        screen.type("\x04")
+        assert screen.end() == 0
+    with terminal(tmp_path, "--plain", "--demo", columns=200, env=env) as screen:
+        screen.wait_for("Session session_")
+        screen.type("\x03\x03")
+        assert screen.end() == 130
+        assert b"Traceback" not in screen.written
+
+
 def test_a_question_is_over_when_its_query_is_stopped(tmp_path: Path) -> None:
     env = environment(tmp_path, TERM="dumb")
     with terminal(tmp_path, "--plain", "--demo", columns=200, rows=80, env=env) as screen:

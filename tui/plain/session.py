@@ -92,6 +92,8 @@ class _Plain:
             loop.add_signal_handler(signal.SIGCONT, self._key.take)
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, note_signal, self._quit, number)
+        # From the beginning, as Ctrl+C is among what is typed.
+        self._typed.start()
         work = asyncio.create_task(self._converse(first_query))
         try:
             ends: set[asyncio.Future[Any]] = {work, self._quit}
@@ -116,7 +118,6 @@ class _Plain:
     async def _converse(self, first_query: str | None) -> None:
         with deferred():
             await self._session.start()
-        self._typed.start()
         if self._at_terminal:
             self._output.write(_HELP)
         if first_query is not None and first_query.strip():
