@@ -111,6 +111,7 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
                 "session", metavar="SESSION", help="its folder, its name, or latest for the newest"
             )
             parser.add_argument("query", nargs="?", help="a first query to go on with")
+            _add_plain(parser)
             parser.add_argument("--theme", help="the colour theme of the screen")
             _add_fresh(parser)
             _add_session_options(parser)
@@ -188,17 +189,21 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
                 allow_abbrev=False,
             )
             parser.add_argument("query", nargs="?", help="a first query to start with")
-            parser.add_argument(
-                "--plain",
-                action="store_true",
-                help="line by line without a full screen, for screen readers and logs",
-            )
+            _add_plain(parser)
             parser.add_argument("--theme", help="the colour theme of the screen")
             _add_session_options(parser)
             parser.add_argument(
                 "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
             )
     return parser
+
+
+def _add_plain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="line by line without a full screen, for screen readers and logs",
+    )
 
 
 def _add_fresh(parser: argparse.ArgumentParser) -> None:
@@ -292,20 +297,29 @@ def _resumed(settings: Settings, wanted: str, fresh: bool) -> tuple[Settings, Re
 
 def _resume(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     settings, resume = _resumed(_settings(args), args.session, args.fresh)
+    if args.plain:
+        return _line_by_line(settings, args.query, resume)
     return _on_screen(settings, args.query, resume)
 
 
 def _session(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    if not args.plain:
-        return _full_screen(args, parser)
-    settings = _settings(args)
+    if args.plain:
+        return _line_by_line(_settings(args), args.query)
+    return _full_screen(args, parser)
+
+
+def _line_by_line(settings: Settings, first_query: str | None, resume: Resume | None = None) -> int:
     if not settings.has_credentials():
         return _failed(_NO_MODEL)
     import asyncio
 
+    from core.errors import ConversationGone
     from tui.plain.session import run_plain
 
-    return asyncio.run(run_plain(settings, args.query))
+    try:
+        return asyncio.run(run_plain(settings, first_query, resume))
+    except ConversationGone as error:
+        return _failed(f"{error}; --fresh goes on with a fresh conversation in the same folder")
 
 
 def _full_screen(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:

@@ -66,6 +66,17 @@ def test_numbers_from_a_pipe_answer_questions_and_the_end_of_it_is_a_no(tmp_path
     assert "You: What is the capital of France?" in mixed.stdout
 
 
+def test_a_past_session_goes_on_line_by_line(tmp_path: Path) -> None:
+    first = run(tmp_path, "--plain", "--demo", stdin="What is the capital of France?\n")
+    assert first.code == 0
+    more = run(tmp_path, "resume", "--plain", "latest", "Who is the CEO of Northwind Silicon?")
+    assert more.code == 0, more.stderr
+    assert_plain(more.stdout)
+    assert more.session == first.session
+    assert "Maretta" in more.stdout
+    assert [event.status for event in more.of(QueryFinished)] == ["success", "success"]
+
+
 def test_a_query_that_fails_is_told_and_told_by_the_exit_code(tmp_path: Path) -> None:
     env = environment(tmp_path, ANTHROPIC_API_KEY="sk-none", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     done = run(tmp_path, "--plain", "--max-turns", "1", env={**env, "UA_CLASSIFIER": "off"}, stdin="")

@@ -13,6 +13,7 @@ from typing import Any
 
 from core.errors import UniversalAgentError
 from core.events import AuthFinished, AuthRequired, Event, PermissionAnswered, PermissionAsked, QueryFinished
+from core.resuming import Resume
 from core.session import Session
 from core.settings import Settings
 from core.text import clean, clean_line
@@ -31,14 +32,14 @@ _QUERY = "You: "
 _ANSWER = "Number of the answer: "
 
 
-async def run_plain(settings: Settings, first_query: str | None) -> int:
-    """Take queries until their end or until somebody quits.
+async def run_plain(settings: Settings, first_query: str | None, resume: Resume | None = None) -> int:
+    """Take queries until their end or until somebody quits; with `resume` a past session goes on.
 
     The exit code is 0; 1 when the output ended or a query failed that nobody typed at a terminal; 128 + the
     signal when one ended it.
 
     Raises:
-        UniversalAgentError: the session cannot be made.
+        UniversalAgentError: the session cannot be made, or its conversation is gone.
         OSError: standard output did not take everything.
     """
     from tui.compose import compose_session
@@ -49,7 +50,7 @@ async def run_plain(settings: Settings, first_query: str | None) -> int:
     at_terminal = sys.stdin.isatty()
     output = PlainOutput(at_terminal=at_terminal, rings=sys.stdout.isatty() and settings.notify != "off")
     telling = Telling(output.write, asyncio.get_running_loop().call_later)
-    session = await compose_session(settings, interactive=True, subscribers=(telling,))
+    session = await compose_session(settings, interactive=True, subscribers=(telling,), resume=resume)
     with interrupt_key(sys.stdin.fileno(), at_terminal=at_terminal) as key:
         code = await _Plain(session, output, telling, key, at_terminal=at_terminal).run(first_query)
     if output.lines.error is not None:
