@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError, causes_of
@@ -22,6 +23,7 @@ class Failures:
     def __init__(self, app: UaTuiApp) -> None:
         self._app = app
         self._last: ErrorRaised | None = None
+        self._times: Counter[str] = Counter()
 
     def take(self, event: ErrorRaised) -> None:
         """Tell of an error in the session, which may be the one it failed of."""
@@ -52,7 +54,22 @@ class Failures:
         self._app.notice.show(failure.message, "Ctrl+R restarts")
         self._app.status.state = self._app.state
         if not isinstance(self._app.screen, ErrorScreen):
-            self._app.push_screen(ErrorScreen(failure.message, failure.causes), self._settle)
+            self._times[failure.message] += 1
+            dialog = ErrorScreen(failure.message, failure.causes, advice=self._advice(failure))
+            self._app.push_screen(dialog, self._settle)
+
+    def _advice(self, failure: ErrorRaised) -> list[str]:
+        from tui.screens.error import RESTARTS
+
+        advice = [RESTARTS]
+        if (again := self._times[failure.message]) > 1:
+            advice = [f"It failed so {again} times: restarting alone may not help. See to the cause first."]
+        if self._app.waiting:
+            queries = "query waits" if self._app.waiting == 1 else "queries wait"
+            advice.append(f"{self._app.waiting} {queries}: what waits is kept.")
+        if self._app.session_folder is not None:
+            advice.append(f"The whole story is in {self._app.session_folder / 'run.log'}")
+        return advice
 
     def _settle(self, choice: str | None) -> None:
         if choice == "restart":

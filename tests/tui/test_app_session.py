@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 from textual.worker import WorkerState
 
 from core.errors import AgentUnavailable, CredentialsError
@@ -236,6 +237,29 @@ async def test_a_start_that_fails_can_be_tried_again(tmp_path: Path) -> None:
         await settled(app, pilot)
         assert session.restarts == 1
         assert session.submitted == ["x"]
+
+
+async def test_a_failure_says_why_what_to_do_and_that_restarting_did_not_help(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        session.waiting.append("later")
+        for times in (1, 2):
+            session.fail("the agent died (exit code 9)", ["ProcessError: \x1b[31mcode 9"])
+            await shown(app, pilot)
+            told = "\n".join(str(each.content) for each in app.screen.query(Static).results(Static))
+            assert "the agent died (exit code 9)" in told
+            assert "ProcessError: ‹U+001B›[31mcode 9" in told
+            assert ("agent starts again in this session" in told) == (times == 1)
+            assert ("failed so 2 times" in told) == (times == 2)
+            assert "1 query waits" in told
+            assert str(session.workspace.path / "run.log") in told
+            listen(app)
+            await pilot.press("r")
+            await settled(app, pilot)
+            assert session.restarts == times
 
 
 async def test_a_session_that_cannot_be_built_is_built_again_on_restart(tmp_path: Path) -> None:

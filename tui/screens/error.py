@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Grid
 from textual.content import Content
 from textual.widgets import Button, Static
 
@@ -17,6 +18,19 @@ from tui.screens.dialog import Box, Choice, Dialog, Foot
 __all__ = ["ErrorScreen"]
 
 Answer = Literal["restart", "close", "quit"]
+RESTARTS = "Restart: the agent starts again in this session and knows what was said. No query is sent again by itself."
+
+
+class Rows(Grid):
+    """Labels and texts beside them, which wrap within their own column."""
+
+    def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
+        cells = [
+            Static(Content(text), classes=kind)
+            for label, words in rows
+            for kind, text in (("label", label), ("text", words))
+        ]
+        super().__init__(*cells)
 
 
 class ErrorScreen(Dialog[Answer | None]):
@@ -30,24 +44,28 @@ class ErrorScreen(Dialog[Answer | None]):
     ]
 
     def __init__(
-        self, message: str, causes: Sequence[str] = (), clock: Callable[[], float] = time.monotonic
+        self,
+        message: str,
+        causes: Sequence[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        advice: Sequence[str] = (RESTARTS,),
     ) -> None:
         super().__init__(clock)
         self._message = message
         self._causes = causes
+        self._advice = advice
 
     def compose(self) -> ComposeResult:
-        """Say what failed and why; the conversation is not lost."""
-        why = Content("\n").join([Content(reveal(cause)) for cause in self._causes])
+        """Say what failed, why, and what can be done; the conversation is not lost."""
+        rows = [
+            *_rows("Why", self._causes),
+            *_rows("To do", self._advice),
+        ]
         with Box(classes="box -fails") as box:
             box.border_title = Content("The agent stopped")
             yield Static(Content(reveal(self._message)), classes="heading")
-            if self._causes:
-                yield Static(why, classes="facts")
-            yield Static(
-                Content("The conversation and every saved file are kept. Restart goes on from here."),
-                classes="advice",
-            )
+            yield Rows(rows)
             yield Foot(
                 Choice("r", "Restart", "restart"),
                 Choice("Esc", "Close", "close"),
@@ -72,3 +90,7 @@ class ErrorScreen(Dialog[Answer | None]):
     def action_choose(self, choice: Answer) -> None:
         """Close with the choice of the key."""
         self.answer(choice)
+
+
+def _rows(label: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    return [(label if not at else "", reveal(text)) for at, text in enumerate(texts)]
