@@ -65,7 +65,11 @@ def test_nothing_heavy_is_imported_before_the_first_frame() -> None:
 
 def test_nothing_heavy_is_imported_before_the_first_frame_of_a_past_session() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_FRAME_OF_THE_PAST], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", FIRST_FRAME_OF_THE_PAST],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     imported = set(done.stdout.split())
     assert [name for name in HEAVY if name in imported - FINDING] == []

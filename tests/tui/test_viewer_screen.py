@@ -104,9 +104,7 @@ async def test_searching_steps_through_every_match(tmp_path: Path) -> None:
         assert app.screen is not screen
 
 
-async def test_the_browser_is_given_a_harmless_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_browser_is_given_a_harmless_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sit_at_a_desktop(monkeypatch)
     report = write(tmp_path, "report.html", REPORT)
     async with hosted(screen=ViewerScreen(report, copies=tmp_path / "copies")) as (app, pilot):
