@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from textual.app import App, SuspendNotSupported
 from core.text import clean_line
 from tui.clipboard import Clipboard
 from tui.foreground import run_in_foreground
+from tui.key_order import OrderedKeysApp
 from tui.programs import NoProgram
 from tui.styled import StyledApp
 
@@ -64,27 +65,29 @@ def open_to_read(app: App[Any], folder: Path) -> None:
         raise NoProgram(f"The session cannot be opened: {failed.strerror or failed}.") from failed
 
 
-class SessionsApp(StyledApp):
+class SessionsApp(OrderedKeysApp, StyledApp):
     """The sessions of a folder, with nothing around them; returns which one is to go on.
 
     Args:
         index: knows them.
         theme: the colour theme.
+        zone: in which times are shown; by default that of this machine.
     """
 
     TITLE = "ua-tui sessions"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, index: SessionIndex, theme: str | None = None) -> None:
+    def __init__(self, index: SessionIndex, theme: str | None = None, *, zone: tzinfo | None = None) -> None:
         super().__init__(Clipboard(), theme)
         self._index = index
+        self._zone = zone
 
     def on_mount(self) -> None:
         """Show the sessions."""
         from tui.screens.sessions import SessionsScreen
 
         self.read_other_styles()
-        screen = SessionsScreen(self._index, lambda folder: open_to_read(self, folder))
+        screen = SessionsScreen(self._index, lambda folder: open_to_read(self, folder), zone=self._zone)
         self.push_screen(screen, self._settle)
 
     def _settle(self, folder: Path | None) -> None:

@@ -204,3 +204,32 @@ def test_a_session_goes_on_on_the_screen(tmp_path: Path) -> None:
             assert screen.restored
     assert FIRST in said_by(model.sent[-1], "user")
     assert "Answer 2." in said_by(model.sent[-1], "assistant")
+
+
+def test_a_session_is_found_read_and_gone_on_with_from_the_list(tmp_path: Path) -> None:
+    model = Model()
+    with scripted_model(model) as url:
+        given = env(tmp_path, url)
+        assert run(tmp_path, "run", "--allow", LIST, FIRST, env=given).code == 0
+        printed = run(tmp_path, "sessions", env=given)
+        assert (printed.code, printed.stdout.count("\n")) == (0, 2)
+        assert FIRST in printed.stdout
+        (told,) = json.loads(run(tmp_path, "sessions", "--json", env=given).stdout)
+        assert (told["state"], told["query"], told["tool_calls"]) == ("finished", FIRST, 1)
+        with terminal(tmp_path, "sessions", columns=120, rows=40, env=given) as screen:
+            screen.wait_for(FIRST, "1 session", "finished")
+            screen.type("/answer 2")
+            screen.wait_for("1 of 1 session", lambda text: "searching" not in text)
+            screen.type("\r\r")
+            screen.wait_for("Answer 2.", "This is a past session", "past session · finished")
+            screen.type("\x11")
+            screen.wait_for("Sessions", "1 of 1 session")
+            screen.type("r")
+            screen.wait_for("Here the session goes on", "● ready")
+            screen.type(SECOND + "\r")
+            screen.wait_for("Answer 3.", "● ready")
+            screen.type("\x11")
+            assert screen.end() == 0
+            assert screen.restored
+            assert b"Traceback" not in screen.written
+    assert "Answer 2." in said_by(model.sent[-1], "assistant")

@@ -42,6 +42,8 @@ from tui.screens.links import LinksScreen
 from tui.screens.permission import PermissionScreen
 from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
+from tui.screens.session_list import SessionList
+from tui.screens.sessions import SessionsScreen
 from tui.screens.setup import SetupScreen
 from tui.screens.tool_call import ToolCallScreen
 from tui.screens.viewer import ViewerScreen
@@ -67,6 +69,7 @@ PLACES: dict[str, tuple[str, str, Classes]] = {
         (ViewerScreen, ViewerDeeds, PreviewPane, *VIEW),
     ),
     "blacklist": ("blacklist", "In the blacklist (Ctrl+P)", (BlacklistScreen,)),
+    "sessions": ("sessions", "In the sessions (Ctrl+P)", (SessionsScreen, SessionList)),
     "permission": ("permission", "When a tool asks", (PermissionScreen,)),
 }
 SELF_TOLD: Classes = (

@@ -135,6 +135,18 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     ("In the blacklist (Ctrl+P)", (("c, Del", "clear the site"), ("a", "clear all"), ("Esc, q", "back"))),
     (
+        "In the sessions (Ctrl+P)",
+        (
+            ("Enter", "read the session"),
+            ("r", "go on with it"),
+            ("/", "search titles, queries, answers"),
+            ("s", "sort by something else"),
+            ("n", "give it a title"),
+            ("d, Del", "delete it, after asking"),
+            ("Esc, q", "back"),
+        ),
+    ),
+    (
         "When a tool asks",
         (
             ("d, Esc", "deny"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import ClassVar
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
@@ -84,7 +84,7 @@ class SessionList(ScrollView, can_focus=True):
         place = next((place for place, row in enumerate(rows) if row.name == wanted), None)
         moved = place is not None and place != self._at
         self._at = min(self._at, max(0, len(rows) - 1)) if place is None else place
-        self.virtual_size = Size(self.size.width, len(rows) + HEADER)
+        self.virtual_size = Size(0, len(rows) + HEADER)
         if moved and before is not None and wanted == before.name and self.scroll_offset.y:
             # What came above it does not move the row on the screen, unless it is at the top.
             self.scroll_to(y=max(0, self._at - below), animate=False, immediate=True)
@@ -123,7 +123,7 @@ class SessionList(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Keep the cursor in sight."""
-        self.virtual_size = Size(self.size.width, len(self._rows) + HEADER)
+        self.virtual_size = Size(0, len(self._rows) + HEADER)
         self._reveal()
 
     @property
@@ -158,14 +158,14 @@ class SessionList(ScrollView, can_focus=True):
     def _columns(self, width: int) -> tuple[bool, bool, int]:
         """Whether there is room for the year and for all counts, and how wide the heading is."""
         year, counts = width >= _WIDE, width >= _WIDEST
-        taken = 2 + (16 if year else 12) + 2 + 2 + 6 + 2 + 7 + 2 + 5 + ((2 + 5 + 2 + 8) if counts else 0)
+        taken = 2 + (16 if year else 12) + 2 + 2 + 7 + 2 + 7 + 2 + 5 + ((2 + 5 + 2 + 8) if counts else 0)
         return year, counts, max(1, width - taken)
 
     def _header(self, width: int) -> str:
         year, counts, room = self._columns(width)
         when = f"{'when':<16}" if year else f"{'when':<12}"
         left = f"  {when}  {set_cell_size('title or first query', room)}"
-        right = f"  {'time':>6}  {'cost':>7}  {'calls':>5}"
+        right = f"  {'time':>7}  {'cost':>7}  {'calls':>5}"
         return left + right + (f"  {'files':>5}  {'state':<8}" if counts else "")
 
     def _row(self, summary: Summary, width: int, *, lit: bool) -> Strip:
@@ -180,7 +180,7 @@ class SessionList(ScrollView, can_focus=True):
         heading = summary.heading or summary.why or "nothing was asked"
         time = _UNKNOWN if summary.seconds is None else duration(summary.seconds)
         cost = _UNKNOWN if summary.cost is None else money(summary.cost)
-        right = f"  {time:>6}  {cost:>7}  {_count(summary.calls):>5}"
+        right = f"  {time:>7}  {cost:>7}  {_count(summary.calls):>5}"
         parts = [
             (f"{glyph} ", state),
             (f"{self._when(summary, year)}  ", muted),
@@ -199,17 +199,17 @@ class SessionList(ScrollView, can_focus=True):
 
     def _when(self, summary: Summary, year: bool) -> str:
         width = 16 if year else 12
-        if summary.started is None:
-            # The name of the folder tells it, too.
-            day, _, time = summary.name.removeprefix("session_").partition("_")
-            when = f"{day[:4]}-{day[4:6]}-{day[6:]} {time[:2]}:{time[2:4]}"
-            return when if year else when[5:].rjust(width)[:width]
         try:
-            at = datetime.fromtimestamp(summary.started, UTC).astimezone(self._zone)
+            if summary.started is None:
+                # The name of the folder tells it, too.
+                at = datetime.strptime(summary.name[len("session_") :][:15], "%Y%m%d_%H%M%S").replace(
+                    tzinfo=self._zone
+                )
+            else:
+                at = datetime.fromtimestamp(summary.started, UTC).astimezone(self._zone)
         except (OverflowError, ValueError, OSError):
             return _UNKNOWN.ljust(width)
-        told = f"{at:%Y-%m-%d %H:%M}" if year else f"{at:%d %b %H:%M}"
-        return told + " " * (width - cell_len(told))
+        return set_cell_size(f"{at:%Y-%m-%d %H:%M}" if year else f"{at:%d %b %H:%M}", width)
 
 
 def _count(number: int | None) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -203,7 +204,7 @@ class SessionsScreen(Closing[Path | None]):
 
         def settle(yes: bool | None) -> None:
             if yes:
-                start_job(self, lambda: self._delete(chosen.name), "delete")
+                start_job(self, partial(self._delete, chosen.name), "delete")
 
         facts = "The session's folder with everything in it; reports in SAVED_REPORTS stay."
         self.app.push_screen(DeleteScreen(chosen.heading or chosen.name, f"{chosen.name}. {facts}"), settle)
@@ -249,12 +250,13 @@ class SessionsScreen(Closing[Path | None]):
         line.placeholder, line.value = placeholder, value
         self._line_for = what
         line.display = True
-        line.focus()
+        # At once, for whoever types on: every letter does something in the list.
+        self.set_focus(line)
 
     def _close_line(self) -> None:
         self._line_for = ""
         self.query_one("#sessions-line", Input).display = False
-        self._list.focus()
+        self.set_focus(self._list)
 
     @on(Input.Changed, "#sessions-line")
     def _typed(self, event: Input.Changed) -> None:
@@ -266,7 +268,7 @@ class SessionsScreen(Closing[Path | None]):
         event.stop()
         if self._line_for == "rename":
             name, title = self._renamed, event.value
-            start_job(self, lambda: self._rename(name, title), "rename")
+            start_job(self, partial(self._rename, name, title), "rename")
         self._close_line()
 
     async def _rename(self, name: str, title: str) -> None:
@@ -290,7 +292,7 @@ class SessionsScreen(Closing[Path | None]):
                 if all(word in f"{row.title} {row.query} {row.name}".casefold() for word in folded)
             }
         self._show()
-        start_job(self, lambda: self._search(words), "search")
+        start_job(self, partial(self._search, words), "search")
 
     async def _search(self, words: str) -> None:
         if not words:

@@ -1,0 +1,380 @@
+from __future__ import annotations
+
+import fcntl
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from core.errors import UniversalAgentError
+from core.event_json import encode_event
+from core.events import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
+from core.session_index import SessionIndex
+from core.session_summary import TITLE
+from core.workspace import WORKSPACES
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.played import fixed_bus
+from tui.app import UaTuiApp
+from tui.screens.delete import DeleteScreen
+from tui.screens.session_list import SessionList
+from tui.screens.sessions import SessionsScreen
+from tui.sessions import SessionsApp, resumed_folder, resuming
+
+ASKED = (
+    ("Research the latest AI chip news and write a comprehensive report", "Foundries are full.", 41.2, 0.21),
+    ("What is the capital of France?", "The capital is Paris.", 2.4, 0.004),
+    ("Compare the prices of three electric bicycles", "The second is the cheapest.", 3_725.0, 12.5),
+    ("Email the report to the team", "It was sent.", 75.0, None),
+)
+Snap = Callable[..., bool]
+
+
+def name(number: int) -> str:
+    return f"session_20261121_{140000 + number:06}"
+
+
+def lay(base: Path, number: int, *, ended: bool = True, damaged: bool = False, demo: bool = False) -> Path:
+    query, answer, seconds, cost = ASKED[number % len(ASKED)]
+    folder = base / WORKSPACES / name(number)
+    folder.mkdir(parents=True)
+    (folder / ".lock").touch()
+    events: list[Event] = [
+        SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version="1", demo=demo),
+        QueryReceived(query_id="q1", text=query),
+        QueryFinished(query_id="q1", status="success", text=answer, cost_usd=cost),
+    ]
+    if ended:
+        took = seconds * 1000
+        events.append(
+            SessionFinished(
+                reason="quit", tool_calls=number * 7, artifacts=number, cost_usd=cost, duration_ms=took
+            )
+        )
+    bus, lines = fixed_bus(), list[bytes]()
+    bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
+    for event in events:
+        bus.publish(event)
+    (folder / "journal.jsonl").write_bytes(b"\x00 torn" if damaged else b"".join(lines))
+    return folder
+
+
+def lay_all(base: Path) -> None:
+    for number in range(4):
+        lay(base, number, demo=number == 1)
+    lay(base, 4, ended=False)
+    lay(base, 5, damaged=True)
+
+
+@asynccontextmanager
+async def sessions(
+    base: Path, size: tuple[int, int] = (120, 30)
+) -> AsyncIterator[tuple[SessionsApp, SessionsScreen, Pilot[Any]]]:
+    app = SessionsApp(SessionIndex(base, base / "cache"), zone=UTC)
+    async with app.run_test(size=size) as pilot:
+        await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
+        screen = app.screen
+        assert isinstance(screen, SessionsScreen)
+        yield app, screen, pilot
+
+
+def said(app: App[Any]) -> str:
+    return " ".join(each.message for each in app._notifications)
+
+
+def listed(screen: SessionsScreen) -> list[int]:
+    return [int(row.name[-6:]) - 140000 for row in rows(screen).rows]
+
+
+def rows(screen: SessionsScreen) -> SessionList:
+    return screen.query_one(SessionList)
+
+
+def chosen(screen: SessionsScreen) -> int:
+    found = rows(screen).chosen
+    assert found is not None
+    return int(found.name[-6:]) - 140000
+
+
+async def test_every_session_is_told_in_a_row(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    async with sessions(tmp_path) as (app, screen, pilot):
+        assert listed(screen) == [5, 4, 3, 2, 1, 0]
+        shown = screen_text(app)
+        for wanted in (
+            "6 sessions",
+            "its journal is damaged",
+            "What is the capital",
+            "1h 02m",
+            "$12.50",
+            "crashed",
+        ):
+            assert wanted in shown
+        await pilot.press("end")
+        assert chosen(screen) == 0
+        await pilot.press("k", "up", "j", "home", "pagedown", "g", "down")
+        assert chosen(screen) == 4
+
+
+async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_all(tmp_path)
+    read: list[Path] = []
+    monkeypatch.setattr("tui.sessions.open_to_read", lambda app, folder: read.append(folder))
+    async with sessions(tmp_path) as (_, screen, pilot):
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        assert read == [tmp_path / WORKSPACES / name(4)]
+        await pilot.click("#sessions-list", offset=(10, 3))
+        assert chosen(screen) == 3
+        await pilot.click("#sessions-list", offset=(10, 2), times=2)
+        await pilot.pause()
+        assert len(read) == 2
+        await pilot.click("#sessions-list", offset=(10, 25))
+        assert chosen(screen) == 4
+
+
+async def test_what_cannot_be_opened_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay_all(tmp_path)
+
+    def fail(app: object, folder: Path) -> None:
+        raise UniversalAgentError("There is no [red]terminal")
+
+    monkeypatch.setattr("tui.sessions.open_to_read", fail)
+    async with sessions(tmp_path) as (app, _, pilot):
+        await pilot.press("enter")
+        await until(lambda: "There is no [red]terminal" in said(app))
+
+
+async def test_r_goes_on_with_a_session(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    async with sessions(tmp_path) as (app, _, pilot):
+        await pilot.press("r")
+        await until(lambda: "It cannot go on" in said(app))
+        await pilot.press("down", "r")
+        await until(lambda: app._exit)
+        assert resumed_folder(app.return_value) == tmp_path / WORKSPACES / name(4)
+
+
+async def test_a_session_that_runs_is_neither_resumed_nor_deleted(tmp_path: Path) -> None:
+    folder = lay(tmp_path, 4, ended=False)
+    with (folder / ".lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        async with sessions(tmp_path) as (app, screen, pilot):
+            assert "running" in screen_text(app)
+            await pilot.press("r")
+            await until(lambda: "runs in another program" in said(app))
+            await pilot.press("d")
+            await until(lambda: "cannot be deleted" in said(app))
+            assert app.screen is screen
+            assert not app._exit
+
+
+async def test_n_gives_a_title_and_takes_it_away(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    async with sessions(tmp_path) as (app, screen, pilot):
+        await pilot.press("down", "down", "n", *"My [b] title", "enter")
+        await until(lambda: "My [b] title" in screen_text(app))
+        assert chosen(screen) == 3
+        path = tmp_path / WORKSPACES / name(3) / TITLE
+        assert path.read_text() == "My [b] title\n"
+        await pilot.press("n", *"xyz", "escape")
+        await pilot.pause()
+        assert path.read_text() == "My [b] title\n"
+        await pilot.press("n", "ctrl+u", "enter")
+        await until(lambda: not path.exists() and "My [b] title" not in screen_text(app))
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("d", True), ("n", False), ("escape", False)])
+async def test_d_deletes_after_asking(tmp_path: Path, answer: str, gone: bool) -> None:
+    lay_all(tmp_path)
+    async with sessions(tmp_path) as (app, screen, pilot):
+        await pilot.press("down", "down", "d")
+        await until(lambda: isinstance(app.screen, DeleteScreen) and not app.screen.has_class("-quiet"))
+        assert "Email the report" in screen_text(app)
+        await pilot.press(answer)
+        await until(lambda: app.screen is screen)
+        await until(lambda: listed(screen) == ([5, 4, 2, 1, 0] if gone else [5, 4, 3, 2, 1, 0]))
+        assert (tmp_path / WORKSPACES / name(3)).exists() is not gone
+        if gone:
+            assert chosen(screen) == 2
+
+
+async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    (tmp_path / WORKSPACES / name(2) / TITLE).write_text("Paris by bicycle\n")
+    async with sessions(tmp_path) as (app, screen, pilot):
+        await pilot.press("slash", *"par")
+        # One by its title, one by its answer.
+        await until(lambda: listed(screen) == [2, 1] and "searching" not in screen_text(app))
+        assert "2 of 6 sessions" in screen_text(app)
+        await pilot.press(*"is capital")
+        await until(lambda: listed(screen) == [1])
+        await pilot.press("enter")
+        assert rows(screen).has_focus
+        assert listed(screen) == [1]
+        await pilot.press("slash", *" nowhere")
+        await until(lambda: listed(screen) == [] and "Nothing was found." in screen_text(app))
+        for key in ("r", "d", "n", "enter"):
+            await pilot.press("enter", key)
+        assert app.screen is screen
+        await pilot.press("escape")
+        await until(lambda: listed(screen) == [5, 4, 3, 2, 1, 0])
+        await pilot.press("escape")
+        await until(lambda: app._exit)
+
+
+async def test_s_sorts_and_the_cursor_stays_on_its_session(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    async with sessions(tmp_path) as (app, screen, pilot):
+        await pilot.press("end", "up")
+        assert chosen(screen) == 1
+        for told, order in (
+            ("longest", [2, 3, 0, 1, 4, 5]),
+            ("dearest", [2, 4, 0, 1, 5, 3]),
+            ("by title", [2, 3, 4, 0, 1, 5]),
+            ("newest", [5, 4, 3, 2, 1, 0]),
+        ):
+            await pilot.press("s")
+            await pilot.pause()
+            assert told in screen_text(app)
+            assert listed(screen)[:4] == order[:4] or listed(screen) == order
+            assert chosen(screen) == 1
+
+
+async def test_q_leaves_and_a_folder_without_sessions_says_so(tmp_path: Path) -> None:
+    async with sessions(tmp_path) as (app, _, pilot):
+        await until(lambda: "There is no session here yet." in screen_text(app))
+        await pilot.press("enter", "r", "d", "n", "s", "q")
+        await until(lambda: app._exit)
+        assert app.return_value is None
+
+
+async def test_ten_thousand_sessions_are_moved_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay(tmp_path, 0)
+    async with sessions(tmp_path) as (app, screen, pilot):
+        (one,) = rows(screen).rows
+        from msgspec.structs import replace
+
+        many = [replace(one, name=name(number), query=f"Question {number}") for number in range(10_000)]
+        rows(screen).show(many)
+        await pilot.press("end")
+        await until(lambda: "Question 9999" in screen_text(app))
+        await pilot.press("pageup", "up")
+        assert 9_900 < chosen(screen) < 9_990
+        before = chosen(screen)
+        rows(screen).show(
+            [*(replace(one, name=f"session_20271121_{number:06}") for number in range(500)), *many]
+        )
+        assert chosen(screen) == before
+        await until(lambda: f"Question {before}" in screen_text(app))
+
+
+async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rests(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(lambda: app.state == "idle")
+        session.submit("work")
+        await open_sessions(app, pilot)
+        await pilot.press("down", "r")
+        await until(lambda: "at work here" in said(app))
+        assert session.closed == []
+        session.finish()
+        await open_sessions(app, pilot)
+        await pilot.press("down", "r")
+        await until(lambda: app._exit)
+        assert session.closed == ["quit"]
+        assert app.return_value == resuming(tmp_path / WORKSPACES / name(4))
+
+
+async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:
+    app.frame.prompt.put("/sessions")
+    await pilot.press("enter")
+    await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
+    await until(lambda: len(app.screen.query_one(SessionList).rows) == 6)
+
+
+async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
+    folder = lay(tmp_path, 0)
+    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"))
+    async with app.run_test(size=(120, 30)) as pilot:
+        screen = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), lambda _: None, current=folder)
+        app.push_screen(screen)
+        await until(lambda: screen.is_mounted and len(rows(screen).rows) == 1)
+        await pilot.press("r")
+        await until(lambda: "the session you are in" in said(app))
+        await pilot.press("d")
+        await until(lambda: "cannot be deleted" in said(app))
+        assert folder.exists()
+        assert app.screen is screen
+
+
+@pytest.mark.parametrize(("result", "folder"), [(None, None), ("demo", None), ("resume /a b", Path("/a b"))])
+def test_what_an_application_returns_tells_what_goes_on(result: object, folder: Path | None) -> None:
+    assert resumed_folder(result) == folder
+
+
+SIZES = [(80, 24), (120, 40), (200, 50)]
+
+
+async def _still(pilot: Pilot[Any], keys: Sequence[str]) -> None:
+    app = pilot.app
+    await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
+    await pilot.press(*keys)
+    await until(lambda: "searching" not in screen_text(app))
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_sessions(
+    snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], theme: str
+) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.chdir(tmp_path)
+    lay_all(tmp_path)
+    (tmp_path / WORKSPACES / name(2) / TITLE).write_text("Bicycles for the office\n")
+    app = SessionsApp(_Placed(tmp_path), theme, zone=UTC)
+
+    async def ready(pilot: Pilot[Any]) -> None:
+        await _still(pilot, ["down", "down", "down"])
+
+    assert snap_compare(app, terminal_size=size, run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_search_among_the_sessions(
+    snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    lay_all(tmp_path)
+    app = SessionsApp(_Placed(tmp_path), zone=UTC)
+
+    async def ready(pilot: Pilot[Any]) -> None:
+        await _still(pilot, ["slash", *"report"])
+        pilot.app.screen.query_one(Input).cursor_blink = False
+
+    assert snap_compare(app, terminal_size=size, run_before=ready)
+
+
+class _Placed(SessionIndex):
+    """Says to be in a place that is the same for everybody."""
+
+    def __init__(self, base: Path) -> None:
+        super().__init__(base, base / "cache")
+        self._real = self.sessions
+        self.sessions = Path("/home/ada/research") / WORKSPACES
+
+    def folder(self, name: str) -> Path:
+        return self._real / name
