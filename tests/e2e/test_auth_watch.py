@@ -49,3 +49,23 @@ async def test_the_session_goes_on_by_itself_once_the_account_is_connected(
     queries = [event.text for event in of(events, QueryReceived)]
     assert len(queries) == 2
     assert queries[1].startswith("The authentication is complete")
+
+
+async def test_an_account_that_is_connected_while_the_query_runs_is_told_after_it(tmp_path: Path) -> None:
+    events: list[Event] = []
+    async with demo_session(tmp_path, events) as session:
+
+        def act(event: Event) -> None:
+            loop = asyncio.get_running_loop()
+            if isinstance(event, AuthRequired):
+                loop.call_soon(session._connected)
+            elif isinstance(event, PermissionAsked):
+                loop.call_soon(lambda: session.answer_permission(event.request_id, allow=False))
+
+        session.bus.subscribe(act)
+        await ask(session, MAIL)
+    names = [event.event_name for event in events]
+    assert names.index("auth_finished") < names.index("query_finished")
+    queries = [event.text for event in of(events, QueryReceived)]
+    assert len(queries) == 2
+    assert queries[1].startswith("The authentication is complete")
