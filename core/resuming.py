@@ -177,9 +177,16 @@ def read_so_far(workspace: Workspace) -> SoFar:
     Raises:
         JournalError: it cannot be read, or is that of no session.
     """
+
+    def stored_size(path: str) -> int | None:
+        try:
+            return workspace.root.size(path)
+        except WorkspaceError:
+            return None
+
     journal = PastJournal(workspace.path / JOURNAL)
     try:
-        so_far = SoFar(recorder=Recorder(workspace.redactor))
+        so_far = SoFar(recorder=Recorder(workspace.redactor, stored_size=stored_size))
         for _, events in journal.batches(0):
             so_far.take(events)
     finally:

@@ -31,6 +31,8 @@ SORTS = ("newest", "longest", "dearest", "by title")
 SLICE_SECONDS = 0.05
 """How long is searched in one go."""
 REDRAW_SECONDS = 0.1
+REST_SECONDS = 0.2
+"""How long nothing is typed before journals are searched."""
 
 Item = TypeVar("Item")
 
@@ -72,6 +74,7 @@ class SessionsScreen(Closing[Path | None]):
         self._sort = 0
         self._doing = "reading"
         self._asked_for = ""
+        self._folded: dict[str, tuple[Summary, str]] = {}
         self._list = SessionList(zone=zone, id="sessions-list")
 
     def compose(self) -> ComposeResult:
@@ -289,14 +292,22 @@ class SessionsScreen(Closing[Path | None]):
             self._found = {
                 row.name
                 for row in self._all.values()
-                if all(word in f"{row.title} {row.query} {row.name}".casefold() for word in folded)
+                if all(word in self._words_of(row) for word in folded)
             }
         self._show()
         start_job(self, partial(self._search, words), "search")
 
+    def _words_of(self, row: Summary) -> str:
+        known = self._folded.get(row.name)
+        if known is None or known[0] is not row:
+            known = self._folded[row.name] = (row, f"{row.title} {row.query} {row.name}".casefold())
+        return known[1]
+
     async def _search(self, words: str) -> None:
         if not words:
             return
+        # While somebody types, what is read for half a word is read for nothing.
+        await asyncio.sleep(REST_SECONDS)
         among = [row for row in self._all.values() if self._found is not None and row.name not in self._found]
         results, done, drawn = self._index.search(words, among), 0, time.monotonic()
         while (batch := await asyncio.to_thread(_some, results)) and words == self._asked_for:
