@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
 
-from core.agent.permissions import subjects_of
-from core.agent.session_patterns import server_of
 from core.events import (
     AuthFinished,
     AuthRequired,
@@ -69,6 +67,9 @@ class Asks:
 
     def _note_tools(self, event: ToolCallStarted) -> None:
         if len(self._seen) < MOST_SEEN:
+            from core.agent.permissions import subjects_of
+            from core.agent.session_patterns import server_of
+
             server = server_of(event.name)
             self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))
 

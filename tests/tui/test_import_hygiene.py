@@ -8,7 +8,7 @@ import sys
 HEAVY = (
     "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml",
     "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session",
-    "core.net", "core.tracing", "core.files", "zstandard",
+    "core.net", "core.tracing", "core.files", "core.agent", "hashlib", "zstandard",
     "tui.panes.conversation", "tui.panes.trace", "tui.panes.workspace",
 )  # fmt: skip
 
@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as folder:
 assert "textual.app" in seen
 print("\\n".join(seen))
 """
-FINDING = {"core.files", "zstandard"}
+FINDING = {"hashlib", "core.files", "zstandard"}
 """What comes with the names of the folders in which a session is looked for."""
 
 

@@ -13,7 +13,7 @@ import base64
 import re
 from collections.abc import Iterator
 from itertools import chain
-from secrets import randbelow
+from os import urandom
 
 from rich.color import Color
 from rich.segment import Segment
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 PLACEHOLDER = "\U0010eeee"
-TONE = 17 + randbelow(214)
+TONE = 17 + int.from_bytes(urandom(2)) % 214
 """The colour of all placeholders, of the 256: a number of this process, to keep clear of others' pictures."""
 
 CHUNK = 4096
