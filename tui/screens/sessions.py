@@ -290,9 +290,7 @@ class SessionsScreen(Closing[Path | None]):
             folded = words.casefold().split()
             # What is in memory answers at once; the answers are read behind it.
             self._found = {
-                row.name
-                for row in self._all.values()
-                if all(word in self._words_of(row) for word in folded)
+                row.name for row in self._all.values() if all(word in self._words_of(row) for word in folded)
             }
         self._show()
         start_job(self, partial(self._search, words), "search")
