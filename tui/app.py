@@ -32,6 +32,7 @@ from tui.frame import PANES, Frame
 from tui.garbage import deferred
 from tui.key_order import OrderedKeysApp
 from tui.leaving import Leaving
+from tui.lost_terminal import guard_output
 from tui.main_screen import MainScreen
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
@@ -109,8 +110,9 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
         self._asks = Asks(self, self._answer_permission, self._finish_auth)
 
     def get_driver_class(self) -> type[Driver]:
-        """Have the terminal read so that nothing in a paste counts as a key."""
+        """Have the terminal read so that nothing in a paste counts as a key, and written to even when it is gone."""
         guard_pastes()
+        guard_output()
         return super().get_driver_class()
 
     # -- the screen -------------------------------------------------------------------------------

@@ -49,7 +49,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.given = given
         code = int(_COMMANDS[command](args, parser))
         # What is left of the output is written here, where it can still be said that it was not.
-        sys.stdout.flush()
+        try:
+            sys.stdout.flush()
+        except OSError:
+            if not code:
+                raise
+            # It ended badly before, as on a hangup, and that is what is told.
+            _drop_output()
         return code
     except SettingsError as error:
         _failed(str(error))

@@ -8,7 +8,7 @@ import pytest
 from core.events import QueryReceived
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
-from tui.panes import workspace_tree
+from tui.panes import folder_watch, workspace_tree
 from tui.panes.folder_scan import Entry, Listing, Order
 from tui.panes.folder_tree import FolderTree
 from tui.panes.folder_watch import FolderWatch
@@ -192,3 +192,27 @@ def test_unseen_files_are_counted_for_the_folders_above_them() -> None:
     assert not unseen.discard("/s/a/x")
     assert unseen.discard("/s/z")
     assert [unseen.beneath(folder) for folder in ("/s", "/s/a", "/s/a/b")] == [1, 1, 1]
+
+
+def test_what_is_put_into_a_new_folder_before_it_is_watched_is_found(tmp_path: Path) -> None:
+    inner = tmp_path / "new" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "deep.json").write_text("{}")
+    (tmp_path / "new" / "a.txt").write_text("a")
+    (tmp_path / "new" / "loop").symlink_to(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "b.txt").write_text("b")
+    (tmp_path / "link").symlink_to(elsewhere)
+    added, modified = object(), object()
+    changes = {
+        (added, str(tmp_path / "new")),
+        (added, str(inner)),
+        (added, str(tmp_path / "link")),
+        (modified, str(elsewhere)),
+    }
+    hints = folder_watch._hints(changes, added)
+    assert set(hints.added[str(inner)]) == {"deep.json"}
+    assert "a.txt" in hints.added[str(tmp_path / "new")]
+    assert str(elsewhere) not in hints.added
+    assert str(tmp_path / "link") not in hints.added

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ _STEP_MS = 50
 _POLL_MS = 1_000
 _WAIT_SECONDS = 2.0
 _RUST_TIMEOUT_MS = 2_000
+_MOST_FOUND = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,30 @@ class FolderWatch:
 def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:
     folders: set[str] = set()
     added: dict[str, list[str]] = defaultdict(list)
+    came: set[str] = set()
     for change, path in changes:
         folder, _, name = path.rpartition(os.sep)
         folders |= {folder, path}
         if change is addition:
             added[folder].append(name)
+            came.add(path)
+    # What is put into a new folder before it is watched gives no event of its own.
+    for path in came:
+        if path.rpartition(os.sep)[0] not in came and _is_folder(path):
+            for folder, names in _beneath(path):
+                added[folder] += names
     return Hints(frozenset(folders), added)
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _beneath(path: str) -> Iterator[tuple[str, list[str]]]:
+    """Walk a folder that came, with at most so many files in all; links are not followed."""
+    left = _MOST_FOUND
+    for folder, _, names in os.walk(path):
+        yield folder, names[:left]
+        left -= len(names)
+        if left <= 0:
+            return
