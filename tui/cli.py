@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from core.resuming import Resume
@@ -49,13 +49,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.given = given
         code = int(_COMMANDS[command](args, parser))
         # What is left of the output is written here, where it can still be said that it was not.
-        try:
-            sys.stdout.flush()
-        except OSError:
-            if not code:
-                raise
-            # It ended badly before, as on a hangup, and that is what is told.
-            _drop_output()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                if not code:
+                    raise
+                # It ended badly before, as on a hangup, and that is what is told.
+                _drop_output(stream)
         return code
     except SettingsError as error:
         _failed(str(error))
@@ -422,9 +423,9 @@ def _schema(args: argparse.Namespace, _parser: argparse.ArgumentParser) -> int:
     return 0
 
 
-def _drop_output() -> None:
-    """Let what Python still has to write at its exit go nowhere, as nobody can take it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop_output(stream: TextIO | None = None) -> None:
+    """Let what Python still has to write at its exit go nowhere, as nobody can take it; standard output by default."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
 def _failed(message: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -73,7 +74,9 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
             settings, resume = replace(settings, demo=True), None
             continue
         if app.session_folder is not None:
-            sys.stdout.write(f"The session is kept in {clean_line(str(app.session_folder), 1000)}\n")
+            # After a hangup there is nobody to tell, and the exit code says how it ended.
+            with suppress(OSError) if app.return_code else nullcontext():
+                sys.stdout.write(f"The session is kept in {clean_line(str(app.session_folder), 1000)}\n")
         folder = resumed_folder(result)
         if folder is None:
             return app.return_code or 0

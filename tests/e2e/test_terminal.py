@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
 
 from core.events import QueryFinished, SessionFinished
 from core.journal import read_journal
-from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
+from tests.e2e.terminal import CONVERSATION, OBSERVERS, PATIENCE, TRACE, WORKSPACE, Terminal, terminal
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 
@@ -122,6 +123,24 @@ def test_a_signal_leaves_the_terminal_as_it_was(tmp_path: Path, number: signal.S
         os.kill(screen.child.pid, number)
         assert screen.end() == code
         assert_restored(screen)
+    events = read_journal(session_of(tmp_path) / "journal.jsonl").events
+    assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted"]
+    assert isinstance(events[-1], SessionFinished)
+
+
+def test_a_terminal_that_is_closed_ends_the_session_in_order(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", "--demo-pace", "1") as screen:
+        screen.wait_for("DEMO")
+        screen.type(RESEARCH + "\r")
+        screen.wait_for("SEARCH_NEWS")
+        process = screen.child.ptyproc  # type: ignore[attr-defined]
+        process.fileobj.close()
+        process.closed = screen.child.closed = True
+        deadline = time.monotonic() + PATIENCE
+        while process.isalive():
+            assert time.monotonic() < deadline, "it waits for a terminal that is gone"
+            time.sleep(0.05)
+        assert process.exitstatus == 128 + signal.SIGHUP
     events = read_journal(session_of(tmp_path) / "journal.jsonl").events
     assert [e.status for e in events if isinstance(e, QueryFinished)] == ["interrupted"]
     assert isinstance(events[-1], SessionFinished)
