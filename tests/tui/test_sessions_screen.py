@@ -22,6 +22,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.played import fixed_bus
 from tui.app import UaTuiApp
+from tui.panes.conversation import ConversationPane
 from tui.screens.delete import DeleteScreen
 from tui.screens.session_list import SessionList
 from tui.screens.sessions import SessionsScreen
@@ -299,7 +300,11 @@ async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rest
 
 
 async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:
+    # The panes may still be on their way in, and what is pressed before goes nowhere.
+    await until(lambda: app.frame.prompt.has_focus_within and app.query(ConversationPane))
+    await pilot.pause()
     app.frame.prompt.put("/sessions")
+    await pilot.pause()
     await pilot.press("enter")
     await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
     await until(lambda: len(app.screen.query_one(SessionList).rows) == 6)
