@@ -47,7 +47,7 @@ def test_thousands_of_results_and_of_log_lines_leave_the_keys_alive(tmp_path: Pa
         screen.type("\x1b[A")
         screen.wait_for("─ zz.log", "0 of many")
         screen.type(ENTER)
-        screen.wait_for("Esc close")
+        screen.wait_for("Esc close", f"{LINES:,} lines")
         screen.type(END)
         screen.wait_for(f"line {LINES - 1} of many")
         screen.type(ESC)

@@ -51,9 +51,8 @@ def lay_traps(sessions: Path) -> None:
 
 def torn(sessions: Path) -> Path:
     """A session that really ran, its journal torn in the middle and at its end, with what steers a terminal in it."""
-    (whole,) = (
-        path for path in sessions.iterdir() if path.is_dir() and path.name.startswith("session_20261121")
-    )
+    # The one that ran just now is later than all that were laid.
+    whole = max(path for path in sessions.iterdir() if path.is_dir() and path.name.startswith("session_"))
     folder = sessions / "session_20261001_000020"
     shutil.copytree(whole, folder)
     lines = (folder / "journal.jsonl").read_bytes().splitlines(keepends=True)

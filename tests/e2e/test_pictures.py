@@ -58,7 +58,8 @@ def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> N
         number = int(first["i"])
         cell = rf"\x1b\[38;5;{number & 0xFFFFFF};48;[0-9;]+m{PLACEHOLDER}"
         assert re.search(cell, screen.written.decode()) is not None
-        assert screen.text.count(PLACEHOLDER) == int(first["c"]) * int(first["r"])
+        cells = int(first["c"]) * int(first["r"])
+        screen.wait_for(lambda text: text.count(PLACEHOLDER) == cells)
         screen.type("\x11")
         assert screen.end() == 0
         assert commands(screen)[-1][0] == {"a": "d", "d": "I", "i": first["i"], "q": "2"}
