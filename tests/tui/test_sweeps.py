@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tui.panes import folder_scan
-from tui.panes.folder_scan import list_folder, list_folders
+from tui.panes.folder_scan import file_time_ns, list_folder, list_folders
 from tui.panes.folder_tree import FolderTree
 
 
@@ -98,3 +98,14 @@ def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
     (tmp_path / "new.tmp").replace(tmp_path / "20.json")
     (listing,) = list_folders([tree.request(path)])
     assert {entry.name: entry.size for entry in listing.entries}["20.json"] == len("longer")
+
+
+def test_no_file_is_older_than_what_it_came_after(tmp_path: Path) -> None:
+    since = {}
+    for number in range(200):
+        path = tmp_path / f"{number}.json"
+        since[path] = file_time_ns()
+        path.write_text("{}")
+        # The clock of files stands still meanwhile.
+        time.sleep(0.0013)
+    assert [path.name for path, asked in since.items() if path.stat().st_ctime_ns < asked] == []

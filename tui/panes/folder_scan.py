@@ -5,16 +5,18 @@ from __future__ import annotations
 import heapq
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-__all__ = ["Entry", "Listing", "Order", "Request", "list_folder", "list_folders"]
+__all__ = ["Entry", "Listing", "Order", "Request", "file_time_ns", "list_folder", "list_folders"]
 
 _TEMPORARY = ".ua-tmp"
 _SETTLED_NS = 2_000_000_000
+_LINUX_COARSE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,16 @@ class Request:
     newest_first: bool = False
     only: Callable[[str, bool], bool] | None = None
     before: Listing | None = None
+
+
+def file_time_ns() -> int:
+    """The earliest time that a file changed from now on can get, in nanoseconds since 1970.
+
+    Linux stamps files by a clock that stands still for some milliseconds (clock_gettime(2),
+    CLOCK_REALTIME_COARSE): by the finer clock a file may look older than what it came after.
+    """
+    coarse = getattr(time, "CLOCK_REALTIME_COARSE", _LINUX_COARSE if sys.platform == "linux" else None)
+    return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
 
 
 def list_folder(path: str, limit: int, *, hidden: bool = False) -> Listing:

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from tui.jobs import start_job
-from tui.panes.folder_scan import Entry, Order
+from tui.panes.folder_scan import Entry, Order, file_time_ns
 from tui.panes.folder_tree import Folder, FolderTree, Row, is_ignored
 from tui.panes.folder_watch import FolderWatch, Hints
 from tui.panes.live_tree import LiveTree
@@ -48,7 +48,7 @@ class Place:
     marks: bool = True
     deep: bool = True
     read_only: bool = False
-    since_ns: int = field(default_factory=time.time_ns)
+    since_ns: int = field(default_factory=file_time_ns)
 
 
 class WorkspaceTree(LiveTree):
@@ -190,8 +190,8 @@ class WorkspaceTree(LiveTree):
         if place is None or place.model is not model or not place.marks:
             return
         top = folder.path == model.base
-        # File times come from a coarser clock than ours; what a later scan finds is new within its error.
-        since = place.since_ns - (0 if first else _CLOCK_ERROR_NS)
+        # What a later scan finds came since, even if a file system elsewhere keeps another time.
+        since = place.since_ns - (1 if first else _CLOCK_ERROR_NS)
         self.unseen.add_all(
             folder.path,
             (
