@@ -8,13 +8,23 @@ from core.errors import ConnectionFailed
 from core.settings import Settings
 from core.text import clean_line
 
-__all__ = ["small_request"]
+__all__ = ["DEFAULT_MODEL", "DEFAULT_URL", "endpoint", "small_request"]
 
-_DEFAULT_URL = "https://api.anthropic.com"
-_DEFAULT_MODEL = "claude-haiku-4-5"
+DEFAULT_URL = "https://api.anthropic.com"
+DEFAULT_MODEL = "claude-haiku-4-5"
 _API_VERSION = "2023-06-01"
 _MAX_TOKENS = 8
 _TIMEOUT = 5.0
+
+
+def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
+    """Where the Messages API takes messages, and with which headers, the credentials among them."""
+    headers = {"anthropic-version": _API_VERSION}
+    if settings.api_key:
+        headers["x-api-key"] = settings.api_key
+    if settings.auth_token:
+        headers["authorization"] = f"Bearer {settings.auth_token}"
+    return (settings.base_url or DEFAULT_URL).rstrip("/") + "/v1/messages", headers
 
 
 def small_request(settings: Settings) -> Callable[[str, str], Awaitable[str]] | None:
@@ -23,15 +33,10 @@ def small_request(settings: Settings) -> Callable[[str, str], Awaitable[str]] | 
     The function takes a system prompt and a text, and returns the reply's text. It speaks the Messages API
     (POST /v1/messages) and does not try twice.
     """
-    model = settings.simple_model or settings.model or (None if settings.base_url else _DEFAULT_MODEL)
+    model = settings.simple_model or settings.model or (None if settings.base_url else DEFAULT_MODEL)
     if model is None or not (settings.api_key or settings.auth_token or settings.base_url):
         return None
-    url = (settings.base_url or _DEFAULT_URL).rstrip("/") + "/v1/messages"
-    headers = {"anthropic-version": _API_VERSION}
-    if settings.api_key:
-        headers["x-api-key"] = settings.api_key
-    if settings.auth_token:
-        headers["authorization"] = f"Bearer {settings.auth_token}"
+    url, headers = endpoint(settings)
 
     async def ask(system: str, text: str) -> str:
         import httpx
