@@ -12,7 +12,7 @@ import difflib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from io import StringIO
 from pathlib import Path
@@ -35,6 +35,8 @@ __all__ = [
     "Settings",
     "load_settings",
     "secrets",
+    "set_elsewhere",
+    "user_config_dir",
 ]
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
@@ -194,7 +196,7 @@ def load_settings(
         _from_variables(environ, "environment variable"),
         _from_dotenv(cwd / ".env"),
         _from_toml(cwd / PROJECT_FILE, in_folder=True),
-        _from_toml((config_dir or _user_config_dir()) / USER_FILE, in_folder=False),
+        _from_toml((config_dir or user_config_dir()) / USER_FILE, in_folder=False),
     ]
     found: dict[str, Any] = {}
     for layer in reversed(layers):
@@ -210,6 +212,23 @@ def load_settings(
             "use default, acceptEdits or plan, or say --dangerously-skip-permissions."
         )
     return settings
+
+
+def set_elsewhere(
+    names: Iterable[str], *, environ: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> dict[str, str]:
+    """Say of settings where they are set in a place that wins over the user's own file; the command line aside.
+
+    Raises:
+        SettingsError: a file cannot be read, or a name in one of the sources is wrong.
+    """
+    cwd = Path.cwd() if cwd is None else cwd
+    layers = [
+        _from_variables(os.environ if environ is None else environ, "environment variable"),
+        _from_dotenv(cwd / ".env"),
+        _from_toml(cwd / PROJECT_FILE, in_folder=True),
+    ]
+    return {name: where.origin for name in names if (where := _winner(layers, name)) is not None}
 
 
 _SENT_TO = {"base_url": ("api_key", "auth_token"), "composio_base_url": ("composio_api_key",)}
@@ -325,7 +344,8 @@ def _read(path: Path) -> str | None:
         raise SettingsError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
 
 
-def _user_config_dir() -> Path:
+def user_config_dir() -> Path:
+    """Where the user's own settings file is looked for."""
     from platformdirs import user_config_path
 
     return user_config_path("ua-tui")
