@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from core.model_check import ModelVerdict, VerdictKind, check_model
+from core.settings import Settings
+from tests.model_server import Answer, model_server, refusal
+
+KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+async def checked(
+    url: str, key: str | None = KEY, model: str | None = "m1", deadline: float = 20
+) -> ModelVerdict:
+    return await check_model(Settings(base_url=url, api_key=key, model=model), deadline=deadline, environ={})
+
+
+async def test_one_request_for_one_token_is_made_with_the_key_and_the_model() -> None:
+    with model_server() as server:
+        verdict = await checked(server.url)
+    assert verdict.kind == "ok"
+    assert verdict.works
+    ((headers, body),) = server.messages
+    assert headers["x-api-key"] == KEY
+    assert headers["anthropic-version"] == "2023-06-01"
+    assert body["model"] == "m1"
+    assert body["max_tokens"] == 1
+    assert len(server.asked) == 1
+    assert server.url in verdict.message
+    assert "m1" in verdict.message
+
+
+async def test_a_token_goes_as_a_bearer_and_a_server_without_one_gets_what_the_agent_sends() -> None:
+    with model_server() as server:
+        await check_model(Settings(base_url=server.url, auth_token="tok-12345678"), environ={})
+        await check_model(Settings(base_url=server.url), environ={})
+    (with_token, _), (without, body) = server.messages
+    assert with_token["authorization"] == "Bearer tok-12345678"
+    assert "x-api-key" not in with_token
+    assert without["x-api-key"] == "none"
+    assert "authorization" not in without
+    assert body["model"]
+
+
+CREDIT = refusal("invalid_request_error", "Your credit balance is too low to access the Anthropic API.")
+ANSWERS: list[tuple[Answer, VerdictKind, str]] = [
+    (Answer(401, refusal("authentication_error", "invalid x-api-key")), "refused", "invalid x-api-key"),
+    (Answer(403, refusal("permission_error", "not in your country")), "forbidden", "not in your country"),
+    (Answer(400, CREDIT), "no_credit", "too low"),
+    (Answer(402, "pay", "text/plain"), "no_credit", "no credit"),
+    (Answer(404, refusal("not_found_error", "model: m1")), "unknown_model", "does not know the model m1"),
+    (Answer(400, {"error": {"code": "1211", "message": "Unknown Model"}}), "unknown_model", "Unknown Model"),
+    (Answer(400, refusal("invalid_request_error", "max_tokens: too small")), "rejected", "too small"),
+    (Answer(429, refusal("rate_limit_error", "30 a minute")), "limited", "30 a minute"),
+    (Answer(429, {"error": {"code": "1113", "message": "Insufficient balance"}}), "no_credit", "Insufficient"),
+    (Answer(529, refusal("overloaded_error", "Overloaded")), "overloaded", "Overloaded"),
+    (Answer(502, "<html>Bad gateway</html>", "text/html"), "overloaded", "web page"),
+    (Answer(200, "<!DOCTYPE html><title>Login</title>", "text/html"), "not_an_api", "web page"),
+    (Answer(200, {"choices": []}), "not_an_api", "not as a server of the Messages API"),
+    (Answer(200, {"error": "Unexpected endpoint. Returning 200 anyway"}), "not_an_api", "Unexpected endpoint"),
+    (Answer(200, ""), "not_an_api", "empty"),
+    (Answer(404, "404 page not found", "text/plain"), "not_an_api", "/v1/messages"),
+    (Answer(404, {"detail": "Not Found"}), "not_an_api", "Not Found"),
+    (Answer(405, "", "text/plain"), "not_an_api", "405"),
+    (Answer(302, ""), "not_an_api", "302"),
+    (Answer(200, "[" * 200_000), "not_an_api", "no JSON"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "told"), ANSWERS, ids=[f"{a.status}-{k}-{t}" for a, k, t in ANSWERS]
+)
+async def test_every_answer_is_told_in_plain_words_with_what_to_do(
+    answer: Answer, kind: VerdictKind, told: str
+) -> None:
+    with model_server(answer) as server:
+        verdict = await checked(server.url)
+    assert verdict.kind == kind
+    assert verdict.status == answer.status
+    assert told in f"{verdict.message} {verdict.advice}"
+    assert verdict.advice
+    assert verdict.works == (kind == "limited")
+    assert verdict.away == (kind == "overloaded")
+    assert KEY not in verdict.message
+
+
+async def test_a_server_without_a_key_that_wants_one_says_so() -> None:
+    with model_server(Answer(401, refusal("authentication_error", "no token"))) as server:
+        verdict = await checked(server.url, key=None)
+    assert "wants a key" in verdict.message
+    assert "Give the token" in verdict.advice
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"data": [{"id": "llama4"}, {"id": "qwen4\x1b[31m"}, 7]},
+        {"models": [{"name": "llama4"}, {"name": "qwen4"}]},
+    ],
+)
+async def test_the_models_of_a_server_are_named_when_it_does_not_know_the_wanted_one(listed: object) -> None:
+    with model_server(
+        Answer(404, refusal("not_found_error", "model 'm1' not found")), Answer(200, listed)
+    ) as server:
+        verdict = await checked(server.url)
+    assert len(verdict.models) == 2
+    assert "llama4" in verdict.advice
+    assert "\x1b" not in verdict.advice
+
+
+@pytest.mark.parametrize("listed", [Answer(500, "x"), Answer(200, "<html>"), Answer(200, {"data": 7}), None])
+async def test_a_server_that_does_not_list_its_models_is_asked_in_vain(listed: Answer | None) -> None:
+    with model_server(Answer(404, refusal("not_found_error", "model")), listed) as server:
+        verdict = await checked(server.url)
+    assert (verdict.kind, verdict.models) == ("unknown_model", ())
+    assert verdict.advice
+
+
+async def test_what_a_server_says_shows_no_key_and_steers_no_terminal() -> None:
+    said = refusal("authentication_error", f"the key {KEY} is \x1b]0;bad\x07 wrong " + "x" * 5000)
+    with model_server(Answer(401, said)) as server:
+        verdict = await checked(server.url)
+    assert KEY not in repr(verdict)
+    assert "\x1b" not in verdict.message
+    assert len(verdict.message) < 500
+
+
+async def test_a_password_in_the_address_is_not_shown() -> None:
+    with model_server(Answer(401, refusal("authentication_error", "no"))) as server:
+        verdict = await checked(server.url.replace("://", "://ann:hunter2hunter2@"))
+    assert verdict.kind == "refused"
+    assert "hunter2" not in repr(verdict)
+
+
+async def test_a_port_where_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    for host in ("127.0.0.1", "localhost"):
+        verdict = await checked(f"http://{host}:{port}")
+        assert (verdict.kind, verdict.away) == ("unreachable", True)
+        assert "refused" in verdict.message
+        assert "port" in verdict.advice
+
+
+async def test_a_name_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_args: object, **_more: object) -> object:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    verdict = await checked("http://models.invalid")
+    assert (verdict.kind, verdict.away) == ("no_host", True)
+    assert "http://models.invalid" in verdict.message
+
+
+async def test_no_tls_where_it_is_expected() -> None:
+    with model_server() as server:
+        verdict = await checked(server.url.replace("http://", "https://"))
+    assert (verdict.kind, verdict.away) == ("tls", True)
+    assert "http://" in verdict.advice
+
+
+async def test_a_server_that_does_not_answer_in_time() -> None:
+    wait = threading.Event()
+    with model_server(Answer(wait=wait)) as server:
+        verdict = await checked(server.url, deadline=0.3)
+        wait.set()
+    assert (verdict.kind, verdict.away) == ("timeout", True)
+    assert "did not answer" in verdict.message
+
+
+@contextmanager
+def speaking(words: bytes) -> Iterator[str]:
+    """A server that says something whatever it is asked."""
+
+    def serve() -> None:
+        connection, _ = listening.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(words)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        thread.join()
+
+
+@pytest.mark.parametrize(("words", "kind"), [(b"SSH-2.0-OpenSSH_9.7\r\n", "not_an_api"), (b"", "not_an_api")])
+async def test_something_that_is_no_web_server(words: bytes, kind: str) -> None:
+    with speaking(words) as url:
+        assert (await checked(url)).kind == kind
+
+
+async def test_a_key_that_cannot_be_sent_is_not_repeated() -> None:
+    with model_server() as server:
+        for key in ("schlüssel-mit-umlaut", "line\nbreak-in-a-key"):
+            verdict = await checked(server.url, key=key)
+            assert verdict.kind == "malformed"
+            assert key not in repr(verdict)
+            assert "schl" not in verdict.message
+    assert server.asked == []
+
+
+async def test_without_anything_there_is_nothing_to_ask() -> None:
+    verdict = await check_model(Settings(), environ={})
+    assert (verdict.kind, verdict.works, verdict.away) == ("nothing_set", False, False)
+
+
+def test_a_slow_answer_is_told() -> None:
+    slow = ModelVerdict(kind="ok", server="s", model="m", seconds=12.3)
+    assert "12.3 s" in slow.message
+    assert "slow" in slow.advice
+    assert not ModelVerdict(kind="ok", server="s", model="m", seconds=0.3).advice

@@ -1,0 +1,96 @@
+"""A server on loopback that answers each request for a message as a test says, right or wrong."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+MESSAGE = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "m",
+    "content": [{"type": "text", "text": "H"}],
+    "stop_reason": "max_tokens",
+    "usage": {"input_tokens": 8, "output_tokens": 1},
+}
+
+
+def refusal(kind: str, message: str) -> dict[str, Any]:
+    """An error as the Messages API writes it."""
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+@dataclass
+class Answer:
+    """What is sent back; a text is sent as it is, anything else as JSON."""
+
+    status: int = 200
+    body: Any = field(default_factory=lambda: MESSAGE)
+    kind: str = "application/json"
+    wait: threading.Event | None = None
+
+
+@dataclass
+class ModelServer:
+    """Where it is, what it answers by path, and what it was sent: path, headers in small letters, body."""
+
+    url: str
+    answers: dict[str, Answer]
+    asked: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
+
+    @property
+    def messages(self) -> list[tuple[dict[str, str], Any]]:
+        """The headers and bodies of the requests for a message."""
+        return [(headers, body) for path, headers, body in self.asked if path == "/v1/messages"]
+
+
+@contextmanager
+def model_server(answer: Answer | None = None, models: Answer | None = None) -> Iterator[ModelServer]:
+    """Serve `answer` to requests for a message, and `models` to those for the list of models."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self._answer(json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"null"))
+
+        def do_GET(self) -> None:
+            self._answer(None)
+
+        def _answer(self, body: Any) -> None:
+            path = self.path.split("?")[0]
+            server.asked.append((path, {name.lower(): value for name, value in self.headers.items()}, body))
+            answer = server.answers.get(path) or Answer(404, "404 page not found", "text/plain")
+            if answer.wait is not None:
+                answer.wait.wait(30)
+            data = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
+            encoded = data.encode()
+            self.send_response(answer.status)
+            self.send_header("content-type", answer.kind)
+            self.send_header("content-length", str(len(encoded)))
+            self.end_headers()
+            self.wfile.write(encoded)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    server = ModelServer(f"http://127.0.0.1:{http.server_address[1]}", {})
+    server.answers["/v1/messages"] = answer or Answer()
+    if models is not None:
+        server.answers["/v1/models"] = models
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server
+    finally:
+        http.shutdown()
+        thread.join()
+        http.server_close()
