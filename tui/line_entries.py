@@ -6,6 +6,7 @@ their rendered lines live in a bounded cache.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import count
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
@@ -66,9 +67,9 @@ class LineEntries(ScrollView, Generic[EntryT]):
 
     # What a subclass gives
 
+    @abstractmethod
     def render_entry(self, entry: EntryT, width: int) -> Sequence[Line]:
         """Render an entry as lines of at most `width` cells."""
-        raise NotImplementedError
 
     def estimate(self, entry: EntryT, width: int) -> int:
         """Guess the height of an entry that was not rendered yet."""

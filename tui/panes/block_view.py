@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -131,9 +132,9 @@ class BlockView(LineView[Block]):
             case _:
                 return True
 
+    @abstractmethod
     def set_open(self, fold: Fold, opened: bool) -> None:
         """Show or hide the text behind a fold."""
-        raise NotImplementedError
 
     def clicked(self, entry: Block, column: int, line: int) -> None:
         """Fold or unfold by a click on the line that stands for the text."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+from abc import abstractmethod
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -132,8 +133,9 @@ class FileDeeds(Widget):
         else:
             self.post_message(self.CallAsked(origin.tool_use_id))
 
+    @abstractmethod
     def _session_folder(self) -> str | None:
-        raise NotImplementedError
+        """The folder of this session, which paths of its calls are relative to; None before there is one."""
 
     async def _find_past(self, folder: Path, path: Path) -> None:
         from tui.panes.origins import read_origin

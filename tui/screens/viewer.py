@@ -325,10 +325,6 @@ class ViewerScreen(ViewerDeeds):
         else:
             self.action_close()
 
-    def action_close(self) -> None:
-        """Go back."""
-        self.dismiss(None)
-
     def action_order(self, name: str) -> None:
         """Give an order to what is shown, as a click on its key does."""
         if name == "ask_filter":

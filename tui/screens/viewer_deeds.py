@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+from abc import abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
@@ -43,13 +44,13 @@ class ViewerDeeds(Closing[None]):
     root: Path | None
     copies: Path | None
 
+    @abstractmethod
     def action_reload(self) -> None:
         """Read the file again."""
-        raise NotImplementedError
 
     def action_close(self) -> None:
         """Go back."""
-        raise NotImplementedError
+        self.dismiss(None)
 
     def action_copy_path(self) -> None:
         """Copy the path."""
