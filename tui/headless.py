@@ -6,12 +6,13 @@ import asyncio
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from core.events import AuthRequired, Event, QueryFinished
 from core.text import clean_line
 from tui.event_lines import MARKS, EventLines
 from tui.garbage import deferred
+from tui.waiting import until
 
 if TYPE_CHECKING:
     from core.resuming import Resume
@@ -74,19 +75,10 @@ async def _run(session: Session, query: str, *, as_json: bool) -> int:
     loop = asyncio.get_running_loop()
     for number in SIGNALS:
         loop.add_signal_handler(number, note_signal, interrupted, number)
-    reason = "finished"
     try:
-        work = asyncio.create_task(_query(session, query))
-        ends: set[asyncio.Future[Any]] = {work, interrupted}
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        if interrupted.done():
-            reason = "interrupted"
-            work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
-        if not work.cancelled() and (error := work.exception()) is not None:
-            raise error
+        await until(_query(session, query), asyncio.shield(interrupted))
     finally:
-        await session.close(reason)
+        await session.close("interrupted" if interrupted.done() else "finished")
         for number in SIGNALS:
             loop.remove_signal_handler(number)
     if interrupted.done():

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -24,6 +24,7 @@ from tui.plain.output import PlainOutput
 from tui.plain.questions import DENIED, Answer, Question, question_of
 from tui.plain.telling import Telling
 from tui.plain.typed import TypedLines
+from tui.waiting import until
 
 __all__ = ["run_plain"]
 
@@ -95,13 +96,8 @@ class _Plain:
             loop.add_signal_handler(number, note_signal, self._quit, number)
         # From the beginning, as Ctrl+C is among what is typed.
         self._typed.start()
-        work = asyncio.create_task(self._converse(first_query))
         try:
-            ends: set[asyncio.Future[Any]] = {work, self._quit}
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            work.cancel()
-            with suppress(asyncio.CancelledError):
-                await work
+            await until(self._converse(first_query), asyncio.shield(self._quit))
         finally:
             self._output.give_up()
             await self._session.close("interrupted" if self._quit.done() else "finished")
@@ -143,7 +139,7 @@ class _Plain:
         try:
             self._session.submit(query)
             while True:
-                await self._until_idle_or_asked()
+                await until(self._session.wait_idle(), self._become(lambda: bool(self._questions)))
                 if not self._questions:
                     break
                 await self._put_question(self._questions[0])
@@ -152,19 +148,11 @@ class _Plain:
             self._telling.flush()
         self._output.ring()
 
-    async def _until_idle_or_asked(self) -> None:
-        idle = asyncio.create_task(self._session.wait_idle())
-        try:
-            while not self._questions and not idle.done():
-                self._changed.clear()
-                changed = asyncio.create_task(self._changed.wait())
-                try:
-                    ends: set[asyncio.Future[Any]] = {idle, changed}
-                    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    changed.cancel()
-        finally:
-            idle.cancel()
+    async def _become(self, so: Callable[[], bool]) -> None:
+        """Wait until something is so of the questions."""
+        while not so():
+            self._changed.clear()
+            await self._changed.wait()
 
     def _take(self, event: Event) -> None:
         match event:
@@ -191,22 +179,10 @@ class _Plain:
         for line in question.all_lines:
             self._output.write(line)
         self._output.ring()
-        answering = asyncio.create_task(self._answer(question))
-        try:
-            while not answering.done() and event in self._questions:
-                self._changed.clear()
-                changed = asyncio.create_task(self._changed.wait())
-                try:
-                    ends: set[asyncio.Future[Any]] = {answering, changed}
-                    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    changed.cancel()
-        finally:
-            answering.cancel()
-        if not answering.done() or event not in self._questions:
+        answer = await until(self._answer(question), self._become(lambda: event not in self._questions))
+        if answer is None or event not in self._questions:
             self._output.give_up()
             return
-        answer = answering.result()
         if isinstance(event, PermissionAsked):
             self._session.answer_permission(
                 event.request_id, allow=answer.allow, scope=answer.scope, reason=answer.reason

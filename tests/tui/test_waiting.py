@@ -1,0 +1,151 @@
+"""Work that is given up when something else comes first: nothing goes on behind, and no failure is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.settings import Settings
+from tests.tui.fakes import FakeSession, make_session
+from tui import compose
+from tui.headless import run_headless
+from tui.plain.session import run_plain
+from tui.waiting import until
+
+
+class Work:
+    """Work that goes on until it is told to end, and takes a while to stop."""
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        self.began = asyncio.Event()
+        self.may_end = asyncio.Event()
+        self.ended = False
+        self._fails = fails
+
+    async def __call__(self) -> str:
+        self.began.set()
+        try:
+            await self.may_end.wait()
+        finally:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            self.ended = True
+            if self._fails is not None:
+                raise self._fails
+        return "made"
+
+
+async def test_what_is_made_is_given_and_the_end_is_not_waited_for_any_more() -> None:
+    work, end = Work(), Work()
+    work.may_end.set()
+    assert await until(work(), end()) == "made"
+    assert end.ended
+
+
+async def test_work_that_is_given_up_has_ended_by_then() -> None:
+    work, end = Work(), Work()
+    end.may_end.set()
+    assert await until(work(), end()) is None
+    assert work.ended
+
+
+async def test_a_future_that_is_shielded_stays_what_it_is() -> None:
+    future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    work = Work()
+    work.may_end.set()
+    assert await until(work(), asyncio.shield(future)) == "made"
+    assert not future.done()
+
+
+async def test_work_that_fails_while_it_is_given_up_is_told() -> None:
+    end = Work()
+    end.may_end.set()
+    with pytest.raises(OSError, match="disk"):
+        await until(Work(OSError("disk"))(), end())
+
+
+async def test_an_end_that_fails_is_told_and_stops_the_work() -> None:
+    work, end = Work(), Work(OSError("disk"))
+    end.may_end.set()
+    with pytest.raises(OSError, match="disk"):
+        await until(work(), end())
+    assert work.ended
+
+
+async def test_both_have_ended_when_whoever_waits_is_cancelled() -> None:
+    work, end = Work(), Work()
+    task = asyncio.ensure_future(until(work(), end()))
+    await work.began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert work.ended
+    assert end.ended
+
+
+class Waited(FakeSession):
+    """A session whose queries are waited for as `idle` says."""
+
+    idle: Work
+    pending_auth = None
+    ended_before_close = False
+
+    async def wait_idle(self) -> None:
+        await self.idle()
+
+    async def close(self, reason: str) -> None:
+        self.ended_before_close = self.idle.ended
+        await super().close(reason)
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Waited:
+    made = Waited(make_session(tmp_path).workspace)
+
+    async def composed(*_: object, subscribers: Any = (), **__: object) -> Waited:
+        for each in subscribers:
+            made.bus.subscribe(each)
+        return made
+
+    monkeypatch.setattr(compose, "compose_session", composed)
+    return made
+
+
+@pytest.fixture
+def nothing_typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    reading, writing = os.pipe()
+    with open(reading) as piped, open(writing, "wb"):
+        monkeypatch.setattr(sys, "stdin", piped)
+        yield
+
+
+async def test_a_query_without_a_screen_has_ended_before_its_session_closes(
+    session: Waited, tmp_path: Path
+) -> None:
+    session.idle = Work()
+    running = asyncio.ensure_future(run_headless(Settings(workspace_base=tmp_path), "Hello", as_json=False))
+    await session.idle.began.wait()
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert session.closed == ["finished"]
+    assert session.ended_before_close
+
+
+@pytest.mark.usefixtures("nothing_typed")
+async def test_a_session_line_by_line_tells_what_its_query_was_waited_for_in_vain(
+    session: Waited, tmp_path: Path
+) -> None:
+    session.idle = Work(RuntimeError("the runner is gone"))
+    session.idle.may_end.set()
+    async with asyncio.timeout(30):
+        with pytest.raises(RuntimeError, match="the runner is gone"):
+            await run_plain(Settings(workspace_base=tmp_path), "Hello")
+    assert session.closed == ["finished"]
