@@ -7,13 +7,15 @@ import logging
 import secrets
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from queue import SimpleQueue
+from urllib.parse import urlsplit
 
 from core import events as ev
-from core.text import Redactor
+from core.text import Redactor, clean_line
 
-__all__ = ["SPANS", "Tracer"]
+__all__ = ["SPANS", "Tracer", "trace_targets"]
 
 SPANS = "spans.jsonl"
 
@@ -29,6 +31,27 @@ _TRACED = (
     ev.ToolCallStarted,
     ev.ToolCallFinished,
 )
+
+
+def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
+    """Where the spans of a session go, in words: always to a file, and where else the token and `OTEL_*` say."""
+    targets = [f"{SPANS} in the session's folder"]
+    if token:
+        targets.append("Logfire")
+    endpoint = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    if endpoint and environ.get("OTEL_TRACES_EXPORTER", "").lower() in {"", "otlp"}:
+        targets.append(f"OTLP at {_host_of(endpoint)}")
+    return targets
+
+
+def _host_of(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    shown = clean_line(host or "an address that cannot be read")
+    return f"{shown}:{port}" if port else shown
 
 
 class Tracer:

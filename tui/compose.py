@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,8 +48,6 @@ SERVER_NOTES = {
     TOOLKIT: "crawl web pages, save the corpus, write and read files of the workspace",
     COMPOSIO: "search the web and the news, mail, calendars and hundreds of other services, a remote workbench",
 }
-DEMO_MODEL = "claude-sonnet-5"
-DEMO_KEY = "demo-key-of-no-value"
 DEMO_TOOLS = ("COMPOSIO_REMOTE_*", "trim_video", "TRIM_VIDEO")
 
 
@@ -82,7 +79,9 @@ async def compose_session(
         stack.callback(handler.uninstall)
         endpoints = await _start_demo(settings, interactive, stack) if settings.demo else None
         if endpoints is not None:
-            settings = _demo_settings(settings, endpoints)
+            from core.demo.settings import demo_settings
+
+            settings = demo_settings(settings, endpoints)
         redactor = Redactor(secrets(settings, os.environ))
         agent_home = _agent_home(settings)
         if resume is None:
@@ -160,22 +159,6 @@ async def _start_demo(settings: Settings, interactive: bool, stack: AsyncExitSta
 
     pace = settings.demo_pace if settings.demo_pace is not None else float(interactive)
     return await stack.enter_async_context(demo_servers(pace))
-
-
-def _demo_settings(settings: Settings, endpoints: DemoEndpoints) -> Settings:
-    """The demo talks to its own servers alone, whatever else is configured."""
-    return replace(
-        settings,
-        model=settings.model or DEMO_MODEL,
-        simple_model=None,
-        fallback_model=None,
-        base_url=endpoints.model_url,
-        api_key=DEMO_KEY,
-        auth_token=None,
-        composio_base_url=endpoints.composio_url,
-        composio_api_key=endpoints.composio_api_key,
-        logfire_token=None,
-    )
 
 
 def _connectors(

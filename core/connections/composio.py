@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from typing import Any
 
+from core.background import in_loop
 from core.connections.base import Connection
 from core.errors import ConnectionFailed
 from core.settings import Settings
 from core.text import clean
 
-__all__ = ["SERVER", "open_composio"]
+__all__ = ["SERVER", "open_composio", "try_composio"]
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,8 @@ async def open_composio(settings: Settings) -> Connection:
         session = await asyncio.wait_for(asyncio.to_thread(_create, settings), _DEADLINE)
     except TimeoutError as error:
         raise ConnectionFailed(
-            f"Composio did not answer within {_DEADLINE:g} s: the session goes on without its tools; check the network"
+            f"Composio did not answer within {_DEADLINE:g} s: the session goes on without its tools; check the network",
+            code="timeout",
         ) from error
     headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
     url = str(session.mcp.url)
@@ -58,6 +61,55 @@ async def open_composio(settings: Settings) -> Connection:
     )
 
 
+async def try_composio(settings: Settings, *, within: float) -> None:
+    """Open a tool-router session with the key of the settings, once, and delete it again.
+
+    Raises:
+        ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense within so many
+            seconds.
+    """
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def settle(error: Exception | None) -> None:
+        if answer.done():
+            return
+        if error is None:
+            answer.set_result(None)
+        else:
+            answer.set_exception(error)
+
+    told = in_loop(settle)
+
+    def work() -> None:
+        try:
+            _try(settings, within)
+        except Exception as error:
+            told(error)
+        else:
+            told(None)
+
+    # The end of the program waits for no thread of this kind, however slowly the service answers.
+    threading.Thread(target=work, name="composio", daemon=True).start()
+    try:
+        async with asyncio.timeout(within):
+            await answer
+    except TimeoutError as error:
+        raise ConnectionFailed(f"Composio did not answer within {within:g} s", code="timeout") from error
+
+
+def _try(settings: Settings, within: float) -> None:
+    import httpx
+    from composio.exceptions import ComposioError
+    from composio_client import APIError
+
+    with httpx.Client(timeout=within) as http:
+        session = _session(settings, http, max_retries=0)
+        try:
+            session.delete()
+        except (ComposioError, APIError, ValueError, OSError) as error:
+            log.info("the session that was opened to try Composio could not be deleted: %s", error)
+
+
 def _is_connected(settings: Settings, session_id: str, toolkit: str) -> bool:
     import httpx
     from composio.exceptions import ComposioError
@@ -73,34 +125,43 @@ def _is_connected(settings: Settings, session_id: str, toolkit: str) -> bool:
     return any(state is not None and state.is_active for state in states)
 
 
-def _client(settings: Settings, http: Any) -> Any:
+def _client(settings: Settings, http: Any, **more: Any) -> Any:
     from composio import Composio
     from composio.core.models import base
 
     # `allow_tracking` holds only in the context that made the client; this holds everywhere.
     vars(base)["push_event"] = lambda _event: None
-    where: dict[str, Any] = {"base_url": settings.composio_base_url} if settings.composio_base_url else {}
-    return Composio(api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **where)
+    if settings.composio_base_url:
+        more["base_url"] = settings.composio_base_url
+    return Composio(api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **more)
 
 
 def _create(settings: Settings) -> Any:
     import httpx
+
+    # Only the session's address is wanted of the SDK: its connections are closed once it has given that.
+    with httpx.Client(timeout=_TIMEOUT) as http:
+        return _session(settings, http)
+
+
+def _session(settings: Settings, http: Any, **more: Any) -> Any:
     from composio.exceptions import ComposioError
-    from composio_client import APIError, AuthenticationError
+    from composio_client import APIError, APIStatusError, APITimeoutError, AuthenticationError
 
     try:
-        # Only the session's address is wanted of the SDK: its connections are closed once it has given that.
-        with httpx.Client(timeout=_TIMEOUT) as http:
-            return _client(settings, http).create(
-                user_id=settings.composio_user_id or settings.user_id,
-                toolkits={"disable": _DISABLED_TOOLKITS},
-                mcp=True,
-            )
+        return _client(settings, http, **more).create(
+            user_id=settings.composio_user_id or settings.user_id,
+            toolkits={"disable": _DISABLED_TOOLKITS},
+            mcp=True,
+        )
     except AuthenticationError as error:
         raise ConnectionFailed(
-            "Composio refused the key: the session goes on without its tools; set a valid COMPOSIO_API_KEY"
+            "Composio refused the key: the session goes on without its tools; set a valid COMPOSIO_API_KEY",
+            code="http_401",
         ) from error
     except (ComposioError, APIError, ValueError, OSError) as error:
+        code = "timeout" if isinstance(error, APITimeoutError) else "unreachable"
         raise ConnectionFailed(
-            f"Composio could not be reached ({clean(str(error))[:200]}): the session goes on without its tools"
+            f"Composio could not be reached ({clean(str(error))[:200]}): the session goes on without its tools",
+            code=f"http_{error.status_code}" if isinstance(error, APIStatusError) else code,
         ) from error
