@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from core.claude_login import claude_program, login_environment, look_for_login
+from core.setting_up import ZAI_URL, Given, SettingUp, Way, tidy_address, tidy_key, wrong_entry
+from core.settings import Settings, load_settings
+
+KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        KEY,
+        f"  {KEY}\r\n",
+        f"\n\n{KEY}",
+        f'"{KEY}"',
+        f"export ANTHROPIC_API_KEY='{KEY}'\n",
+        f"ANTHROPIC_AUTH_TOKEN={KEY}",
+        f"{KEY[:10]}\n{KEY[10:]}",
+        f"\t{KEY[:10]} {KEY[10:]} ",
+    ],
+)
+def test_what_gets_around_a_key_in_copying_is_taken_away(pasted: str) -> None:
+    assert tidy_key(pasted) == KEY
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("localhost:11434", "http://localhost:11434"),
+        (" 127.0.0.1:8080/ ", "http://127.0.0.1:8080"),
+        ("192.168.1.7:1234/v1", "http://192.168.1.7:1234"),
+        ("box:1234", "http://box:1234"),
+        ("nas.local:11434", "http://nas.local:11434"),
+        ("[::1]:8080", "http://[::1]:8080"),
+        ("gateway.example.com/anthropic/", "https://gateway.example.com/anthropic"),
+        ("http://127.0.0.1:1/v1/messages", "http://127.0.0.1:1"),
+        ("https://host/api/v1/", "https://host/api"),
+        ("", ""),
+    ],
+)
+def test_an_address_is_written_as_the_api_wants_it(typed: str, address: str) -> None:
+    assert tidy_address(typed) == address
+
+
+@pytest.mark.parametrize(
+    ("way", "given", "field"),
+    [
+        ("anthropic", Given(), "key"),
+        ("anthropic", Given(key="s3cret"), "key"),
+        ("anthropic", Given(key="schlüssel-mit-umlaut"), "key"),
+        ("anthropic", Given(key="x" * 5000), "key"),
+        ("anthropic", Given(key="sk-ant-oat01-abcdefgh"), "key"),
+        ("zai", Given(model="glm"), "key"),
+        ("server", Given(), "address"),
+        ("server", Given(address="ftp://x"), "address"),
+        ("server", Given(address="http://"), "address"),
+        ("server", Given(address="http://x", model="m" * 300), "model"),
+    ],
+)
+def test_a_wrong_entry_is_told_with_its_field(way: Way, given: Given, field: str) -> None:
+    wrong = wrong_entry(way, given)
+    assert wrong is not None
+    assert wrong[0] == field
+    assert given.key not in wrong[1] or not given.key
+
+
+def test_what_is_right_is_taken() -> None:
+    assert wrong_entry("anthropic", Given(key=KEY)) is None
+    assert wrong_entry("zai", Given(key="0123456789abcdef.XYZ")) is None
+    assert wrong_entry("server", Given(address="http://127.0.0.1:1", key="t")) is None
+    assert wrong_entry("login", Given()) is None
+
+
+def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> SettingUp:
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    return SettingUp(settings or Settings(), environ=environ, cwd=work, config_dir=tmp_path / "conf")
+
+
+def stored(tmp_path: Path, **environ: str) -> Settings:
+    return load_settings(environ=environ, cwd=tmp_path / "work", home=tmp_path, config_dir=tmp_path / "conf")
+
+
+def test_each_way_stores_what_the_next_start_reads_and_takes_out_the_others(tmp_path: Path) -> None:
+    there = desk(tmp_path)
+    there.store(there.plan("zai", Given(key="z-key-123456", model="glm-9")))
+    after = stored(tmp_path)
+    assert (after.auth_token, after.base_url, after.model) == ("z-key-123456", ZAI_URL, "glm-9")
+
+    there = desk(tmp_path, after)
+    plan = there.plan("anthropic", Given(key=KEY))
+    assert there.told(plan) == "sets api_key and takes out auth_token, base_url, model"
+    there.store(plan)
+    after = stored(tmp_path)
+    assert (after.api_key, after.auth_token, after.base_url, after.model) == (KEY, None, None, None)
+    assert plan.settings.api_key == KEY
+    assert plan.settings.auth_token is None
+
+    there = desk(tmp_path, after)
+    there.store(there.plan("server", Given(address="http://127.0.0.1:1", model="m", key="tok-123456")))
+    after = stored(tmp_path)
+    assert (after.api_key, after.auth_token, after.base_url) == (None, "tok-123456", "http://127.0.0.1:1")
+
+    there = desk(tmp_path, after)
+    there.store(there.plan("login", Given()))
+    assert there.path.read_text() == ""
+
+
+def test_another_key_for_the_same_server_keeps_the_model(tmp_path: Path) -> None:
+    now = Settings(api_key="old-key-1234", model="claude-opus-5", simple_model="claude-haiku-4-5")
+    plan = desk(tmp_path, now).plan("anthropic", Given(key=KEY))
+    assert plan.settings.model == "claude-opus-5"
+    assert plan.settings.simple_model == "claude-haiku-4-5"
+    other = desk(tmp_path, now).plan("server", Given(address="http://127.0.0.1:1"))
+    assert (other.settings.model, other.settings.simple_model) == (None, None)
+
+
+def test_what_wins_over_the_stored_is_told(tmp_path: Path) -> None:
+    there = desk(tmp_path, ANTHROPIC_API_KEY="another-key-12", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    (tmp_path / "work" / ".env").write_text("ANTHROPIC_AUTH_TOKEN=tok\n")
+    warnings = there.store(there.plan("anthropic", Given(key=KEY))).warnings
+    assert len(warnings) == 3
+    told = "\n".join(warnings)
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", ".env"):
+        assert name in told
+    assert KEY not in told
+    assert "another-key-12" not in told
+
+
+def test_the_same_in_the_environment_is_no_warning(tmp_path: Path) -> None:
+    there = desk(tmp_path, ANTHROPIC_API_KEY=KEY)
+    assert there.store(there.plan("anthropic", Given(key=KEY))).warnings == ()
+
+
+def test_a_folder_that_will_be_refused_is_told(tmp_path: Path) -> None:
+    there = desk(tmp_path)
+    (tmp_path / "work" / "ua-tui.toml").write_text("base_url = 'http://127.0.0.1:9'\n")
+    (warning,) = there.store(there.plan("anthropic", Given(key=KEY))).warnings
+    assert "next start" in warning
+    assert "ua-tui.toml" in warning
+    assert KEY not in warning
+
+
+def test_a_plan_shows_no_secret(tmp_path: Path) -> None:
+    plan = desk(tmp_path).plan("anthropic", Given(key=KEY))
+    assert KEY not in repr(plan)
+    assert KEY not in repr(Given(key=KEY))
+    assert KEY in plan.secrets
+
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("content", "usable", "told"),
+    [
+        (None, False, "There is no login"),
+        ("{", False, "cannot be read"),
+        ("[]", False, "no login"),
+        ("{}", False, "no login"),
+        ({"accessToken": "canary-token", "expiresAt": FUTURE, "subscriptionType": "max"}, True, "Claude Max"),
+        ({"accessToken": "canary-token", "expiresAt": PAST}, False, "expired"),
+        ({"accessToken": "canary-token", "refreshToken": "canary-more", "expiresAt": PAST}, True, "is there"),
+        ({"accessToken": "canary-token", "expiresAt": None, "subscriptionType": "\x1b[1m"}, True, "is there"),
+    ],
+)
+def test_a_login_is_looked_for(tmp_path: Path, content: object, usable: bool, told: str) -> None:
+    if content is not None:
+        text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
+        (tmp_path / ".credentials.json").write_text(text)
+    login = look_for_login(Settings(claude_config_dir=tmp_path), NOW)
+    assert login.usable == usable
+    assert told in login.told
+    assert "canary" not in login.told
+    assert "\x1b" not in login.told
+
+
+def test_the_command_line_that_came_with_the_sdk_logs_in_without_keys_in_its_environment(
+    tmp_path: Path,
+) -> None:
+    program = claude_program(Settings())
+    assert program is not None
+    assert program.name == "claude"
+    assert program.is_file()
+    assert claude_program(Settings(cli_path=tmp_path / "none")) is None
+    environ = {"PATH": "/bin", "ANTHROPIC_API_KEY": "k", "UA_API_KEY": "k", "BROWSER": "b"}
+    assert login_environment(Settings(claude_config_dir=tmp_path), environ) == {
+        "PATH": "/bin",
+        "BROWSER": "b",
+        "CLAUDE_CONFIG_DIR": str(tmp_path),
+    }
+    assert "CLAUDE_CONFIG_DIR" not in login_environment(
+        Settings(claude_config_dir=Path.home() / ".claude"), environ
+    )
