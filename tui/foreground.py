@@ -7,14 +7,16 @@ import signal
 import subprocess
 import termios
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
 __all__ = ["run_in_foreground"]
 
 
-def run_in_foreground(command: Sequence[str], given: bytes | None = None) -> int:
+def run_in_foreground(
+    command: Sequence[str], given: bytes | None = None, environment: Mapping[str, str] | None = None
+) -> int:
     """Run a program to its end and return its exit code, or minus the signal that ended it.
 
     The terminal sends what Ctrl+C and Ctrl+Z stand for to every process of the group in its foreground. So the
@@ -24,6 +26,7 @@ def run_in_foreground(command: Sequence[str], given: bytes | None = None) -> int
     Args:
         command: the program and its arguments.
         given: its standard input; by default the terminal.
+        environment: its environment; by default that of this process.
 
     Raises:
         OSError: it cannot be started.
@@ -32,11 +35,11 @@ def run_in_foreground(command: Sequence[str], given: bytes | None = None) -> int
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError:
         # No terminal rules this process, so none sends it signals.
-        return subprocess.run([*command], input=given, check=False).returncode  # noqa: S603
+        return subprocess.run([*command], input=given, env=environment, check=False).returncode  # noqa: S603
     try:
         modes = _modes(terminal)
         stdin = None if given is None else subprocess.PIPE
-        process = subprocess.Popen([*command], stdin=stdin, process_group=0)  # noqa: S603
+        process = subprocess.Popen([*command], stdin=stdin, env=environment, process_group=0)  # noqa: S603
         try:
             _put_in_front(terminal, process.pid)
             if process.stdin is not None and given is not None:
