@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import UniversalAgentError
 from core.text import clean_line
+from tui.options import EXIT_FAILED, EXIT_USAGE, add_sessions_folder
 
 if TYPE_CHECKING:
     from core.blacklist import Blacklist, Listing
 
 __all__ = ["add_arguments", "last_error", "run"]
 
-EXIT_FAILED = 1
-EXIT_USAGE = 2
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
 
 
@@ -31,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="a site to take off, such as papers.example")
     parser.add_argument("--all", action="store_true", help="with clear: take off every site")
-    parser.add_argument(
-        "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
-    )
+    add_sessions_folder(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -12,6 +12,7 @@ from core.events import AuthRequired, Event, QueryFinished
 from core.text import clean_line
 from tui.event_lines import MARKS, EventLines
 from tui.garbage import deferred
+from tui.options import EXIT_FAILED
 from tui.waiting import until
 
 if TYPE_CHECKING:
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from core.session import Session
     from core.settings import Settings
 
-__all__ = ["EXIT_FAILED", "SIGNALS", "OutputLines", "ProgressPrinter", "note_signal", "run_headless"]
+__all__ = ["SIGNALS", "OutputLines", "ProgressPrinter", "note_signal", "run_headless"]
 
-EXIT_FAILED = 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -17,6 +17,7 @@ import msgspec
 from core.errors import UniversalAgentError, WorkspaceError
 from core.packing import SUFFIX, Unpacked
 from core.text import clean_line
+from tui.options import EXIT_FAILED, EXIT_USAGE, add_no_plugins
 
 if TYPE_CHECKING:
     from core.events import Event
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-EXIT_FAILED = 1
-EXIT_USAGE = 2
 _JOURNAL = "journal.jsonl"
 _MAX_FILE = 256 << 20
 
@@ -63,13 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--session", metavar="DIR", help="a session's folder; what is there already stays as it is"
     )
     parser.add_argument("--json", action="store_true", help="print the observers' events as JSON lines")
-    parser.add_argument(
-        "--no-plugins",
-        dest="plugins",
-        action="store_false",
-        default=None,
-        help="leave out the observers of other installed packages",
-    )
+    add_no_plugins(parser)
 
 
 def run(args: argparse.Namespace) -> int:

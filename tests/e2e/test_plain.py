@@ -69,7 +69,7 @@ def test_numbers_from_a_pipe_answer_questions_and_the_end_of_it_is_a_no(tmp_path
 def test_a_past_session_goes_on_line_by_line(tmp_path: Path) -> None:
     first = run(tmp_path, "--plain", "--demo", stdin="What is the capital of France?\n")
     assert first.code == 0
-    more = run(tmp_path, "resume", "--plain", "latest", "Who is the CEO of Northwind Silicon?")
+    more = run(tmp_path, "resume", "latest", "--plain", "Who is the CEO of Northwind Silicon?")
     assert more.code == 0, more.stderr
     assert_plain(more.stdout)
     assert more.session == first.session

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = (
     "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml",
     "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session",
@@ -51,6 +53,15 @@ with tempfile.TemporaryDirectory() as folder:
 assert "textual.app" in seen
 print("\\n".join(seen))
 """
+COMMAND_LINE = """
+import sys
+from tui.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print("\\n".join(sys.modules), file=sys.stderr)
+"""
 FINDING = {"hashlib", "core.files", "zstandard"}
 """What comes with the names of the folders in which a session is looked for."""
 
@@ -73,3 +84,15 @@ def test_nothing_heavy_is_imported_before_the_first_frame_of_a_past_session() ->
     )
     imported = set(done.stdout.split())
     assert [name for name in HEAVY if name in imported - FINDING] == []
+
+
+@pytest.mark.parametrize(
+    "given", [["--help"], ["--wrong"], ["run", "--help"], ["resume"], ["sessions", "--wrong"]]
+)
+def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND_LINE, *given], capture_output=True, text=True, timeout=60, check=True
+    )
+    imported = set(done.stderr.split())
+    assert "tui.options" in imported
+    assert [name for name in (*HEAVY, "textual", "core.settings", "asyncio") if name in imported] == []

@@ -8,11 +8,10 @@ import sys
 
 from core.errors import JournalError, SettingsError, UniversalAgentError
 from core.text import clean_line
+from tui.options import EXIT_FAILED, EXIT_USAGE, add_session, add_sessions_folder, add_theme
 
 __all__ = ["add_arguments", "run"]
 
-EXIT_FAILED = 1
-EXIT_USAGE = 2
 
 _EXAMPLES = """\
 Nothing is written into the session's folder, no agent is started and no key is needed.
@@ -28,11 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command to its parser."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EXAMPLES
-    parser.add_argument("session", metavar="SESSION", help="its folder, its name, or latest for the newest")
-    parser.add_argument(
-        "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
-    )
-    parser.add_argument("--theme", help="the colour theme of the screen")
+    add_session(parser)
+    add_sessions_folder(parser)
+    add_theme(parser)
 
 
 def run(args: argparse.Namespace) -> int:

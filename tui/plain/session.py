@@ -18,7 +18,8 @@ from core.session import Session
 from core.settings import Settings
 from core.text import clean, clean_line
 from tui.garbage import deferred
-from tui.headless import EXIT_FAILED, note_signal
+from tui.headless import note_signal
+from tui.options import EXIT_FAILED
 from tui.plain.interrupting import InterruptKey, interrupt_key
 from tui.plain.output import PlainOutput
 from tui.plain.questions import DENIED, Answer, Question, question_of

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import argparse
+from itertools import permutations
+
+import pytest
+
+from tui.cli import COMMANDS, main
+from tui.options import read_arguments
+
+CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
+    None: (["why?"], [("--plain",), ("--allow", "A_*"), ("--max-cost=2",)]),
+    "run": (["why?"], [("--json",), ("--resume", "latest"), ("--model", "m")]),
+    "sessions": ([], [("--json",), ("--workspace", "out"), ("--theme", "nord")]),
+    "open": (["latest"], [("--workspace", "out"), ("--theme", "nord")]),
+    "resume": (["latest", "why?"], [("--plain",), ("--workspace", "out"), ("--fresh",)]),
+    "observe": ([], [("--tool", "a"), ("--result", "b"), ("--json",)]),
+    "serve": (["why?"], [("--port", "80"), ("--demo",)]),
+    "blacklist": (["clear", "a.example", "b.example"], [("--json",), ("--workspace", "out")]),
+    "schema": (["article"], []),
+}
+"""For each command what it takes in order, and options that may stand anywhere."""
+
+
+def read(command: str | None, *given: str) -> argparse.Namespace:
+    return read_arguments("ua-tui", COMMANDS[command], given)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_may_stand_anywhere(command: str | None) -> None:
+    others, options = CASES[command]
+    wanted = vars(read(command, *(word for option in options for word in option), *others))
+    parts = [*((other,) for other in others), *options]
+    orders = [
+        order for order in permutations(parts) if [part[0] for part in order if part[0] in others] == others
+    ]
+    for order in orders:
+        given = [word for part in order for word in part]
+        assert vars(read(command, *given)) == {**wanted, "given": tuple(given)}
+
+
+def test_what_follows_two_dashes_is_no_option() -> None:
+    args = read("resume", "--plain", "latest", "--", "--fresh")
+    assert (args.session, args.query, args.plain, args.fresh) == ("latest", "--fresh", True, False)
+    args = read("run", "--json", "--", "-what")
+    assert (args.query, args.json) == ("-what", True)
+    args = read("blacklist", "--", "clear", "--all")
+    assert (args.action, args.hosts, args.all) == ("clear", ["--all"], False)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_nobody_knows_is_told_in_one_line(
+    command: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = [command] if command else []
+    with pytest.raises(SystemExit) as ended:
+        main([*name, *CASES[command][0], "--wrong"])
+    assert ended.value.code == 2
+    prog = " ".join(["ua-tui", *name])
+    assert capsys.readouterr().err == f"{prog}: unrecognized arguments: --wrong; see {prog} --help\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_tells_of_every_argument(command: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*([command] if command else []), "--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    others, options = CASES[command]
+    assert ("positional arguments:" in told) == bool(others)
+    for option in options:
+        assert option[0].partition("=")[0] in told
+
+
+def test_the_help_of_the_program_tells_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = capsys.readouterr().out
+    for name in filter(None, COMMANDS):
+        assert f" {name} (" in told.replace("\n", " ")
+
+
+def test_what_does_not_go_together_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "why?", "--fresh"]) == 2
+    assert main(["serve", "--demo", "run"]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert told == [
+        "ua-tui run: --fresh goes with --resume; see ua-tui run --help",
+        "ua-tui serve: 'run' is a command, and only a session can be served; see ua-tui serve --help",
+    ]

@@ -1,0 +1,235 @@
+"""What the commands take: how it is read, and the options that several of them share.
+
+Nothing heavy is imported before the options are read, so that `--help` and a wrong option answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from core.settings import Settings
+
+__all__ = [
+    "EXIT_FAILED",
+    "EXIT_USAGE",
+    "Adder",
+    "Command",
+    "WrongUsage",
+    "add_fresh",
+    "add_no_plugins",
+    "add_plain",
+    "add_session",
+    "add_session_options",
+    "add_sessions_folder",
+    "add_theme",
+    "add_version",
+    "first_query",
+    "read_arguments",
+    "settings_of",
+    "wrong_usage",
+]
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+Adder = Callable[[argparse.ArgumentParser], object]
+"""Adds arguments to a parser, or text to its help."""
+
+
+class Command(NamedTuple):
+    """One command: what it is in a few words and in a sentence, what carries it out, and what adds its arguments."""
+
+    about: str
+    description: str
+    run: Callable[[argparse.Namespace], int]
+    adders: tuple[Adder, ...]
+
+
+class WrongUsage(Exception):
+    """The command line asks for what cannot be done together; the message says what."""
+
+
+def wrong_usage(prog: str, message: str) -> str:
+    """Say in a line what is wrong with the command line of `prog`, and where to read on."""
+    return f"{prog}: {message}; see {prog} --help\n"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, wrong_usage(self.prog, message))
+
+
+class _OptionsAlone(_Parser):
+    """Knows the options only, and leaves everything else as it stands."""
+
+    def add_argument(self, *names: Any, **how: Any) -> argparse.Action:
+        if names[0].startswith("-"):
+            return super().add_argument(*names, **how)
+        return argparse.Action((), names[0])
+
+
+def read_arguments(prog: str, command: Command, given: Sequence[str]) -> argparse.Namespace:
+    """Read the arguments of a command, options and others in any order; what follows `--` is no option.
+
+    Attributes of the answer are those of the arguments, `prog`, and `given` as it is.
+
+    Raises:
+        SystemExit: they are wrong, or ask for help or the version.
+    """
+    # Not `parse_intermixed_args`, which takes what follows `--` for options.
+    options = _OptionsAlone(prog=prog, add_help=False, allow_abbrev=False)
+    whole = _Parser(prog=prog, description=command.description, allow_abbrev=False)
+    for add in command.adders:
+        add(options)
+        add(whole)
+    args, others = options.parse_known_args(given)
+    args.prog, args.given = prog, given
+    return whole.parse_args(others, args)
+
+
+class _ShowVersion(argparse.Action):
+    """Tells the version, which takes longer to find out than all options take to read."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        from core.version import VERSION
+
+        sys.stdout.write(f"ua-tui {VERSION}\n")
+        sys.stdout.flush()
+        parser.exit()
+
+
+def add_version(parser: argparse.ArgumentParser) -> None:
+    """Add the option that tells the version."""
+    parser.add_argument(
+        "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
+    )
+
+
+def first_query(told: str) -> Adder:
+    """Make what adds a query that may be left out, with what its help says."""
+    return lambda parser: parser.add_argument("query", nargs="?", help=told)
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Add the past session that a command is about."""
+    parser.add_argument("session", metavar="SESSION", help="its folder, its name, or latest for the newest")
+
+
+def add_sessions_folder(parser: argparse.ArgumentParser) -> None:
+    """Add where the past sessions are."""
+    parser.add_argument(
+        "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
+    )
+
+
+def add_plain(parser: argparse.ArgumentParser) -> None:
+    """Add the choice to do without a full screen."""
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="line by line without a full screen, for screen readers and logs",
+    )
+
+
+def add_theme(parser: argparse.ArgumentParser) -> None:
+    """Add the colour theme."""
+    parser.add_argument("--theme", help="the colour theme of the screen")
+
+
+def add_fresh(parser: argparse.ArgumentParser) -> None:
+    """Add the choice to go on without the earlier conversation."""
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="go on with a conversation that knows nothing of the earlier one, as when that is gone",
+    )
+
+
+def add_no_plugins(parser: argparse.ArgumentParser) -> None:
+    """Add the choice to do without the observers of others."""
+    parser.add_argument(
+        "--no-plugins",
+        dest="plugins",
+        action="store_false",
+        default=None,
+        help="leave out the observers of other installed packages",
+    )
+
+
+def add_session_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every session takes, on whatever screen; `settings_of` reads it."""
+    parser.add_argument(
+        "--demo", action="store_true", default=None, help="a scripted session: no network, no key"
+    )
+    parser.add_argument(
+        "--demo-pace", type=float, metavar="N", help="how slowly the demo streams; 0 is at once"
+    )
+    parser.add_argument(
+        "--workspace",
+        metavar="DIR",
+        help="the folder for AGENT_RUN_WORKSPACES and SAVED_REPORTS (default: here)",
+    )
+    parser.add_argument("--model", help="the model that answers")
+    parser.add_argument("--base-url", metavar="URL", help="a server that speaks the Anthropic Messages API")
+    parser.add_argument(
+        "--allow",
+        action="append",
+        metavar="PATTERN",
+        help="let tools whose name matches run unasked (repeatable)",
+    )
+    parser.add_argument(
+        "--tool",
+        "--extra-tools",
+        dest="tool",
+        action="append",
+        metavar="NAME",
+        help="offer Bash, Write, Edit or WebFetch (repeatable)",
+    )
+    parser.add_argument("--permission-mode", metavar="MODE", help="default, acceptEdits or plan")
+    parser.add_argument("--max-turns", metavar="N", help="how many model turns a query may take")
+    parser.add_argument("--max-cost", "--max-cost-usd", metavar="USD", help="what a session may cost")
+    add_no_plugins(parser)
+    parser.add_argument(
+        "--dangerously-skip-permissions",
+        action="store_true",
+        default=None,
+        help="run every tool without asking",
+    )
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """The settings of a session with the options that were given for it.
+
+    Raises:
+        SettingsError: one of them is wrong, or refused for root.
+    """
+    from core.errors import SettingsError
+    from core.settings import load_settings
+
+    if args.dangerously_skip_permissions and hasattr(os, "geteuid") and os.geteuid() == 0:
+        raise SettingsError(
+            "--dangerously-skip-permissions is refused for root: be another user, or use --allow."
+        )
+
+    overrides: dict[str, Any] = {
+        "demo": args.demo,
+        "demo_pace": args.demo_pace,
+        "workspace_base": Path(args.workspace) if args.workspace else None,
+        "model": args.model,
+        "base_url": args.base_url,
+        "allow": tuple(args.allow) if args.allow else None,
+        "extra_tools": tuple(args.tool) if args.tool else None,
+        "permission_mode": args.permission_mode,
+        "max_turns": args.max_turns,
+        "max_cost_usd": args.max_cost,
+        "plugins": args.plugins,
+        "dangerously_skip_permissions": args.dangerously_skip_permissions,
+        "theme": getattr(args, "theme", None),
+    }
+    return load_settings(overrides)
