@@ -15,14 +15,14 @@ from textual.content import Content, Span
 from core.text import clean, clean_line
 from tui.format import middle_cut, tail_cut, tool_name
 from tui.markdown import MarkdownTheme
-from tui.viewers.document import Body, Match, find_in_rows
+from tui.viewers.document import Body, Match, find_in_rows, joined
 from tui.viewers.json_style import style_json_line
 from tui.viewers.json_text import closed_beginning
 from tui.viewers.json_values import Value, kind_of, open_level
 from tui.viewers.markdown_body import MarkdownBody
 from tui.viewers.registry import Declined, Sample, View, Viewer
 from tui.viewers.steering import Article, Copy, Key, Order, Outcome, Web
-from tui.viewers.table import GAP, Column, Table, TableView, joined
+from tui.viewers.table import GAP, Column, Table, TableView
 from tui.viewers.text_body import TextBody
 
 __all__ = ["VIEWER", "Hit", "ResultsTable", "hits_in"]

@@ -18,7 +18,7 @@ from tui.viewers.steering import Copy, Key, Order, Outcome, Work
 from tui.viewers.stopping import Stop
 from tui.viewers.text_body import TextBody
 
-__all__ = ["Column", "Records", "Table", "TableView", "joined"]
+__all__ = ["GAP", "Column", "Records", "Table", "TableView"]
 
 GAP = 2
 NARROWEST = 6
