@@ -12,11 +12,17 @@ from tests.tui.files_host import Host, hosted, screen_text, until
 from tui.markdown import MarkdownTheme
 from tui.screens import viewer
 from tui.screens.viewer import ViewerScreen
-from tui.viewers.document import ListRows
+from tui.viewers.document import Document, ListRows
 from tui.viewers.markdown_body import MarkdownBody
-from tui.viewers.registry import load
+from tui.viewers.registry import PREVIEW_LIMIT, load, load_page
 
 PARAGRAPHS = "\n\n".join(f"Paragraph {number}" for number in range(2_000))
+LONG = 600_000
+LONG_TEXTS = {
+    "a.log": "12:00:00 number {}\n",
+    "a.md": "number {}\n\n",
+    "a.jsonl": '{{"word": "number {}"}}\n',
+}
 LINES = "\n".join(f'{{"number": {number}}}' for number in range(300))
 
 
@@ -63,3 +69,42 @@ async def test_the_end_is_kept_in_mind_while_the_file_is_read(
         await pilot.press("end")
         may_go_on.set()
         await until(partial(shows, app, last))
+
+
+@pytest.mark.parametrize("others", [(), ("up",), ("home",), ("slash", "7", "enter")])
+@pytest.mark.parametrize("name", ["a.log", "a.md", "a.jsonl"])
+async def test_the_end_is_kept_in_mind_until_the_whole_file_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, others: tuple[str, ...]
+) -> None:
+    may_go_on, tail_may_come = threading.Event(), threading.Event()
+
+    def slow(path: Path, limit: int = PREVIEW_LIMIT, *more: object) -> Document:
+        assert limit == PREVIEW_LIMIT or may_go_on.wait(60)
+        return load(path, limit, *more)  # type: ignore[arg-type]  # passed on as they are
+
+    def slow_page(*args: object, **named: object) -> Document:
+        assert tail_may_come.wait(60)
+        return load_page(*args, **named)  # type: ignore[arg-type]  # passed on as they are
+
+    monkeypatch.setattr(viewer, "load", slow)
+    monkeypatch.setattr(viewer, "load_page", slow_page)
+    count = LONG // len(LONG_TEXTS[name].format(0))
+    (tmp_path / name).write_text("".join(map(LONG_TEXTS[name].format, range(count))))
+    screen = ViewerScreen(tmp_path / name)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: screen.view.row_count > 1_000 and shows(app, "number 0"))
+        beginning = screen.document
+        await pilot.press("end", *others)
+        may_go_on.set()
+        await until(lambda: screen.document is not beginning)
+        assert screen.document is not None
+        assert screen.document.whole
+        await until(lambda: screen.view.row_count >= count)
+        tail_may_come.set()
+        if others:
+            await app.workers.wait_for_complete()
+            await pilot.pause()
+            assert not shows(app, f"number {count - 1}")
+        else:
+            await until(partial(shows, app, f"number {count - 1}"))
+        assert screen.document.whole

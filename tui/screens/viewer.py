@@ -119,19 +119,22 @@ class ViewerScreen(ViewerDeeds):
                     document = await reading
                 finally:
                     reading.cancel()
+                    await asyncio.gather(reading, return_exceptions=True)
         except FileUnviewable as error:
             self._explain(str(error))
             return
         if beginning is None:
-            self._take(document)
-            self.view.show(self._body(), place=place)
+            self._show(document, place)
         else:
             self._go_on_with(document)
 
     def _begin_with(self, document: Document) -> Document:
-        self._take(document)
-        self.view.show(self._body())
+        self._show(document)
         return document
+
+    def _show(self, document: Document, place: float = 0.0) -> None:
+        self._take(document)
+        self.view.show(self._body(), place=place, unfinished=document.end < document.size)
 
     def _go_on_with(self, document: Document) -> None:
         """Show all of a file whose beginning is shown, where its reader is by now."""
@@ -139,15 +142,15 @@ class ViewerScreen(ViewerDeeds):
         if document.rendered is None and document.end < document.size:
             return
         self._take(document)
-        body = self._body()
+        body, unfinished = self._body(), document.end < document.size
         if isinstance(body, Steered):
             if cursor is not None:
                 body.reveal(cursor.row_place())
-            self.view.show(body)
+            self.view.show(body, unfinished=unfinished)
         elif type(body) is type(before):
-            self.view.extend(body)
+            self.view.extend(body, unfinished=unfinished)
         else:
-            self.view.show(body)
+            self.view.show(body, unfinished=unfinished)
 
     async def _load_tail(self, document: Document) -> None:
         offset = max(0, document.size - WHOLE_LIMIT // 16)
@@ -156,9 +159,13 @@ class ViewerScreen(ViewerDeeds):
         except FileUnviewable as error:
             self._explain(str(error))
             return
+        shown = self.document
+        if shown is None or shown.end >= shown.size or not self.view.wants_end:
+            # The end came by itself, or the reader went elsewhere.
+            return
+        self.workers.cancel_group(self, "viewer")
         self.raw = True
-        self._take(tail)
-        self.view.show(tail.raw, place=1.0)
+        self._show(tail, place=1.0)
 
     async def _read_on(self, document: Document) -> None:
         try:
@@ -171,7 +178,7 @@ class ViewerScreen(ViewerDeeds):
             self._reading_on = False
         if self.document is document and body is not None:
             self._take(replace(document, raw=body, end=page.end, size=page.size))
-            self.view.extend(body)
+            self.view.extend(body, unfinished=page.end < page.size)
 
     def _take(self, document: Document) -> None:
         self.document = document
@@ -206,7 +213,7 @@ class ViewerScreen(ViewerDeeds):
         if document is None or document.whole or self._body() is not document.raw:
             return
         if event.last and document.end < document.size:
-            start_job(self, partial(self._load_tail, document), "viewer")
+            start_job(self, partial(self._load_tail, document), "tail")
         elif not event.last and document.start > 0:
             self._read()
 
@@ -344,9 +351,7 @@ class ViewerScreen(ViewerDeeds):
             self.notify("This file has only one form.", markup=False)
             return
         self.raw = not self.raw
-        self.view.show(self._body(), place=self.view.place)
-        self._offer_keys()
-        self._show_facts()
+        self._show(self.document, self.view.place)
 
     def action_reload(self) -> None:
         """Read the file again."""

@@ -97,11 +97,11 @@ class SteeredView(DocumentView):
         """The number of the current match, from 1, and the count of all; zeros when there are none."""
         return (self._at + 1, len(self._places)) if self._steered is not None else super().matches
 
-    def show(self, body: Body, *, place: float = 0.0) -> None:
-        """Show a body from its top, or from a place between 0 and 1."""
+    def show(self, body: Body, *, place: float = 0.0, unfinished: bool = False) -> None:
+        """Show a body from its top, or from a place between 0 and 1; `unfinished` when more of it may come."""
         self._steered = body if isinstance(body, Steered) else None
         self._places, self._at = (), -1
-        super().show(body, place=place)
+        super().show(body, place=place, unfinished=unfinished)
         self.post_message(self.Moved(self))
 
     def order(self, order: Order) -> None:
@@ -109,6 +109,7 @@ class SteeredView(DocumentView):
         body = self._steered
         if body is None or self._steered_rows() is None:
             return
+        self.release_anchor()
         outcome = body.steer(order)
         match outcome:
             case Web(url):
@@ -127,6 +128,7 @@ class SteeredView(DocumentView):
         if self._steered is None:
             return await super().search(needle)
         self._needle = needle
+        self.release_anchor()
         await self._find()
         if self._places:
             here = self._steered.row_place()
@@ -140,6 +142,7 @@ class SteeredView(DocumentView):
         if self._steered is None:
             super().step_match(step)
         elif self._places:
+            self.release_anchor()
             self._at = (self._at + step) % len(self._places)
             self._steered.reveal(self._places[self._at])
             self._changed()
@@ -190,6 +193,7 @@ class SteeredView(DocumentView):
             super().action_scroll_end()
         else:
             self._step(self._steered.entries)
+            self._ask_for_end()
 
     def _page(self) -> int:
         rows = self._steered_rows()
@@ -202,6 +206,7 @@ class SteeredView(DocumentView):
         body = self._steered
         if body is None:
             return False
+        self.release_anchor()
         before = body.cursor
         body.cursor = max(0, min(body.cursor + entries, body.entries - 1))
         if body.cursor == 0 and entries < 0:
@@ -224,6 +229,7 @@ class SteeredView(DocumentView):
         order = rows.order_at(offset.x, y)
         entry = rows.entry_at(y)
         if entry is not None:
+            self.release_anchor()
             before, body.cursor = body.cursor, entry
             self._moved(before)
         if order is not None:
@@ -337,10 +343,13 @@ class SteeredView(DocumentView):
             return
         first, count = rows.span(body.cursor)
         top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
+        # It is the view that moves here, and not the reader.
+        to_end = self._to_end
         if first - rows.head < top:
             self.scroll_to(y=first - rows.head, animate=False, force=True)
         elif first + count > top + height:
             self.scroll_to(y=first + count - height, animate=False, force=True)
+        self._to_end = to_end
 
 
 def _before(place: Hashable, here: Hashable) -> bool:

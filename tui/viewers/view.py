@@ -107,6 +107,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._current = -1
         self._place: float | None = None
         self._to_end = False
+        self._unfinished = False
         self._is_first = True
         self._hooks: list[Hook] = []
 
@@ -125,12 +126,18 @@ class DocumentView(ScrollView, can_focus=True):
         """Where the reader is, from 0 to 1."""
         return float(self.scroll_offset.y) / max(1, len(self._rows))
 
-    def show(self, body: Body, *, place: float = 0.0) -> None:
-        """Show a body from its top, or from a place between 0 and 1."""
+    @property
+    def wants_end(self) -> bool:
+        """Whether the reader asked for an end that was not there yet, and went nowhere else since."""
+        return self._to_end
+
+    def show(self, body: Body, *, place: float = 0.0, unfinished: bool = False) -> None:
+        """Show a body from its top, or from a place between 0 and 1; `unfinished` when more of it may come."""
         self._body = body
         self._place = place or None
-        # What was asked before there was anything to show is meant for what comes.
-        to_end = self._to_end and self._is_first
+        # What was asked before all of it was there is meant for what comes.
+        to_end = self._to_end and (self._is_first or self._unfinished)
+        self._unfinished = unfinished
         self._laid = None
         self._rows = ListRows()
         self._hang(self._rows)
@@ -141,9 +148,10 @@ class DocumentView(ScrollView, can_focus=True):
         self._to_end, self._is_first = to_end, False
         self._start_layout()
 
-    def extend(self, body: Body) -> None:
-        """Show a longer form of the body shown; the reader stays at the same row."""
+    def extend(self, body: Body, *, unfinished: bool = False) -> None:
+        """Show a longer form of the body shown; the reader stays at the same row, or at the end he asked for."""
         self._body = body
+        self._unfinished = unfinished
         self._start_layout()
 
     def text_at(self, y: int) -> str:
@@ -154,6 +162,7 @@ class DocumentView(ScrollView, can_focus=True):
     async def search(self, needle: str) -> int:
         """Mark every place of `needle` and go to the first at or below the top; gives their number."""
         self._needle = needle
+        self.release_anchor()
         await self._find()
         if self._matches:
             top = int(self.scroll_offset.y)
@@ -165,6 +174,7 @@ class DocumentView(ScrollView, can_focus=True):
     def step_match(self, step: int) -> None:
         """Go on to the next match, or back to the one before, around the ends."""
         if self._matches:
+            self.release_anchor()
             self._current = (self._current + step) % len(self._matches)
             self._strips.clear()
             self._go_to_match()
@@ -206,15 +216,23 @@ class DocumentView(ScrollView, can_focus=True):
 
     def action_scroll_home(self) -> None:
         """Go to the top."""
-        self._to_end = False
+        self.release_anchor()
         self.scroll_home(animate=False)
         self.post_message(self.Ends(last=False))
 
     def action_scroll_end(self) -> None:
         """Go to the end, as soon as it is known where that is."""
-        self._to_end = self._is_first or self._laid is not self._body
+        self._ask_for_end()
         self.scroll_end(animate=False)
         self.post_message(self.Ends(last=True))
+
+    def _ask_for_end(self) -> None:
+        self._to_end = self._is_first or self._unfinished or self._laid is not self._body
+
+    def release_anchor(self) -> None:
+        """Take note that the reader goes somewhere: whoever does so does not want the end any more."""
+        super().release_anchor()
+        self._to_end = False
 
     def action_links(self) -> None:
         """Have one of the links of the document chosen; a single one needs no choice."""
@@ -241,9 +259,6 @@ class DocumentView(ScrollView, can_focus=True):
         """Say when the reader comes near the end."""
         super().watch_scroll_y(old_value, new_value)
         height = self.scrollable_content_region.height
-        if new_value < old_value:
-            # Whoever goes back does not want the end any more.
-            self._to_end = False
         if new_value > old_value and new_value + 2 * height >= len(self._rows):
             self.post_message(self.NearEnd(self))
 
@@ -287,7 +302,7 @@ class DocumentView(ScrollView, can_focus=True):
             self.action_scroll_end()
         elif self._place is not None:
             self.scroll_to(0, round(self._place * len(rows)), animate=False)
-        self._place, self._to_end = None, False
+        self._place = None
         if self._needle:
             current = self._current
             await self._find()
