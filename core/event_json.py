@@ -9,6 +9,8 @@ from core.events import (
     ArtifactSaved,
     AuthFinished,
     AuthRequired,
+    BudgetRaised,
+    BudgetReached,
     ComplianceEnforced,
     ComplianceFailed,
     ErrorRaised,
@@ -32,8 +34,10 @@ from core.events import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
+    TokensSpent,
     ToolCallFinished,
     ToolCallStarted,
+    TracingFailed,
     UnknownEvent,
 )
 
@@ -48,6 +52,7 @@ AnyEvent = (
     | TextDelta
     | ThinkingDelta
     | MessageFinished
+    | TokensSpent
     | ToolCallStarted
     | ToolCallFinished
     | SubagentStarted
@@ -66,6 +71,9 @@ AnyEvent = (
     | ApiRetry
     | McpStatus
     | QueryFinished
+    | BudgetReached
+    | BudgetRaised
+    | TracingFailed
     | ErrorRaised
     | SessionFinished
 )

@@ -22,6 +22,8 @@ __all__ = [
     "ArtifactSaved",
     "AuthFinished",
     "AuthRequired",
+    "BudgetRaised",
+    "BudgetReached",
     "ComplianceEnforced",
     "ComplianceFailed",
     "ErrorRaised",
@@ -45,8 +47,10 @@ __all__ = [
     "SubagentStarted",
     "TextDelta",
     "ThinkingDelta",
+    "TokensSpent",
     "ToolCallFinished",
     "ToolCallStarted",
+    "TracingFailed",
     "UnknownEvent",
     "Usage",
 ]
@@ -160,6 +164,20 @@ class MessageFinished(Event, frozen=True, kw_only=True):
     text: str
     usage: Usage | None = None
     stop_reason: str | None = None
+    parent_tool_use_id: str | None = None
+
+
+class TokensSpent(Event, frozen=True, kw_only=True):
+    """The model took tokens for a message; of a sub-agent's, those it wrote are estimated from what it wrote.
+
+    `cost_usd` is an estimate, None when the model's price is not known. What a query cost is told at its end.
+    """
+
+    query_id: str
+    message_id: str
+    usage: Usage
+    model: str = ""
+    cost_usd: float | None = None
     parent_tool_use_id: str | None = None
 
 
@@ -348,9 +366,35 @@ class QueryFinished(Event, frozen=True, kw_only=True):
     usage: Usage | None = None
     text: str = ""
 
+    context_window: int | None = None
 
 class ErrorRaised(Event, frozen=True, kw_only=True):
     """Something failed that a person should know of."""
+class BudgetReached(Event, frozen=True, kw_only=True):
+    """The session has cost most of what it may (`warning`), or all of it (`spent`): nothing more runs then.
+
+    `refused` says that a query waits which may not begin. The `spent_usd` of a warning may be an estimate.
+    """
+
+    level: Literal["warning", "spent"]
+    spent_usd: float
+    limit_usd: float
+    refused: bool = False
+
+
+class BudgetRaised(Event, frozen=True, kw_only=True):
+    """A person lets the session cost more."""
+
+    spent_usd: float
+    limit_usd: float
+
+
+class TracingFailed(Event, frozen=True, kw_only=True):
+    """Spans are not written or sent any more; the session goes on."""
+
+    error: str
+
+
 
     where: str
     message: str

@@ -174,6 +174,19 @@ def _entry(event: ev.Event, cut: Callable[[str], str]) -> tuple[str, str]:
             return "query", (
                 f"{event.status} after {_seconds(event.duration_ms)}, {event.turns} turns{_cost(event.cost_usd)}{error}"
             )
+        case ev.TokensSpent():
+            whose = " by a sub-agent" if event.parent_tool_use_id else ""
+            return (
+                "tokens",
+                f"{event.usage.total} of {event.model or 'the model'}{whose}{_cost(event.cost_usd)}",
+            )
+        case ev.BudgetReached():
+            held = ": a query waits" if event.refused else ""
+            return "budget", f"{event.level}: ${event.spent_usd:.4f} of ${event.limit_usd:.4f}{held}"
+        case ev.BudgetRaised():
+            return "budget", f"raised to ${event.limit_usd:.4f}, of which ${event.spent_usd:.4f} is spent"
+        case ev.TracingFailed():
+            return "tracing", f"failed: {event.error}"
         case ev.ToolCallStarted():
             return "tool", f"{event.name} started [{event.tool_use_id}] {cut(_json(event.input))}"
         case ev.ToolCallFinished():

@@ -80,6 +80,11 @@ class QueryQueue:
         """Whether what waits stays until a person lets it go on."""
         return self._held and bool(self._waiting)
 
+    @property
+    def ready(self) -> bool:
+        """Whether `take` would give out a query."""
+        return bool(self._waiting) and not self._closed and (not self._held or self._before > 0)
+
     def add(self, text: str) -> None:
         """Put a query behind the others; while they are held it goes before them and lets them go on."""
         if self.held and self._restored:
@@ -102,7 +107,7 @@ class QueryQueue:
 
     def take(self) -> str | None:
         """Give out the next query; None when there is none, they are held, or the session ends."""
-        if self._closed or not self._waiting or (self._held and not self._before):
+        if not self.ready:
             return None
         text = self._waiting.pop(0)
         self._before = max(0, self._before - 1)

@@ -18,6 +18,7 @@ from core.agent.gate import Answer
 from core.agent.loop import AgentLoop
 from core.agent.query import QueryPath
 from core.agent.turn import TurnOutcome
+from core.budget import Budget
 from core.bus import Bus
 from core.errors import AgentUnavailable, UniversalAgentError, causes_of
 from core.events import (
@@ -89,8 +90,9 @@ class Session:
         self._parts = parts
         self._spawn = spawn
         pipelines = parts.pipelines.bind(bus.publish)
+        self._budget = Budget(settings.max_cost_usd, lambda: self._tally.cost_usd, bus.publish)
         self._assembly = AgentAssembly(
-            settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._tally.cost_usd
+            settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._budget.left_usd
         )
         asks = parts.ask_model if settings.classifier == "rules+model" else None
         self._path = QueryPath(
@@ -107,6 +109,7 @@ class Session:
         self._idle = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self._connecting: asyncio.Future[AgentLoop] | None = None
+        self._connected_for: float | None = None
         self._runner_ended = asyncio.Event()
         self._runner_ended.set()
         self._interrupting = False
@@ -117,6 +120,7 @@ class Session:
         self._owes_go_on = False
         self._auth_watch = AuthWatch(spawn, lambda: self._assembly.is_connected, self._connected)
         bus.subscribe(self._tally.count)
+        bus.subscribe(self._budget.take)
         bus.subscribe(self._note_auth)
 
     @property
@@ -126,8 +130,8 @@ class Session:
 
     @property
     def queue_held(self) -> bool:
-        """Whether the waiting queries stay until `resume_queue` or the next `submit`."""
-        return self._queue.held
+        """Whether the waiting queries stay until `resume_queue`, the next `submit` or a higher budget."""
+        return self._queue.held or (self._budget.is_spent and len(self._queue) > 0)
 
     @property
     def pending_auth(self) -> AuthRequired | None:
@@ -187,8 +191,18 @@ class Session:
 
     def resume_queue(self) -> None:
         """Go on with the queries that are held since one before them did not succeed."""
-        if self._queue.held:
+        if self.queue_held:
             self._queue.release()
+            self._roused()
+
+    def raise_budget(self, limit_usd: float) -> None:
+        """Let the session cost more; what waits for that runs. A running query keeps the limit it began with.
+
+        Raises:
+            SettingsError: the session has cost that already.
+        """
+        self._budget.raise_to(limit_usd)
+        if self._queue.ready:
             self._roused()
 
     async def wait_idle(self) -> None:
@@ -313,11 +327,13 @@ class Session:
         async with self._one_at_a_time:
             if self._finished:
                 raise AgentUnavailable("the session is over")
-            if self._loop is not None and self._loop.is_alive:
+            # What a connection may cost cannot be changed; the conversation goes on over another one.
+            if self._loop is not None and self._loop.is_alive and self._connected_for == self._budget.limit_usd:
                 return
             old, self._loop = self._loop, None
             if old is not None:
                 await old.close()
+            self._connected_for = self._budget.limit_usd
             connecting = self._connecting = asyncio.ensure_future(self._assembly.connect())
             try:
                 loop = self._loop = await connecting
@@ -343,7 +359,7 @@ class Session:
     async def _run_queries(self) -> None:
         try:
             while not self._finished:
-                while (text := self._queue.take()) is not None:
+                while (text := self._next_query()) is not None:
                     if await self._run_query(text) != "success":
                         self._queue.hold()
                 self._idle.set()
@@ -351,6 +367,12 @@ class Session:
                 await self._wake.wait()
         finally:
             self._runner_ended.set()
+
+    def _next_query(self) -> str | None:
+        if self._queue.ready and self._budget.is_spent:
+            self._budget.refuse()
+            return None
+        return self._queue.take()
 
     async def _run_query(self, text: str) -> str:
         self._tally.queries += 1
@@ -384,13 +406,15 @@ class Session:
                     turns=outcome.turns,
                     cost_usd=outcome.cost_usd,
                     usage=outcome.usage,
+                    context_window=outcome.context_window,
                     text=outcome.text,
                 )
             )
         return outcome.status
 
     async def _attempt(self, text: str, context: AgentContext) -> TurnOutcome:
-        if self._loop is None or not self._loop.is_alive:
+        limit = self._budget.limit_usd
+        if self._loop is None or not self._loop.is_alive or self._connected_for != limit:
             self.state = SessionState.STARTING
             await self._connect()
         loop = self._loop

@@ -118,6 +118,10 @@ class SessionPort(Protocol):
 
     async def close(self, reason: str) -> None:
         """End the session and everything it started."""
+    def raise_budget(self, limit_usd: float) -> None:
+        """Let the session cost more, in US dollars; a `SettingsError` when it has cost that already."""
+        ...
+
         ...
 
 

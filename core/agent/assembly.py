@@ -19,6 +19,7 @@ from core.agent.hooks import AgentHooks, SubagentCheck
 from core.agent.loop import AgentLoop
 from core.agent.options import Briefing, brief, build_options
 from core.agent.permissions import PermissionPolicy
+from core.agent.prices import Prices
 from core.agent.results import ResultAdapter
 from core.agent.settling import Settler
 from core.agent.transcripts import cost_so_far, transcript_of
@@ -70,7 +71,7 @@ class AgentParts:
 class AgentAssembly:
     """Makes agent loops for one session, all with the same conversation, permissions and servers.
 
-    `spent` tells what the session has cost so far, in US dollars.
+    `left` tells what the session may still cost, in US dollars; None without a limit.
     """
 
     def __init__(
@@ -80,9 +81,9 @@ class AgentAssembly:
         pipelines: Pipelines,
         publish: Callable[[Event], Event],
         report: Callable[[str, Exception], None],
-        spent: Callable[[], float | None] = lambda: None,
+        left: Callable[[], float | None] = lambda: None,
     ) -> None:
-        self._spent = spent
+        self._left = left
         self._settings = settings
         self._parts = parts
         self._pipelines = pipelines
@@ -99,6 +100,7 @@ class AgentAssembly:
         )
         self._private = PrivateFolder()
         self._briefing: Briefing | None = None
+        self._prices = Prices()
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
@@ -128,7 +130,9 @@ class AgentAssembly:
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
             self._briefing = brief(parts.workspace.path, parts.now(), notes)
-        translator = Translator(redactor=parts.redactor, off=self._off, server=self._settings.base_url)
+        translator = Translator(
+            redactor=parts.redactor, servers=self._states, server=self._settings.base_url, prices=self._prices
+        )
         adapter = ResultAdapter(saved_results_root=self._agent_home())
         hooks = AgentHooks(
             pipelines=self._pipelines,
@@ -181,11 +185,10 @@ class AgentAssembly:
 
     def _limited(self, cost_before: float) -> Settings:
         """The settings with what a connection may cost, as the agent counts it."""
-        limit = self._settings.max_cost_usd
-        if limit is None:
-            return self._settings
-        left = max(limit - (self._spent() or 0.0), _LEAST_COST)
-        return replace(self._settings, max_cost_usd=left + cost_before)
+        left = self._left()
+        return replace(
+            self._settings, max_cost_usd=None if left is None else max(left, _LEAST_COST) + cost_before
+        )
 
     def _agent_home(self) -> Path:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"

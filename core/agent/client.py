@@ -107,6 +107,12 @@ class AgentClient:
         status = await self._client.get_mcp_status()
         return [dict(raw) for raw in status.get("mcpServers", [])]
 
+    async def models(self) -> list[Any]:
+        """What the agent lists of the models it knows, as it told when it was connected; empty when it did not."""
+        info = await self._client.get_server_info()
+        models = info.get("models") if isinstance(info, dict) else None
+        return list(models) if isinstance(models, list) else []
+
     def kill(self) -> None:
         """End an agent that does not stop when asked; `messages()` then raises."""
         process = getattr(getattr(self._client, "_transport", None), "_process", None)

@@ -98,6 +98,7 @@ class AgentLoop:
         await self._client.connect()
 
     async def read(self) -> None:
+        self._translator.prices.read_list(await self._client.models())
         """Read the agent until it ends; the one reader. Ends, never raises, when the agent does."""
         try:
             async for message in self._client.messages():

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from core.agent.counting import TokenCount, usage_of, window_of
+from core.agent.prices import Prices
 from core.agent.tasks import SubagentTasks
 from core.events import (
     ApiRetry,
@@ -32,7 +34,7 @@ from core.text import Redactor, clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["OpenCall", "RawToolResult", "Taken", "Translator", "TurnBegun", "TurnResult", "usage_of"]
+__all__ = ["OpenCall", "RawToolResult", "Taken", "Translator", "TurnBegun", "TurnResult"]
 
 
 @dataclass
@@ -68,6 +70,7 @@ class TurnResult:
     turns: int
     cost_usd: float | None
     usage: Usage | None
+    context_window: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,23 +88,17 @@ class TurnBegun:
 @dataclass
 class _OpenMessage:
     message_id: str
+    model: str = ""
     text: list[str] = field(default_factory=list)
     usage: dict[str, Any] = field(default_factory=dict)
     stop_reason: str | None = None
 
 
-def usage_of(raw: Any) -> Usage | None:
-    """Read token counts; None when there are none."""
-    if not isinstance(raw, dict):
-        return None
-    counts = {name: value for name in Usage.__struct_fields__ if isinstance(value := raw.get(name), int)}
-    return Usage(**counts) if counts else None
-
-
 class Translator:
     """Feeds on SDK messages, yields events and tool results; one lives as long as its connection.
 
-    `off` are servers that are not there and why, told of with the others; `server` is the model's address.
+    `off` are servers that are not there and why, told of with the others; `server` is the model's address; `prices`
+    learns what models cost.
     """
 
     def __init__(
@@ -110,6 +107,7 @@ class Translator:
         redactor: Redactor | None = None,
         off: Sequence[McpServer] = (),
         server: str | None = None,
+        prices: Prices | None = None,
         now: Callable[[], datetime] | None = None,
     ) -> None:
         self._redactor = redactor or Redactor()
@@ -125,6 +123,8 @@ class Translator:
         self._servers: dict[str, McpServer] = {}
         self._off = tuple(off)
         self._server = server or "the model's service"
+        self.prices = prices or Prices()
+        self._tokens = TokenCount(self.prices)
         self._open: _OpenMessage | None = None
         self._streamed: set[str] = set()
         self._pieces = 0
@@ -190,10 +190,11 @@ class Translator:
             case {"type": "message_start", "message": dict(started)}:
                 yield from self._close_message()
                 message_id = str(started.get("id") or f"message_{self.iteration + 1}")
-                self._open = _OpenMessage(message_id, usage=dict(started.get("usage") or {}))
+                model = str(started.get("model") or "")
+                self._open = _OpenMessage(message_id, model, usage=dict(started.get("usage") or {}))
                 self._streamed.add(message_id)
                 self.iteration += 1
-                self.model = str(started.get("model") or "") or self.model
+                self.model = model or self.model
             case {"type": "content_block_start", "index": int(index), "content_block": {"type": "text"}}:
                 if index and self._open and self._open.text:
                     yield from self._text("\n\n")
@@ -227,19 +228,22 @@ class Translator:
             return
         text = self._redactor.redact("".join(done.text)).strip()
         self.last_text = text or self.last_text
+        usage = usage_of(done.usage)
         yield MessageFinished(
             query_id=self.query_id,
             message_id=done.message_id,
             text=text,
-            usage=usage_of(done.usage),
+            usage=usage,
             stop_reason=done.stop_reason,
         )
+        yield from self._tokens.of_message(self.query_id, done.message_id, done.model, usage)
 
     def _assistant(self, message: sdk.AssistantMessage) -> Iterator[Event]:
         import claude_agent_sdk as sdk
 
         parent = message.parent_tool_use_id
         streamed = parent is None and message.message_id in self._streamed
+        yield from self._tokens.of_block(self.query_id, message)
         for block in message.content:
             match block:
                 case sdk.ToolUseBlock():
@@ -343,6 +347,7 @@ class Translator:
 
     def _result(self, message: sdk.ResultMessage) -> TurnResult:
         text = self._tidy(message.result or "").strip() or self.last_text
+        self.prices.measure(message.model_usage)
         aborted = str(message.terminal_reason or "").startswith("aborted")
         status: Literal["success", "error", "interrupted"] = "success"
         error: str | None = None
@@ -357,6 +362,7 @@ class Translator:
             turns=message.num_turns,
             cost_usd=message.total_cost_usd,
             usage=usage_of(message.usage),
+            context_window=window_of(message.model_usage, self.model),
         )
 
 
@@ -365,7 +371,10 @@ def _failure(message: sdk.ResultMessage, text: str) -> str:
         case "error_max_turns":
             return "the agent reached its limit of turns; raise max_turns to let it go on"
         case "error_max_budget_usd":
-            return "the agent reached its budget; raise max_cost_usd to let it go on"
+            return (
+                "the agent stopped at what the session may cost: "
+                "raise max_cost_usd (--max-cost, or /budget on the screen)"
+            )
         case _:
             said = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
             return said or f"the agent ended with {message.subtype}"

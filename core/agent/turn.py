@@ -24,6 +24,7 @@ class TurnOutcome:
     turns: int = 0
     cost_usd: float | None = None
     usage: Usage | None = None
+    context_window: int | None = None
     tool_calls: tuple[ToolCall, ...] = ()
 
 
@@ -62,5 +63,6 @@ class Turn:
             turns=result.turns,
             cost_usd=cost_usd,
             usage=result.usage,
+            context_window=result.context_window,
             tool_calls=tuple(self.calls),
         )

@@ -102,6 +102,8 @@ def sample(kind: type[ev.Event]) -> ev.Event:
                 if hint is str
                 else 1
                 if hint in (int, float)
+                else hint()
+                if isinstance(hint, type) and issubclass(hint, msgspec.Struct)
                 else getattr(hint, "__args__", ["text"])[0]
             )
     return kind(at=AT, **values)

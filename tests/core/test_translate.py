@@ -15,7 +15,9 @@ from core.events import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
+    TokensSpent,
     ToolCallStarted,
+    Usage,
 )
 from core.text import Redactor
 
@@ -80,9 +82,11 @@ def test_a_message_cut_off_by_the_end_is_kept_as_far_as_it_came() -> None:
     translator = Translator()
     translator.begin("q1", "hello")
     fed(translator, begin(), delta("half a sen"))
-    (finished,) = translator.close_message()
+    finished, spent = translator.close_message()
     assert isinstance(finished, MessageFinished)
     assert finished.text == "half a sen"
+    assert isinstance(spent, TokensSpent)
+    assert spent.usage == Usage(input_tokens=7)
     assert list(translator.close_message()) == []
 
 

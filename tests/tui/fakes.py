@@ -11,6 +11,7 @@ from typing import Literal
 from core.bus import Bus
 from core.events import (
     AuthFinished,
+    BudgetRaised,
     ErrorRaised,
     Event,
     PermissionAnswered,
@@ -76,6 +77,7 @@ class FakeSession:
         if self.fail_start is not None:
             self.fail(self.fail_start)
         else:
+    limits: list[float] = field(default_factory=list)
             self.state = "idle"
 
     def submit(self, text: str) -> None:
@@ -142,6 +144,10 @@ class FakeSession:
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         self.outcomes.append(outcome)
+    def raise_budget(self, limit_usd: float) -> None:
+        self.limits.append(limit_usd)
+        self.bus.publish(BudgetRaised(spent_usd=0.0, limit_usd=limit_usd))
+
         self.bus.publish(AuthFinished(toolkit="gmail", outcome=outcome))
 
     async def restart(self) -> None:

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from core.budget import Budget
+from core.bus import Bus
+from core.errors import SettingsError
+from core.events import BudgetRaised, BudgetReached, Event, QueryFinished, TokensSpent, Usage
+
+
+class Account:
+    """A session's money: queries that run are estimated, and end with what they really cost."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.bus = Bus()
+        self.spent: float | None = None
+        self.budget = Budget(limit, lambda: self.spent, self.bus.publish)
+        self.told: list[BudgetReached | BudgetRaised] = []
+        self.bus.subscribe(self.budget.take)
+        self.bus.subscribe(self._note)
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, BudgetReached | BudgetRaised):
+            self.told.append(event)
+
+    def request(self, cost: float | None) -> None:
+        self.bus.publish(TokensSpent(query_id="q", message_id="m", usage=Usage(), cost_usd=cost))
+
+    def finish(self, cost: float | None) -> None:
+        if cost is not None:
+            self.spent = (self.spent or 0.0) + cost
+        self.bus.publish(QueryFinished(query_id="q", status="success", cost_usd=cost))
+
+    @property
+    def levels(self) -> list[str]:
+        return [event.level for event in self.told if isinstance(event, BudgetReached)]
+
+
+def test_the_warning_comes_once_while_the_query_still_runs() -> None:
+    account = Account(1.0)
+    account.request(0.5)
+    account.request(None)
+    assert account.levels == []
+    account.request(0.35)
+    account.request(0.05)
+    assert account.levels == ["warning"]
+    (warning,) = account.told
+    assert isinstance(warning, BudgetReached)
+    assert (warning.spent_usd, warning.limit_usd, warning.refused) == (0.85, 1.0, False)
+
+
+def test_what_was_estimated_is_forgotten_for_what_it_cost() -> None:
+    account = Account(1.0)
+    account.request(0.7)
+    account.finish(0.4)
+    account.request(0.3)
+    assert account.levels == []
+    assert account.budget.left_usd == pytest.approx(0.6)
+    account.finish(0.41)
+    assert account.levels == ["warning"]
+
+
+def test_an_estimate_alone_does_not_end_the_budget() -> None:
+    account = Account(1.0)
+    account.request(3.0)
+    assert account.levels == ["warning"]
+    assert not account.budget.is_spent
+    account.finish(1.0)
+    assert account.levels == ["warning", "spent"]
+    assert account.budget.is_spent
+    assert account.budget.left_usd == 0.0
+
+
+def test_a_query_that_may_not_begin_is_told_of_each_time() -> None:
+    account = Account(1.0)
+    account.finish(1.5)
+    account.budget.refuse()
+    account.budget.refuse()
+    assert [event.refused for event in account.told if isinstance(event, BudgetReached)] == [
+        False,
+        True,
+        True,
+    ]
+
+
+def test_a_higher_limit_counts_from_the_beginning() -> None:
+    account = Account(1.0)
+    account.finish(1.5)
+    account.budget.raise_to(3.0)
+    assert not account.budget.is_spent
+    assert account.budget.left_usd == 1.5
+    assert account.told[-1] == BudgetRaised(
+        seq=account.told[-1].seq, at=account.told[-1].at, spent_usd=1.5, limit_usd=3.0
+    )
+    account.finish(1.0)
+    assert account.levels == ["spent", "warning"]
+
+
+def test_a_limit_that_is_hardly_higher_warns_at_once() -> None:
+    account = Account(1.0)
+    account.finish(1.5)
+    account.budget.raise_to(1.6)
+    assert account.levels == ["spent", "warning"]
+
+
+@pytest.mark.parametrize("limit", [1.5, 0.2, -1.0, math.nan, math.inf])
+def test_a_limit_that_is_spent_already_is_refused(limit: float) -> None:
+    account = Account(1.0)
+    account.finish(1.5)
+    with pytest.raises(SettingsError, match=r"above \$1\.50"):
+        account.budget.raise_to(limit)
+    assert account.budget.limit_usd == 1.0
+
+
+def test_without_a_limit_nothing_is_told() -> None:
+    account = Account(None)
+    account.request(1e6)
+    account.finish(1e6)
+    account.budget.refuse()
+    assert account.told == []
+    assert account.budget.left_usd is None
+    account.budget.raise_to(2e6)
+    assert account.budget.left_usd == 1e6
