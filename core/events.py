@@ -340,12 +340,14 @@ class ApiRetry(Event, frozen=True, kw_only=True):
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of one MCP server."""
+    """The state of one MCP server; `last_error` stays when it works again."""
 
     name: str
     status: str
     tools: int | None = None
+    tool_names: list[str] = []
     error: str | None = None
+    last_error: str | None = None
 
 
 class McpStatus(Event, frozen=True, kw_only=True):
@@ -364,12 +366,10 @@ class QueryFinished(Event, frozen=True, kw_only=True):
     turns: int = 0
     cost_usd: float | None = None
     usage: Usage | None = None
+    context_window: int | None = None
     text: str = ""
 
-    context_window: int | None = None
 
-class ErrorRaised(Event, frozen=True, kw_only=True):
-    """Something failed that a person should know of."""
 class BudgetReached(Event, frozen=True, kw_only=True):
     """The session has cost most of what it may (`warning`), or all of it (`spent`): nothing more runs then.
 
@@ -395,6 +395,8 @@ class TracingFailed(Event, frozen=True, kw_only=True):
     error: str
 
 
+class ErrorRaised(Event, frozen=True, kw_only=True):
+    """Something failed that a person should know of."""
 
     where: str
     message: str

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from core.events import Event
+from core.events import Event, McpServer
 
-__all__ = ["Build", "BusPort", "SessionPort", "Spawn", "Spawned", "WorkspacePort"]
+__all__ = ["Build", "BusPort", "ServersPort", "SessionPort", "Spawn", "Spawned", "WorkspacePort"]
 
 
 class Spawned(Protocol):
@@ -40,6 +40,27 @@ class WorkspacePort(Protocol):
         ...
 
 
+class ServersPort(Protocol):
+    """The MCP servers. A command returns at once: why it cannot be done, or nothing; what it does comes as events."""
+
+    @property
+    def known(self) -> Sequence[McpServer]:
+        """Every server as it was last told of."""
+        ...
+
+    def refresh(self) -> None:
+        """Look how they stand."""
+        ...
+
+    def reconnect(self, name: str) -> str:
+        """Connect one again."""
+        ...
+
+    def switch(self, name: str, *, on: bool) -> str:
+        """Give the agent its tools, or take them away."""
+        ...
+
+
 class SessionPort(Protocol):
     """The commands a person can give. `state` is one of starting, idle, running, stopping, failed, closed."""
 
@@ -51,6 +72,11 @@ class SessionPort(Protocol):
     @property
     def workspace(self) -> WorkspacePort:
         """The session's folder."""
+        ...
+
+    @property
+    def servers(self) -> ServersPort:
+        """The MCP servers of the session."""
         ...
 
     @property
@@ -92,6 +118,10 @@ class SessionPort(Protocol):
         """Go on with held queries."""
         ...
 
+    def raise_budget(self, limit_usd: float) -> None:
+        """Let the session cost more, in US dollars; a `SettingsError` when it has cost that already."""
+        ...
+
     async def interrupt(self) -> None:
         """Stop the running query."""
         ...
@@ -118,10 +148,6 @@ class SessionPort(Protocol):
 
     async def close(self, reason: str) -> None:
         """End the session and everything it started."""
-    def raise_budget(self, limit_usd: float) -> None:
-        """Let the session cost more, in US dollars; a `SettingsError` when it has cost that already."""
-        ...
-
         ...
 
 

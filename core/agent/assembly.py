@@ -21,6 +21,8 @@ from core.agent.options import Briefing, brief, build_options
 from core.agent.permissions import PermissionPolicy
 from core.agent.prices import Prices
 from core.agent.results import ResultAdapter
+from core.agent.server_states import ServerStates
+from core.agent.servers import Servers
 from core.agent.settling import Settler
 from core.agent.transcripts import cost_so_far, transcript_of
 from core.agent.translate import Translator
@@ -98,13 +100,15 @@ class AgentAssembly:
         self._gate = PermissionGate(
             self._policy, publish, interactive=parts.interactive, redactor=parts.redactor
         )
+        self._prices = Prices()
         self._private = PrivateFolder()
         self._briefing: Briefing | None = None
-        self._prices = Prices()
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
-        self._off: list[McpServer] = []
+        self._not_open = dict(parts.connectors)
+        self._states = ServerStates(parts.redactor)
+        self.servers = Servers(self._states, publish, self.reopen)
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
 
@@ -126,7 +130,8 @@ class AgentAssembly:
         parts = self._parts
         self._begun = self._begun or (self._last is not None and self._last.provider_session_id is not None)
         if self._servers is None:
-            self._servers = await self._open_connections()
+            self._servers = {}
+            await self._open_connections()
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
             self._briefing = brief(parts.workspace.path, parts.now(), notes)
@@ -161,6 +166,7 @@ class AgentAssembly:
             gate=self._gate,
             translator=translator,
             settler=Settler(adapter, parts.workspace, parts.redactor, parts.aside),
+            servers=self.servers,
             publish=self._publish,
             on_result=parts.on_result,
             model=self._settings.model,
@@ -173,7 +179,8 @@ class AgentAssembly:
         return loop
 
     def close(self) -> None:
-        """Remove what was kept for the agent outside the workspace."""
+        """Remove what was kept for the agent outside the workspace, and tell of its servers no more."""
+        self.servers.close()
         self._private.remove()
 
     def _cost_before(self) -> float:
@@ -193,25 +200,41 @@ class AgentAssembly:
     def _agent_home(self) -> Path:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
 
-    async def _open_connections(self) -> dict[str, dict[str, Any]]:
-        connectors = self._parts.connectors
+    async def reopen(self, name: str) -> dict[str, dict[str, Any]]:
+        """Open a connection that could not be opened before; gives its servers.
+
+        Raises:
+            UniversalAgentError: it cannot be opened now either.
+        """
+        connection = await self._not_open[name]()
+        self._take(name, connection)
+        return dict(connection.servers)
+
+    async def _open_connections(self) -> None:
+        connectors = dict(self._not_open)
         opened = await asyncio.gather(*(open_() for open_ in connectors.values()), return_exceptions=True)
-        servers: dict[str, dict[str, Any]] = {}
         for name, result in zip(connectors, opened, strict=True):
             match result:
                 case Connection():
-                    servers.update(result.servers)
-                    self.is_connected = result.is_connected or self.is_connected
-                    for secret in result.secrets:
-                        self._parts.redactor.add(secret)
-                    if result.note:
-                        log.info("%s", result.note)
-                        self._off.append(McpServer(name=name, status="off", error=result.note))
+                    self._take(name, result)
                 case UniversalAgentError():
-                    self._report(name, result)
+                    self._leave_out(name, result)
                 case Exception():
                     log.error("the connection %s failed", name, exc_info=result)
-                    self._report(name, AgentError(f"the connection {name} failed: {result}"))
+                    self._leave_out(name, AgentError(f"the connection {name} failed: {result}"))
                 case BaseException():
                     raise result
-        return servers
+
+    def _take(self, name: str, connection: Connection) -> None:
+        self._not_open.pop(name, None)
+        self._servers = {**(self._servers or {}), **connection.servers}
+        self.is_connected = connection.is_connected or self.is_connected
+        for secret in connection.secrets:
+            self._parts.redactor.add(secret)
+        if connection.note:
+            log.info("%s", connection.note)
+            self._states.leave_out(McpServer(name=name, status="off", error=connection.note))
+
+    def _leave_out(self, name: str, error: UniversalAgentError) -> None:
+        self._states.leave_out(McpServer(name=name, status="failed", error=str(error)))
+        self._report(name, error)

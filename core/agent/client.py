@@ -7,10 +7,10 @@ import logging
 import os
 import signal
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.errors import AgentUnavailable
+from core.errors import AgentUnavailable, ConnectionFailed
 from core.text import clean
 
 if TYPE_CHECKING:
@@ -113,6 +113,34 @@ class AgentClient:
         models = info.get("models") if isinstance(info, dict) else None
         return list(models) if isinstance(models, list) else []
 
+    async def reconnect_server(self, name: str) -> None:
+        """Connect an MCP server again.
+
+        Raises:
+            ConnectionFailed: it could not be connected; the message is the agent's.
+        """
+        await _asked(self._client.reconnect_mcp_server(name))
+
+    async def switch_server(self, name: str, *, on: bool) -> None:
+        """Give the agent the tools of an MCP server, or take them away and end it.
+
+        Raises:
+            ConnectionFailed: it could not be done; the message is the agent's.
+        """
+        await _asked(self._client.toggle_mcp_server(name, on))
+
+    async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
+        """Connect MCP servers that the agent was not started with.
+
+        Raises:
+            ConnectionFailed: it could not be done.
+        """
+        # The command line takes them, and the SDK has no method for it yet.
+        query = getattr(self._client, "_query", None)
+        if query is None:
+            raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
+        await _asked(query._send_control_request({"subtype": "mcp_set_servers", "servers": dict(servers)}))
+
     def kill(self) -> None:
         """End an agent that does not stop when asked; `messages()` then raises."""
         process = getattr(getattr(self._client, "_transport", None), "_process", None)
@@ -139,6 +167,14 @@ class AgentClient:
 
     def _said(self) -> str:
         return f"; it said: {self._stderr[-1]}" if self._stderr else ""
+
+
+async def _asked(request: Awaitable[object]) -> None:
+    try:
+        await request
+    except Exception as error:
+        # The SDK raises bare exceptions for what the command line refuses, and for an answer that is late.
+        raise ConnectionFailed(clean(str(error)) or type(error).__name__) from error
 
 
 async def _one(text: str, message_id: str) -> AsyncIterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from core.agent.gate import PermissionGate
 from core.agent.hooks import AgentHooks
 from core.agent.refusals import REFUSALS
 from core.agent.results import RawResult
+from core.agent.servers import Servers
 from core.agent.settling import Settler
 from core.agent.stopping import Stopping
 from core.agent.translate import OpenCall, RawToolResult, Taken, Translator, TurnBegun, TurnResult
@@ -45,7 +46,6 @@ __all__ = ["AgentLoop"]
 
 log = logging.getLogger(__name__)
 
-_SERVERS_WITHIN = 20.0
 _TAKEN_WITHIN = 15.0
 
 
@@ -64,6 +64,7 @@ class AgentLoop:
         gate: PermissionGate,
         translator: Translator,
         settler: Settler,
+        servers: Servers,
         publish: Callable[[Event], Event],
         on_result: Callable[[ToolResult], None],
         model: str | None,
@@ -74,6 +75,7 @@ class AgentLoop:
         self._gate = gate
         self._translator = translator
         self._settler = settler
+        self._servers = servers
         self._publish = publish
         self._on_result = on_result
         self._turn: Turn | None = None
@@ -96,9 +98,9 @@ class AgentLoop:
             AgentUnavailable: it could not be started.
         """
         await self._client.connect()
+        self._translator.prices.read_list(await self._client.models())
 
     async def read(self) -> None:
-        self._translator.prices.read_list(await self._client.models())
         """Read the agent until it ends; the one reader. Ends, never raises, when the agent does."""
         try:
             async for message in self._client.messages():
@@ -116,18 +118,7 @@ class AgentLoop:
 
     async def watch_servers(self) -> None:
         """Publish the state of the MCP servers until none is pending any more."""
-        deadline = time.monotonic() + _SERVERS_WITHIN
-        while self.is_alive:
-            try:
-                servers = await self._client.servers()
-            except Exception as error:
-                log.info("the state of the MCP servers could not be read: %s", error)
-                return
-            for event in self._translator.servers_seen(servers):
-                self._publish(event)
-            if time.monotonic() > deadline or all(raw.get("status") != "pending" for raw in servers):
-                return
-            await asyncio.sleep(0.25)
+        await self._servers.attend(lambda: self._client if self.is_alive else None)
 
     async def run(self, query_id: str, text: str, *, simple: bool, model: str | None) -> TurnOutcome:
         """Run one query to its end.

@@ -17,11 +17,11 @@ import msgspec
 
 from core.agent.counting import TokenCount, usage_of, window_of
 from core.agent.prices import Prices
+from core.agent.server_states import ServerStates
 from core.agent.tasks import SubagentTasks
 from core.events import (
     ApiRetry,
     Event,
-    McpServer,
     McpStatus,
     MessageFinished,
     TextDelta,
@@ -105,7 +105,7 @@ class Translator:
         self,
         *,
         redactor: Redactor | None = None,
-        off: Sequence[McpServer] = (),
+        servers: ServerStates | None = None,
         server: str | None = None,
         prices: Prices | None = None,
         now: Callable[[], datetime] | None = None,
@@ -120,8 +120,7 @@ class Translator:
         self.last_text = ""
         self._now = now or (lambda: datetime.now(UTC))
         self.tasks = SubagentTasks()
-        self._servers: dict[str, McpServer] = {}
-        self._off = tuple(off)
+        self._servers = servers or ServerStates()
         self._server = server or "the model's service"
         self.prices = prices or Prices()
         self._tokens = TokenCount(self.prices)
@@ -159,17 +158,8 @@ class Translator:
                 return
 
     def servers_seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:
-        """Tell of the MCP servers when anything about them is new; a count of tools once known is kept."""
-        servers = [server for raw in told if (server := self._server_of(raw))]
-        for index, server in enumerate(servers):
-            known = self._servers.get(server.name)
-            if server.tools is None and known is not None and known.status == server.status:
-                servers[index] = msgspec.structs.replace(server, tools=known.tools)
-        servers = [*servers, *self._off]
-        seen = {server.name: server for server in servers}
-        if seen and seen != self._servers:
-            self._servers = seen
-            yield McpStatus(servers=servers)
+        """Tell of the MCP servers when anything about them is new."""
+        yield from self._servers.seen(told)
 
     def close_message(self) -> Iterator[Event]:
         """End the message that is still streaming, keeping what came of it."""
@@ -327,17 +317,6 @@ class Translator:
                 )
             case _:
                 return
-
-    def _server_of(self, raw: Any) -> McpServer | None:
-        if not isinstance(raw, dict) or not isinstance(raw.get("name"), str):
-            return None
-        tools = raw.get("tools")
-        return McpServer(
-            name=clean(raw["name"]),
-            status=clean(str(raw.get("status") or "unknown")),
-            tools=len(tools) if isinstance(tools, list) else None,
-            error=self._tidy(str(raw["error"])) if raw.get("error") else None,
-        )
 
     def _retry_reason(self, data: dict[str, Any]) -> str:
         said = clean(str(data.get("error") or data.get("error_status") or ""))

@@ -4,6 +4,7 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
+from core.agent.server_states import ServerStates
 from core.agent.translate import RawToolResult, Taken, Translator, TurnBegun, TurnResult
 from core.events import (
     ApiRetry,
@@ -212,7 +213,8 @@ def test_a_retry_without_a_reason_names_the_server() -> None:
 
 
 def test_servers_are_told_of_when_something_is_new() -> None:
-    translator = Translator(off=[McpServer(name="composio", status="off", error="no key")])
+    states = ServerStates(off=[McpServer(name="composio", status="off", error="no key")])
+    translator = Translator(servers=states)
     first = list(translator.servers_seen([{"name": "a", "status": "connected", "tools": [1] * 5}]))
     assert [[s.name for s in event.servers] for event in first if isinstance(event, McpStatus)] == [
         ["a", "composio"]

@@ -14,6 +14,7 @@ from core.events import (
     BudgetRaised,
     ErrorRaised,
     Event,
+    McpServer,
     PermissionAnswered,
     QueryFinished,
     QueryReceived,
@@ -33,10 +34,32 @@ class FakeWorkspace:
 
 
 @dataclass
+class FakeServers:
+    """Servers that do what they are told at once; what was asked of them is kept."""
+
+    known: list[McpServer] = field(default_factory=list)
+    refusal: str = ""
+    asked: list[str] = field(default_factory=list)
+    looks: int = 0
+
+    def refresh(self) -> None:
+        self.looks += 1
+
+    def reconnect(self, name: str) -> str:
+        self.asked.append(f"reconnect {name}")
+        return self.refusal
+
+    def switch(self, name: str, *, on: bool) -> str:
+        self.asked.append(f"{'enable' if on else 'disable'} {name}")
+        return self.refusal
+
+
+@dataclass
 class FakeSession:
     """Plays `script` for each query when it is not empty; otherwise a query runs until it is told to end."""
 
     workspace: FakeWorkspace
+    servers: FakeServers = field(default_factory=FakeServers)
     script: Sequence[Event] = ()
     demo: bool = False
     fail_start: str | None = None
@@ -54,6 +77,7 @@ class FakeSession:
     steered: list[str] = field(default_factory=list)
     deaf: bool = False
     restarts: int = 0
+    limits: list[float] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
     may_start: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -77,7 +101,6 @@ class FakeSession:
         if self.fail_start is not None:
             self.fail(self.fail_start)
         else:
-    limits: list[float] = field(default_factory=list)
             self.state = "idle"
 
     def submit(self, text: str) -> None:
@@ -121,6 +144,10 @@ class FakeSession:
         if self.waiting:
             self.submit(self.waiting.pop(0))
 
+    def raise_budget(self, limit_usd: float) -> None:
+        self.limits.append(limit_usd)
+        self.bus.publish(BudgetRaised(spent_usd=0.0, limit_usd=limit_usd))
+
     async def interrupt(self) -> None:
         self.interrupts += 1
         self.queue_held = bool(self.waiting)
@@ -144,10 +171,6 @@ class FakeSession:
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         self.outcomes.append(outcome)
-    def raise_budget(self, limit_usd: float) -> None:
-        self.limits.append(limit_usd)
-        self.bus.publish(BudgetRaised(spent_usd=0.0, limit_usd=limit_usd))
-
         self.bus.publish(AuthFinished(toolkit="gmail", outcome=outcome))
 
     async def restart(self) -> None:

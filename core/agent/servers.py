@@ -1,0 +1,207 @@
+"""The port to the MCP servers of a session: what a person may do about them while the agent lives."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from itertools import count
+from typing import Any, Protocol
+
+from core.agent.server_states import Doing, ServerStates
+from core.errors import ConnectionFailed, UniversalAgentError
+from core.events import Event, McpServer, McpStatus
+from core.spawning import Handle, Spawn, spawn_task
+from core.text import clean_line
+
+__all__ = ["ServerAgent", "Servers"]
+
+log = logging.getLogger(__name__)
+
+_SETTLED_WITHIN = 20.0
+_LOOK_EVERY = 0.25
+
+
+class ServerAgent(Protocol):
+    """An agent that knows MCP servers."""
+
+    async def servers(self) -> list[dict[str, Any]]:
+        """The state of every server as the agent tells it now."""
+        ...
+
+    async def reconnect_server(self, name: str) -> None:
+        """Connect one again; raises ConnectionFailed."""
+        ...
+
+    async def switch_server(self, name: str, *, on: bool) -> None:
+        """Give the agent the tools of one, or take them away; raises ConnectionFailed."""
+        ...
+
+    async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
+        """Let the agent connect servers that it was not started with; raises ConnectionFailed."""
+        ...
+
+
+class Servers:
+    """The port to the servers of a session: looks at them, connects them again, switches them on and off.
+
+    Nothing here waits: each command begins its work and returns at once, with a sentence when it cannot be done, else
+    with nothing, and what comes of it is told as `mcp_status`. What is switched off stays so when the agent is started
+    again.
+
+    Args:
+        states: what is known of the servers.
+        publish: takes the events.
+        reopen: makes the configuration of a server that could not be opened before; raises UniversalAgentError.
+        spawn: starts the work.
+    """
+
+    def __init__(
+        self,
+        states: ServerStates,
+        publish: Callable[[Event], Event],
+        reopen: Callable[[str], Awaitable[Mapping[str, dict[str, Any]]]],
+        spawn: Spawn = spawn_task,
+    ) -> None:
+        self._states = states
+        self._publish = publish
+        self._reopen = reopen
+        self._spawn = spawn
+        self._agent: Callable[[], ServerAgent | None] = lambda: None
+        self._work: dict[int, Handle] = {}
+        self._numbers = count()
+        self._looking = False
+        self._closed = False
+        self._off: set[str] = set()
+
+    @property
+    def known(self) -> tuple[McpServer, ...]:
+        """Every server as it was last told of."""
+        return self._states.known
+
+    def refresh(self) -> None:
+        """Look how the servers stand, and go on looking while one is still connecting."""
+        if not self._looking and self._agent() is not None:
+            self._looking = True
+            self._begin(self._look)
+
+    def reconnect(self, name: str) -> str:
+        """Connect a server again; gives why that cannot be tried."""
+        refusal = self._refusal(name)
+        if not refusal and self._is(name, "disabled"):
+            return f"{clean_line(name, 60)} is disabled: enable it first."
+        return refusal or self._do(name, "reconnecting")
+
+    def switch(self, name: str, *, on: bool) -> str:
+        """Give the agent a server's tools, or take them away; gives why that cannot be tried."""
+        refusal = self._refusal(name)
+        if not refusal and name in self._states.left_out:
+            return f"{clean_line(name, 60)} was never connected: reconnect it first."
+        return refusal or self._do(name, "enabling" if on else "disabling")
+
+    async def attend(self, agent: Callable[[], ServerAgent | None]) -> None:
+        """Take up an agent that was just started: switch off what was, and look until no server is connecting.
+
+        `agent` gives it as long as it lives, then None.
+        """
+        self._agent = agent
+        for name in sorted(self._off):
+            if (known := agent()) is not None:
+                try:
+                    await known.switch_server(name, on=False)
+                except ConnectionFailed as error:
+                    self._tell(self._states.failed(name, str(error)))
+        await self._look()
+
+    def close(self) -> None:
+        """Give up all that is under way, and tell of nothing any more."""
+        self._closed = True
+        for handle in list(self._work.values()):
+            handle.cancel()
+
+    def _is(self, name: str, status: str) -> bool:
+        return any(server.name == name and server.status == status for server in self.known)
+
+    def _refusal(self, name: str) -> str:
+        shown = clean_line(name, 60)
+        server = next((server for server in self.known if server.name == name), None)
+        if server is None:
+            return f"There is no server {shown}."
+        if (doing := self._states.busy(name)) is not None:
+            return f"{shown} is {doing} already."
+        if server.status == "off":
+            return server.error or f"{shown} is not set up."
+        if self._agent() is None:
+            return "The agent is not running: start it again with Ctrl+R."
+        return ""
+
+    def _do(self, name: str, doing: Doing) -> str:
+        self._tell(self._states.doing(name, doing))
+        self._begin(partial(self._done, name, doing))
+        return ""
+
+    async def _done(self, name: str, doing: Doing) -> None:
+        try:
+            try:
+                await self._act(name, doing)
+            except UniversalAgentError as error:
+                log.info("%s the server %s failed: %s", doing, name, error)
+                self._tell(self._states.failed(name, str(error)))
+            await self._look_once()
+        finally:
+            self._tell(self._states.doing(name, None))
+        await self._look()
+
+    async def _act(self, name: str, doing: Doing) -> None:
+        agent = self._agent()
+        if agent is None:
+            raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
+        if doing != "reconnecting":
+            # Kept before it is done: an agent that is started meanwhile must know.
+            (self._off.discard if doing == "enabling" else self._off.add)(name)
+            await agent.switch_server(name, on=doing == "enabling")
+        elif name in self._states.left_out:
+            await agent.add_servers(await self._reopen(name))
+        else:
+            await agent.reconnect_server(name)
+
+    async def _look(self) -> None:
+        deadline = time.monotonic() + _SETTLED_WITHIN
+        try:
+            while time.monotonic() < deadline:
+                if not await self._look_once():
+                    return
+                await asyncio.sleep(_LOOK_EVERY)
+        finally:
+            self._looking = False
+
+    async def _look_once(self) -> bool:
+        """Look how the servers stand; gives whether one is connecting."""
+        agent = self._agent()
+        if agent is None:
+            return False
+        try:
+            told = await agent.servers()
+        except Exception as error:
+            log.info("the state of the MCP servers could not be read: %s", error)
+            return False
+        self._tell(self._states.seen(told))
+        return any(raw.get("status") == "pending" for raw in told)
+
+    def _tell(self, events: Iterator[McpStatus]) -> None:
+        for event in events:
+            if not self._closed:
+                self._publish(event)
+
+    def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
+        number = next(self._numbers)
+
+        async def kept() -> None:
+            try:
+                await work()
+            finally:
+                self._work.pop(number, None)
+
+        self._work[number] = self._spawn(kept(), "servers", "agent")

@@ -1,0 +1,26 @@
+"""The servers of a session that has none: one that is only to be read."""
+
+from __future__ import annotations
+
+from core.events import McpServer
+
+__all__ = ["NoServers"]
+
+_WHY = "This session is only to be read: it has no agent, and no servers."
+
+
+class NoServers:
+    """Nothing is known, and nothing can be done."""
+
+    known: tuple[McpServer, ...] = ()
+
+    def refresh(self) -> None:
+        """There is nothing to look at."""
+
+    def reconnect(self, _name: str) -> str:
+        """Say why there is nothing to connect."""
+        return _WHY
+
+    def switch(self, _name: str, *, on: bool) -> str:
+        """Say why there is nothing to switch."""
+        return _WHY
