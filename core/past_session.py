@@ -30,6 +30,7 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
+from core.no_servers import NoServers
 from core.past_journal import PastJournal
 from core.queue import QUEUE_FILE, KeptQueue
 
@@ -99,6 +100,7 @@ class PastSession:
         self.facts = PastFacts(left_out=self.journal.left_out)
         self.unsent: tuple[str, ...] = ()
         """The queries that still waited when the program ended, oldest first."""
+        self.servers = NoServers()
         self.closed = False
         self._tail = tail
 

@@ -17,6 +17,7 @@ from core.agent.classifier import Classifier
 from core.agent.gate import Answer
 from core.agent.loop import AgentLoop
 from core.agent.query import QueryPath
+from core.agent.servers import Servers
 from core.agent.turn import TurnOutcome
 from core.budget import Budget
 from core.bus import Bus
@@ -137,6 +138,11 @@ class Session:
     def pending_auth(self) -> AuthRequired | None:
         """The link a person has yet to open."""
         return self._pending_auth
+
+    @property
+    def servers(self) -> Servers:
+        """The MCP servers, and what can be done about them."""
+        return self._assembly.servers
 
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
