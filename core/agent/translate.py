@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from core.agent.counting import TokenCount, usage_of, window_of
 from core.agent.prices import Prices
 from core.agent.server_states import ServerStates
