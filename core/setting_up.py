@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from core import setting_values as values
+from core.agent.model_request import DEFAULT_URL
 from core.errors import SettingsError
-from core.model_check import DEADLINE, ModelVerdict, check_model
+from core.model_check import DEADLINE, ModelVerdict, check_model, shown_server
 from core.settings import Settings, load_settings, secrets, set_elsewhere
 from core.user_file import UserFile
 
@@ -141,6 +142,28 @@ class SettingUp:
         """The file in which things are stored."""
         return self._file.path
 
+    @property
+    def now(self) -> str:
+        """How the model is reached now; empty when it is not."""
+        settings = self.settings
+        if settings.demo:
+            return "the demo"
+        server = shown_server(settings.base_url or DEFAULT_URL)
+        if settings.api_key or settings.auth_token:
+            return f"{server}, with a {'key' if settings.api_key else 'token'}"
+        if settings.base_url:
+            return f"{server}, without a key"
+        return "the Claude login" if settings.has_login else ""
+
+    def given(self, way: Way) -> Given:
+        """What is known already of what a way asks for; never a key."""
+        now = self.settings
+        if way == "zai" and now.base_url == ZAI_URL:
+            return Given(model=now.model or "")
+        if way == "server" and now.base_url not in (None, ZAI_URL):
+            return Given(address=now.base_url or "", model=now.model or "")
+        return Given()
+
     def plan(self, way: Way, given: Given) -> Plan:
         """Make settings of what was entered, in which there is nothing wrong.
 
@@ -173,6 +196,11 @@ class SettingUp:
         parts = [f"sets {', '.join(sets)}"] if sets else []
         parts += [f"takes out {', '.join(out)}"] if out else []
         return " and ".join(parts)
+
+    def replaced(self, way: Way) -> tuple[str, ...]:
+        """Name the settings of the file that storing a way would change or take out."""
+        there = self._file.names()
+        return tuple(name for name in self.plan(way, Given()).changes if name in there)
 
     async def check(self, plan: Plan) -> ModelVerdict:
         """Ask the model once whether it would answer."""

@@ -42,6 +42,7 @@ from tui.pictures.shelf import PicturingApp, Shelf
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
 from tui.queries import Queries
+from tui.setting_up import Setup
 from tui.styled import StyledApp
 from tui.typed_ahead import TypedAheadApp
 
@@ -103,6 +104,7 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
         self.leaving = Leaving(self)
         self.at_work = AtWork()
         self._failures = Failures(self)
+        self.setup = Setup(self)
         self._copy_pressed_at = 0.0
         self.typed_at = float("-inf")
         self._pump = EventPump(self.call_later, self._deliver)

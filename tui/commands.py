@@ -33,6 +33,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         ),
         Command("maximise", "Maximise the pane", "z in a pane", app.action_maximise),
         Command("restart", "Restart the agent", "Ctrl+R", app.action_restart),
+        Command("setup", "Setup", "How the model is reached: key, login, server", app.setup.open),
         Command("queue", "Queue", "What waits; Alt+↑ in the prompt", app.action_queue),
         Command("sessions", "Sessions", "Read one, go on with one, find one", app.action_sessions),
         Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.action_blacklist),

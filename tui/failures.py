@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError, causes_of
 from core.events import ErrorRaised
+from tui.setting_up import DEMO
 
 if TYPE_CHECKING:
     from tui.app import UaTuiApp
 
 __all__ = ["DEMO", "Failures", "told"]
-
-DEMO = "demo"
-"""What the application returns when the person asked for the demo instead."""
 
 
 class Failures:
@@ -44,7 +42,7 @@ class Failures:
     def of_start(self, where: str, error: BaseException) -> None:
         """Show why the agent could not be started; what is missing for it is explained."""
         if isinstance(error, CredentialsError):
-            self._explain_setup(str(error))
+            self._app.setup.explain(str(error))
         else:
             self._show(ErrorRaised(where=where, message=told(error), causes=causes_of(error)))
 
@@ -76,15 +74,6 @@ class Failures:
             self._app.action_restart()
         elif choice == "quit":
             self._app.leaving.leave("quit")
-
-    def _explain_setup(self, message: str) -> None:
-        from tui.screens.setup import SetupScreen
-
-        self._app.status.state = self._app.state
-        self._app.push_screen(
-            SetupScreen(message),
-            lambda choice: self._app.leaving.leave("quit", result=DEMO if choice == DEMO else None),
-        )
 
 
 def told(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from core.settings import Settings
 from core.text import clean_line
 from tui.app import DEMO, UaTuiApp
 from tui.attention import Attention
+from tui.setting_up import SET_UP
 
 if TYPE_CHECKING:
     from core.resuming import Resume
@@ -32,6 +33,8 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
     """
 
     async def build(spawn: Spawn) -> Session:
+        # What the person set up meanwhile.
+        settings = app.settings
         if not settings.has_credentials():
             raise CredentialsError("There is no key, no token, no login and no server of your own.")
         # Behind the first frame, and beside the event loop: this brings everything the session needs.
@@ -60,7 +63,7 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
     Raises:
         SettingsError: there is no such theme, or the session that is to go on cannot.
     """
-    from core.resuming import resume_with
+    from core.resuming import Resume, resume_with
     from tui.sessions import resumed_folder
 
     while True:
@@ -72,6 +75,13 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
         first_query = None
         if result == DEMO:
             settings, resume = replace(settings, demo=True), None
+            continue
+        if result == SET_UP:
+            was, settings = settings, app.settings
+            resume = None
+            if app.session_folder is not None and not was.demo:
+                # What another server said may be refused by this one.
+                resume = Resume(app.session_folder, fresh=settings.base_url != was.base_url)
             continue
         if app.session_folder is not None:
             # After a hangup there is nobody to tell, and the exit code says how it ended.

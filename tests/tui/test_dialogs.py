@@ -14,6 +14,8 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
 from core.events import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
+from core.setting_up import SettingUp
+from core.settings import Settings
 from tests.tui.files_host import until
 from tui.at_work import AtWork
 from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
@@ -92,7 +94,7 @@ async def test_a_permission_is_answered_with_one_key(key: str, answer: Permissio
         lambda clock: AuthScreen(AUTH, clock=clock),
         lambda clock: ErrorScreen("it died", clock=clock),
         lambda clock: QuitScreen(clock=clock),
-        lambda clock: SetupScreen(clock=clock),
+        lambda clock: SetupScreen(SettingUp(Settings()), clock=clock),
     ],
     ids=["permission", "auth", "error", "quit", "setup"],
 )
@@ -176,7 +178,7 @@ async def test_text_from_elsewhere_is_shown_as_it_is(text: str) -> None:
             PermissionScreen(event, clock=app.clock),
             AuthScreen(AuthRequired(toolkit=text, url=text), clock=app.clock),
             ErrorScreen(text, [text], clock=app.clock),
-            SetupScreen(text, clock=app.clock),
+            SetupScreen(SettingUp(Settings()), text, clock=app.clock),
         ):
             await app.ask(pilot, dialog)
             assert text in app.shown()
@@ -385,25 +387,6 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
         at_work.take([QueryFinished(query_id="q1", status="success")])
         await until(lambda: "done by now" in app.shown())
         assert "SEARCH_NEWS" not in app.shown()
-
-
-@pytest.mark.parametrize(("key", "choice"), [("d", "demo"), ("enter", "demo"), ("escape", "quit")])
-async def test_setup_says_what_to_set_and_offers_the_demo(key: str, choice: str) -> None:
-    app = Stage()
-    async with app.run_test() as pilot:
-        await app.ask(pilot, SetupScreen(clock=app.clock))
-        shown = app.shown()
-        for name in (
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_BASE_URL",
-            "ANTHROPIC_AUTH_TOKEN",
-            "claude login",
-            "COMPOSIO_API_KEY",
-        ):
-            assert name in shown
-        await pilot.press(key)
-        await pilot.pause()
-        assert app.answers == [choice]
 
 
 def test_hidden_characters_are_written_out() -> None:

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from core.errors import CredentialsError
+from core.settings import Settings
+from core.text import Redactor
+from tests.model_server import model_server
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import until
+from tests.tui.test_app_session import failed, listen, settled
+from tui.app import DEMO, UaTuiApp
+from tui.ports import Spawn
+from tui.screens.setup import SetUp, SetupScreen
+from tui.setting_up import SET_UP
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own, without keys, and a folder without settings."""
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+        "HTTP_PROXY",
+        "http_proxy",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def bare_app(tmp_path: Path, session: FakeSession, first_query: str | None = None) -> UaTuiApp:
+    """An application that gets its session as soon as there is a way to a model."""
+
+    async def build(spawn: Spawn) -> FakeSession:
+        if not app.settings.has_credentials():
+            raise CredentialsError("There is no key.")
+        return session
+
+    settings = Settings(workspace_base=tmp_path, claude_config_dir=tmp_path / "claude")
+    app = UaTuiApp(settings, build, first_query, state_dir=tmp_path / "state")
+    return app
+
+
+async def asked(app: UaTuiApp, pilot: Pilot[str]) -> None:
+    """Wait for the setup, until it takes answers."""
+    await until(lambda: isinstance(app.screen, SetupScreen) and app.screen._quiet_until is not None)
+    listen(app)
+
+
+async def test_the_first_start_ends_in_a_session_that_answers_what_was_asked_before(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = bare_app(tmp_path, session, "What is the capital of France?")
+    with model_server() as server:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await failed(app, pilot)
+            await asked(app, pilot)
+            await pilot.press("4", *server.url, "tab", "m", "enter")
+            screen = app.screen
+            await until(
+                lambda: "start" in {each.id for each in screen.query("#foot-outcome Choice") if each.display}
+            )
+            await pilot.press("enter")
+            await until(lambda: bool(session.submitted))
+            assert session.submitted == ["What is the capital of France?"]
+            assert app.settings.base_url == server.url
+            assert app.state == "running"
+            assert not app.notice.display
+    assert (tmp_path / "config" / "ua-tui" / "config.toml").is_file()
+
+
+async def test_a_setup_that_is_closed_is_opened_again_by_its_command(tmp_path: Path) -> None:
+    app = bare_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await failed(app, pilot)
+        await asked(app, pilot)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "No way to reach a model" in app.notice.text
+        await settled(app, pilot) if app._pump._held else None
+        await pilot.press(*"/setup", "enter")
+        await asked(app, pilot)
+        await pilot.press("d")
+        await pilot.pause()
+    assert app.return_value == DEMO
+
+
+async def test_in_a_living_session_it_leads_to_one_that_goes_on_with_the_new_settings(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session, api_key="old-key-1234")
+    new = Settings(workspace_base=tmp_path, api_key="new-key-1234")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        app.setup.open()
+        await asked(app, pilot)
+        app.screen.dismiss(SetUp(new))
+        await until(lambda: bool(session.closed))
+    assert app.return_value == SET_UP
+    assert app.settings is new
+
+
+async def test_while_the_agent_works_nothing_is_cut_off(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session, api_key="old-key-1234")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        app.setup.open()
+        await asked(app, pilot)
+        app.screen.dismiss(SetUp(Settings(api_key="new-key-1234")))
+        await pilot.pause()
+        assert app.settings.api_key == "old-key-1234"
+        assert any("next session" in note.message for note in app._notifications)
+        assert session.closed == []
+
+
+async def test_the_session_that_lives_masks_a_key_before_it_is_tried(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    session.workspace.redactor = redactor = Redactor()  # type: ignore[attr-defined]  # as a real one has
+    app = make_app(tmp_path, session, api_key="old-key-1234")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        app.setup.open()
+        await asked(app, pilot)
+        await pilot.press("4", *"127.0.0.1:1", "tab", "tab", *"canary-token-99", "enter")
+        await until(lambda: "canary-token-99" in redactor.values)
+        assert redactor.redact("with canary-token-99") == "with [redacted]"
