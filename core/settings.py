@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from core import setting_values as values
 from core.errors import SettingsError
+from core.key_choices import KeyChoice, key_choices
 
 __all__ = [
     "ENVIRONMENT",
@@ -124,6 +125,8 @@ class Settings:
     """Another Claude command line than the one that came with the SDK."""
     classifier: Annotated[Classifier, _as(values.choice(*get_args(Classifier), words=True))] = "rules+model"
     """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
+    keys: Annotated[tuple[KeyChoice, ...], _as()] = ()
+    """The tables [keys] of the files, the folder's after the user's own, not checked yet."""
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name, spec in _SPECS.items() if not spec.secret)
@@ -150,7 +153,7 @@ _SPECS: Mapping[str, _Spec] = {
 _DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
 
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
-    name: ("UA_" + name.upper(), *spec.names) for name, spec in _SPECS.items()
+    name: ("UA_" + name.upper(), *spec.names) for name, spec in _SPECS.items() if name != "keys"
 }
 """The environment variables of each setting; the first that is set wins."""
 
@@ -201,7 +204,13 @@ def load_settings(
     found: dict[str, Any] = {}
     for layer in reversed(layers):
         for name, given in layer.items():
-            found[name] = _checked(name, given, cwd, home)
+            if name == "keys":
+                found["keys"] = (
+                    *found.get("keys", ()),
+                    *key_choices(given.value, given.origin, given.in_folder),
+                )
+            else:
+                found[name] = _checked(name, given, cwd, home)
     _refuse_redirected_secrets(layers)
     found.setdefault("workspace_base", cwd)
     found.setdefault("claude_config_dir", home / ".claude")

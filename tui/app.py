@@ -21,6 +21,7 @@ from textual.worker import Worker, WorkerState
 from core.errors import CredentialsError
 from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
 from core.settings import Settings
+from tui.above import Above
 from tui.asks import Asks
 from tui.at_work import AtWork
 from tui.attention import AttentiveApp
@@ -30,7 +31,9 @@ from tui.copying import copy_text
 from tui.failures import DEMO, Failures, told
 from tui.frame import PANES, Frame
 from tui.garbage import deferred
+from tui.kept_layout import KeptLayout
 from tui.key_order import OrderedKeysApp
+from tui.keys import ChosenKeysApp, choose_keys
 from tui.leaving import Leaving
 from tui.lost_terminal import guard_output
 from tui.main_screen import MainScreen
@@ -57,14 +60,16 @@ AGAIN_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, StyledApp):
+class UaTuiApp(
+    OrderedKeysApp, ChosenKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, StyledApp
+):
     """The full screen around one session.
 
     Args:
         settings: what the person configured.
         build: makes the session; called behind the first frame, may import what is heavy.
         first_query: sent by itself as soon as the session is ready.
-        state_dir: where the prompt's history is kept; the user's state folder by default.
+        state_dir: where the prompt's history and the sizes of the panes are kept; the user's state folder by default.
         clipboard: knows the routes to one; by default those that fit this terminal.
     """
 
@@ -72,16 +77,13 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
     AUTO_FOCUS = "#prompt"
     ENABLE_COMMAND_PALETTE = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
-        Binding("ctrl+c", "copy_or_quit", "Copy", show=False, priority=True),
-        Binding("ctrl+r", "restart", "Restart the agent", show=False),
-        Binding("escape", "escape", "Stop", show=False),
-        Binding("f1,question_mark", "help", "Keys", show=False),
-        Binding("z", "maximise", "Maximise the pane", show=False),
-        *(
-            Binding(f"{number},alt+{number},f{number + 1}", f"show('{name}')", title, show=False)
-            for number, name, title in PANES
-        ),
+        Binding("ctrl+q", "quit", "Quit", id="quit", show=False, priority=True),
+        Binding("ctrl+c", "copy_or_quit", "Copy", id="copy", show=False, priority=True),
+        Binding("ctrl+p", "command_palette", "Commands", id="commands", show=False, priority=True),
+        Binding("ctrl+r", "restart", "Restart the agent", id="restart", show=False),
+        Binding("escape", "escape", "Stop", id="stop", show=False),
+        Binding("f1", "help", "All keys", id="help.all", show=False),
+        Binding("question_mark", "keys_here", "Keys", id="help.here", show=False),
     ]
 
     def __init__(
@@ -96,12 +98,15 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
         super().__init__(clipboard or Clipboard(), settings.theme)
         self.settings = settings
         self.pictures = Shelf(self, settings.pictures)
+        self.use_keys(choose_keys(settings.keys))
         self._build = build
         self._state_dir = state_dir
+        self.kept_layout: KeptLayout | None = KeptLayout(state_dir)
         self._session: SessionPort | None = None
-        self._queries = Queries(self, first_query)
+        self.queries = Queries(self, first_query)
         self._early_state = "starting"
         self.leaving = Leaving(self)
+        self.above = Above(self)
         self.at_work = AtWork()
         self._failures = Failures(self)
         self.setup = Setup(self)
@@ -125,7 +130,7 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
 
     def compose(self) -> ComposeResult:
         """Put down what the first frame shows."""
-        yield Frame(self.size.width)
+        yield Frame(self.size.width, self.kept_layout)
         yield NoticeBar()
         yield StatusLine(
             demo=self.settings.demo,
@@ -165,6 +170,7 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
         self._pump.release()
         self.spawn(self._open(), "session", "agent")
         self.spawn(self._open_history(), "history", "screen")
+        self.above.tell_passed_over()
 
     # -- work in the background -------------------------------------------------------------------
 
@@ -189,7 +195,7 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
     async def _open(self) -> None:
         with deferred():
             await self._start_session()
-        self._queries.send_on()
+        self.queries.send_on()
         self.status.state = self.state
 
     async def _start_session(self) -> None:
@@ -235,7 +241,7 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
         self.leaving.look()
         self._asks.take(events)
         self.call_back(events)
-        self._queries.show()
+        self.queries.show()
         self._failures.look()
 
     @property
@@ -246,7 +252,7 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
     @property
     def waiting(self) -> int:
         """How many queries wait."""
-        return len(self._queries.waiting)
+        return len(self.queries.waiting)
 
     @property
     def state(self) -> str:
@@ -257,7 +263,7 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
         """Hand a query on, or keep it until the session can take it."""
-        self._queries.send(event.text)
+        self.queries.send(event.text)
         self.status.state = self.state
 
     def on_prompt_commanded(self, event: Prompt.Commanded) -> None:
@@ -270,11 +276,11 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
 
     def on_prompt_steered(self, event: Prompt.Steered) -> None:
         """Say something into the running query."""
-        self._queries.steer(event.text)
+        self.queries.steer(event.text)
 
     def on_prompt_take_back(self) -> None:
         """Put the newest queued query back into the prompt."""
-        self._queries.take_back()
+        self.queries.take_back()
 
     def on_block_view_suggested(self, event: BlockView.Suggested) -> None:
         """Write what was clicked into the prompt, unless something is being written there."""
@@ -284,15 +290,11 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
 
     def on_prompt_go_on(self) -> None:
         """Let held queries run."""
-        self._queries.go_on()
+        self.queries.go_on()
 
     def on_prompt_open_queue(self) -> None:
         """Show all that waits."""
-        self.action_queue()
-
-    def action_queue(self) -> None:
-        """Show all that waits, to put it in order."""
-        self._queries.open()
+        self.queries.open()
 
     def _answer_permission(self, event: PermissionAsked, answer: PermissionAnswer) -> None:
         if self._session is not None:
@@ -310,75 +312,23 @@ class UaTuiApp(OrderedKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, Styled
 
     # -- keys -------------------------------------------------------------------------------------
 
-    def action_show(self, name: str) -> None:
-        """Show and focus a pane."""
-        self.frame.show(name)
-
-    def action_focus_next(self) -> None:
-        """Focus the next pane, or the next widget of a dialog."""
-        self._step(1)
-
-    def action_focus_previous(self) -> None:
-        """Focus the previous pane, or the previous widget of a dialog."""
-        self._step(-1)
-
-    def _step(self, by: int) -> None:
-        if len(self.screen_stack) == 1:
-            self.frame.step(by)
-        elif by > 0:
-            self.screen.focus_next()
-        else:
-            self.screen.focus_previous()
-
-    def action_maximise(self) -> None:
-        """Give the focused pane the whole screen, or share it again."""
-        self.frame.toggle_maximised()
-
     def action_escape(self) -> None:
         """Stop the agent; when it rests, share the screen again, or change between prompt and panes."""
         if self._session is not None and self.state == "running":
             self.spawn(self._session.interrupt(), "interrupt", "agent")
             self.status.apply([])
         elif self.frame.maximised:
-            self.frame.toggle_maximised()
+            self.frame.action_maximise()
         else:
             self.frame.show("conversation" if self.frame.prompt.has_focus else "prompt")
 
     def action_help(self) -> None:
-        """Show the keys."""
-        from tui.screens.help import HelpScreen
+        """Show every key."""
+        self.above.help(everything=True)
 
-        self.push_screen(HelpScreen())
-
-    def action_blacklist(self) -> None:
-        """Show the sites the web reader cannot read."""
-        from core.blacklist import Blacklist
-        from core.workspace import WORKSPACES
-        from tui.screens.blacklist import BlacklistScreen
-
-        self.push_screen(BlacklistScreen(Blacklist(self.settings.workspace_base / WORKSPACES)))
-
-    def action_sessions(self) -> None:
-        """Show the sessions there are."""
-        from core.session_index import SessionIndex
-        from tui.screens.sessions import SessionsScreen
-        from tui.sessions import open_to_read
-
-        current = self._session.workspace.path if self._session is not None else None
-        index = SessionIndex(self.settings.workspace_base)
-        screen = SessionsScreen(index, lambda folder: open_to_read(self, folder), current=current)
-        self.push_screen(screen, self._go_on_with)
-
-    def _go_on_with(self, folder: Path | None) -> None:
-        """Leave this session for another one, which goes on."""
-        from tui.sessions import resuming
-
-        if folder is None:
-            return
-        if self.state in ("running", "stopping"):
-            self.notify("The agent is at work here: stop it with Esc first, or let it finish.", markup=False)
-        else:
-            self.leaving.leave("quit", result=resuming(folder))
+    def action_keys_here(self) -> None:
+        """Show the keys of the pane one is in."""
+        self.above.help(everything=False)
 
     def action_restart(self) -> None:
         """Start the agent again after it failed."""

@@ -31,12 +31,12 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
             Command(name, f"Show {title}", f"F{number + 1}", _showing(app, name))
             for number, name, title in PANES
         ),
-        Command("maximise", "Maximise the pane", "z in a pane", app.action_maximise),
+        Command("maximise", "Maximise the pane", "z in a pane", app.frame.action_maximise),
         Command("restart", "Restart the agent", "Ctrl+R", app.action_restart),
         Command("setup", "Setup", "How the model is reached: key, login, server", app.setup.open),
-        Command("queue", "Queue", "What waits; Alt+↑ in the prompt", app.action_queue),
-        Command("sessions", "Sessions", "Read one, go on with one, find one", app.action_sessions),
-        Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.action_blacklist),
+        Command("queue", "Queue", "What waits; Alt+↑ in the prompt", app.queries.open),
+        Command("sessions", "Sessions", "Read one, go on with one, find one", app.above.sessions),
+        Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.above.blacklist),
         Command("save-copied", "Save what was copied", "To a file of the session", app.action_save_copied),
         Command("theme", "Change the theme", "Colours of the screen", app.action_change_theme),
         Command("keys", "Keys", "F1", app.action_help),
@@ -69,4 +69,4 @@ def typed_command(text: str, commands: Sequence[Command]) -> Command | None:
 
 
 def _showing(app: UaTuiApp, name: str) -> Callable[[], None]:
-    return lambda: app.action_show(name)
+    return lambda: app.frame.show(name)

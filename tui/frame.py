@@ -9,27 +9,20 @@ Frame
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.widget import Widget
 
-from core.errors import UniversalAgentError
 from core.events import Event
+from tui.kept_layout import KeptLayout
+from tui.pane_requests import PaneRequests
 from tui.panes.prompt import Prompt
 from tui.panes.tabs import PaneTabs
-
-if TYPE_CHECKING:
-    from tui.panes.observers import ObserversPane
-    from tui.panes.preview import PreviewPane
-    from tui.panes.trace import TracePane
-    from tui.panes.workspace import WorkspacePane
-    from tui.screens.tool_call import ToolCallScreen
-    from tui.viewers.view import DocumentView
+from tui.splits import Splits
 
 __all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane"]
 
@@ -45,6 +38,8 @@ PANES = (
 SIDE = PANES[1:]
 CYCLE = ("conversation", "prompt", "trace", "observers", "workspace", "preview")
 ROOM_FOR_PREVIEW = 30
+CELLS_A_STEP = 4
+LINES_A_STEP = 2
 
 
 @runtime_checkable
@@ -68,22 +63,34 @@ class Slot(Widget):
         return ""
 
 
-class Frame(Horizontal):
+class Frame(PaneRequests):
     """Arranges the panes by the width of the screen and shows, focuses and maximises them.
 
     From 140 columns all are side by side; from 100 the conversation stands beside one of the others;
     below, or when one is maximised, there is one pane with tabs above it. The classes `-wide`, `-medium`,
     `-narrow` and `-zoom` say which.
+
+    Args:
+        width: of the screen, in cells.
+        kept: where the sizes that a person gives the panes are kept; None forgets them.
     """
 
-    def __init__(self, width: int) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("z", "maximise", "Maximise the pane", id="pane.maximise", show=False),
+        Binding("greater_than_sign", "widen(1)", "Wider", id="pane.wider", show=False),
+        Binding("less_than_sign", "widen(-1)", "Narrower", id="pane.narrower", show=False),
+        Binding("plus,equals_sign", "heighten(1)", "Higher", id="pane.higher", show=False),
+        Binding("minus", "heighten(-1)", "Lower", id="pane.lower", show=False),
+        Binding("0", "reset_sizes", "Standard sizes", id="pane.standard", show=False),
+    ]
+
+    def __init__(self, width: int, kept: KeptLayout | None = None) -> None:
         # A class that is there from the start costs nothing; one set later has every widget styled again.
         super().__init__(id="frame", classes=_breakpoint(width))
         self.active = "conversation"
         self.side = "trace"
         self.maximised = False
-        self.folder: Path | None = None
-        self._open_call: ToolCallScreen | None = None
+        self.splits = Splits(self, kept)
 
     def compose(self) -> ComposeResult:
         """Put down the prompt and, in place of each pane, its empty box."""
@@ -180,6 +187,7 @@ class Frame(Horizontal):
             tabs = self.query_one(f"#{column} PaneTabs", PaneTabs)
             tabs.display = mode == "single" or (mode == "medium" and column != "talk")
             tabs.show(PANES if mode == "single" else SIDE, chosen)
+        self.splits.apply()
         current = _breakpoint(self.app.size.width)
         # All at once: each change of classes has every widget styled again.
         widths = {name: name == current for _, name in BREAKPOINTS}
@@ -211,10 +219,30 @@ class Frame(Horizontal):
                 self.show(name)
                 return
 
-    def toggle_maximised(self) -> None:
+    def action_maximise(self) -> None:
         """Give the focused pane the whole screen, or share it again."""
         self.maximised = not self.maximised
         self.lay_out()
+
+    def action_widen(self, steps: int) -> None:
+        """Make the pane one is in wider, or narrower."""
+        self._resize(cells=steps * CELLS_A_STEP)
+
+    def action_heighten(self, steps: int) -> None:
+        """Make the pane one is in higher, or lower."""
+        self._resize(lines=steps * LINES_A_STEP)
+
+    def action_reset_sizes(self) -> None:
+        """Give every pane its standard size."""
+        self.splits.reset()
+
+    def _resize(self, **by: int) -> None:
+        if not self.splits.resize(self._of(self.screen.focused) or self.active, **by):
+            self.notify("There is no border of this pane to move.", markup=False)
+
+    async def on_unmount(self) -> None:
+        """Keep the sizes that were changed a moment ago."""
+        await self.splits.keep()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Remember which pane the person is in."""
@@ -225,114 +253,6 @@ class Frame(Horizontal):
         """Show the pane whose tab was clicked."""
         event.stop()
         self.show(event.pane)
-
-    # -- what the panes ask for -------------------------------------------------------------------
-
-    def apply(self, events: Sequence[Event]) -> None:
-        """Tell the tool call that is shown whole what happens meanwhile."""
-        if self._open_call is not None:
-            self._open_call.take(events)
-
-    def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
-        """Show a tool call whole."""
-        self._open(event.tool_use_id)
-
-    def _open(self, tool_use_id: str) -> None:
-        from tui.panes.trace import TracePane
-        from tui.screens.tool_call import ToolCallScreen
-
-        record = self.query_one("#trace", TracePane).record(tool_use_id)
-        if record is None:
-            return
-        try:
-            call = record.whole()
-        except UniversalAgentError as error:
-            self.notify(str(error), markup=False, severity="warning")
-            return
-        self._open_call = ToolCallScreen(
-            call.started, call.finished, call.artifacts, folder=self.folder, progress=call.progress
-        )
-        self.app.push_screen(self._open_call, partial(self._after_call, self.folder))
-
-    def _after_call(self, folder: Path | None, artifact: str | None) -> None:
-        self._open_call = None
-        if artifact is not None and folder is not None:
-            self._select(folder / artifact)
-
-    def _select(self, path: Path) -> None:
-        """Go to a file in the workspace."""
-        self._workspace.reveal(path)
-        self.show("workspace")
-
-    def on_observers_pane_opened(self, event: ObserversPane.Opened) -> None:
-        """Go to the artifact in the workspace."""
-        if self.folder is not None:
-            self._select(self.folder / event.path)
-
-    def on_workspace_pane_opened(self, event: WorkspacePane.Opened) -> None:
-        """Show a file whole."""
-        self._view(event.path)
-
-    def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
-        """Show the beginning of the file under the cursor, if there is room for it."""
-        from tui.panes.preview import PreviewPane
-
-        if not self.shows("preview"):
-            return
-        preview = self.query_one("#preview", PreviewPane)
-        if event.path is None:
-            preview.clear()
-        else:
-            preview.show_path(event.path)
-            self._workspace.previewed(event.path)
-
-    def on_preview_pane_deed_asked(self, event: PreviewPane.DeedAsked) -> None:
-        """Do with the file of the preview what the workspace does with it."""
-        self._workspace.do(event.path, event.deed)
-
-    def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
-        """Show the call that a file came from; the trace's cursor is on it, too."""
-        self._show_call(event.tool_use_id, "The call that made this file is not in the trace.")
-
-    def on_observers_pane_call_asked(self, event: ObserversPane.CallAsked) -> None:
-        """Show the call that an observer looked at; the trace's cursor is on it, too."""
-        self._show_call(event.tool_use_id, "The call that this observer looked at is not in the trace.")
-
-    def _show_call(self, tool_use_id: str, missing: str) -> None:
-        from tui.panes.trace import TracePane
-
-        if self.query_one("#trace", TracePane).reveal(tool_use_id):
-            self._open(tool_use_id)
-        else:
-            self.notify(missing, markup=False)
-
-    def on_file_deeds_past_call_asked(self, event: WorkspacePane.PastCallAsked) -> None:
-        """Show the call that a file of another session came from."""
-        from tui.screens.tool_call import ToolCallScreen
-
-        call = event.call
-        self.app.push_screen(
-            ToolCallScreen(call.started, call.finished, call.artifacts, folder=event.folder),
-            partial(self._after_call, event.folder),
-        )
-
-    @property
-    def _workspace(self) -> WorkspacePane:
-        from tui.panes.workspace import WorkspacePane
-
-        return self.query_one("#workspace", WorkspacePane)
-
-    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
-        """Ask before a link of the preview leaves for the browser."""
-        from tui.following import follow_link
-
-        event.stop()
-        follow_link(self, event.url)
-
-    def _view(self, path: Path) -> None:
-        from tui.screens.viewer import ViewerScreen
-
-        self.app.push_screen(ViewerScreen(path, self.folder))
 
     # -- inside -----------------------------------------------------------------------------------
 

@@ -27,13 +27,13 @@ class LineView(LineWindow[EntryT], can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "cursor_up", "Up", show=False),
-        Binding("down,j", "cursor_down", "Down", show=False),
-        Binding("pageup", "cursor_page(-1)", "Page up", show=False),
-        Binding("pagedown", "cursor_page(1)", "Page down", show=False),
-        Binding("home,g", "cursor_home", "Start", show=False),
-        Binding("end,G", "cursor_end", "End", show=False),
-        Binding("enter", "open", "Open", show=False),
+        Binding("up,k", "cursor_up", "Up", id="move.up", show=False),
+        Binding("down,j", "cursor_down", "Down", id="move.down", show=False),
+        Binding("pageup", "cursor_page(-1)", "Page up", id="move.page_up", show=False),
+        Binding("pagedown", "cursor_page(1)", "Page down", id="move.page_down", show=False),
+        Binding("home,g", "cursor_home", "Start", id="move.first", show=False),
+        Binding("end,G", "cursor_end", "End", id="move.last", show=False),
+        Binding("enter", "open", "Open", id="move.open", show=False),
     ]
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:

@@ -6,18 +6,22 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from textual.binding import BindingsMap
+from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
-from textual.screen import Screen
 
 import tui
 from tests.core.test_docs import sections
 from tui.app import UaTuiApp
+from tui.frame import Frame
+from tui.key_names import shown_key
+from tui.key_table import HANDLED, PLACES, STANDARD, Row, together
+from tui.keys import Keys
 from tui.lines import LineView
+from tui.main_screen import MainScreen
 from tui.panes.block_view import BlockView
 from tui.panes.filtered_tree import FilteredTree
 from tui.panes.finding_view import FindingView
@@ -32,11 +36,12 @@ from tui.screens.artifact_list import ArtifactList
 from tui.screens.auth import AuthScreen
 from tui.screens.blacklist import BlacklistScreen
 from tui.screens.call_view import CallView
+from tui.screens.closing import Closing
 from tui.screens.delete import DeleteScreen
 from tui.screens.dialog import Dialog
 from tui.screens.error import ErrorScreen
 from tui.screens.fresh import FreshScreen
-from tui.screens.help import KEYS, HelpScreen
+from tui.screens.help import HelpScreen, row_of
 from tui.screens.link import LinkScreen
 from tui.screens.links import LinksScreen
 from tui.screens.permission import PermissionScreen
@@ -54,25 +59,25 @@ from tui.viewers.view import DocumentView
 Classes = Sequence[type[DOMNode]]
 
 README = Path(__file__).parents[2] / "README.md"
-EVERYWHERE: Classes = (UaTuiApp, LineView)
+EVERYWHERE: Classes = (UaTuiApp, MainScreen, Frame, LineView)
 VIEW: Classes = (SteeredView, DocumentView)
 TREE = ["left", "right", "h", "l", "space", "E", "F", "enter"]
 
-PLACES: dict[str, tuple[str, str, Classes]] = {
-    "conversation": ("conversation", "In the conversation", (FindingView, BlockView)),
-    "trace": ("trace", "In the trace", (FilteredTree, TracePane)),
-    "observers": ("observers", "In the observers", (ObserversPane,)),
-    "workspace": ("workspace", "In the workspace", (LiveTree, WorkspacePane, FileDeeds)),
-    "viewer": (
+READ: dict[str, tuple[str, Classes]] = {
+    "conversation": ("conversation", (FindingView, BlockView)),
+    "trace": ("trace", (FilteredTree, TracePane)),
+    "observers": ("observers", (ObserversPane,)),
+    "workspace": ("workspace", (LiveTree, WorkspacePane, FileDeeds)),
+    "file": (
         "viewer JSON in the viewer tables in the viewer search results",
-        "In a file",
         (ViewerScreen, ViewerDeeds, PreviewPane, *VIEW),
     ),
-    "blacklist": ("blacklist", "In the blacklist (Ctrl+P)", (BlacklistScreen,)),
-    "sessions": ("sessions", "In the sessions (Ctrl+P)", (SessionsScreen, SessionList)),
-    "permission": ("permission", "When a tool asks", (PermissionScreen,)),
+    "blacklist": ("blacklist", (BlacklistScreen,)),
+    "sessions": ("sessions", (SessionsScreen, SessionList)),
+    "permission": ("permission", (PermissionScreen,)),
 }
 SELF_TOLD: Classes = (
+    Closing,
     DeleteScreen,
     Dialog,
     ErrorScreen,
@@ -101,9 +106,13 @@ NAMES = {
     "/": "slash",
     ".": "full_stop",
     "?": "question_mark",
+    "<": "less_than_sign",
+    ">": "greater_than_sign",
+    "+": "plus",
+    "=": "equals_sign",
+    "-": "minus",
+    "_": "underscore",
 }
-SECOND = {"h", "l", "j", "k", "g", "G", "ctrl+b", "ctrl+f"}
-"""Second names of keys, which the help screen tells beside the first ones."""
 
 
 def key_of(word: str) -> str:
@@ -117,19 +126,6 @@ def spread(first: str, last: str) -> list[str]:
     """`F2` to `F5`, `1` to `4`: each of them."""
     stem = first[:-1]
     return [f"{stem}{number}" for number in range(int(first[-1]), int(last[-1]) + 1)]
-
-
-def in_help(*titles: str) -> set[str]:
-    found: set[str] = set()
-    for title in titles:
-        for written, _ in dict(KEYS)[title]:
-            words = [word for word in re.split(r"[\s,]+", written) if word]
-            for at, word in enumerate(words):
-                if word == "…":
-                    found |= {key_of(each) for each in spread(words[at - 1], words[at + 1])}
-                else:
-                    found.add(key_of(word))
-    return found
 
 
 def in_readme(wanted: str, *, told: bool = False) -> set[str]:
@@ -150,48 +146,29 @@ def in_readme(wanted: str, *, told: bool = False) -> set[str]:
 
 
 def bound(classes: Iterable[type[DOMNode]]) -> set[str]:
-    # A screen brings the keys between panes, the application that of its palette.
     return {key for each in classes for key in BindingsMap(vars(each)["BINDINGS"]).key_to_bindings}
 
 
-ALWAYS = bound(EVERYWHERE) | {"tab", "shift+tab", "ctrl+p"}
-
-
-def test_textual_brings_the_keys_that_the_application_does_not_bind() -> None:
-    assert {"tab", "shift+tab"} <= set(BindingsMap(Screen.BINDINGS).key_to_bindings)
-    assert UaTuiApp.COMMAND_PALETTE_BINDING == "ctrl+p"
+ALWAYS = bound(EVERYWHERE)
 
 
 def test_the_keys_of_every_place_are_documented_and_exist() -> None:
     assert in_readme("anywhere any pane", told=True) >= ALWAYS
     assert in_readme("anywhere any pane") <= ALWAYS
-    help_keys = in_help("Anywhere", "In a pane")
-    # Alt with a digit is told in words, and the second names beside the first.
-    assert ALWAYS - {f"alt+{number}" for number in range(1, 5)} - SECOND <= help_keys
-    assert help_keys <= ALWAYS
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", READ)
 def test_readme_and_the_bindings_agree(place: str) -> None:
-    where, _, classes = PLACES[place]
+    where, classes = READ[place]
     there = bound(classes)
     assert there - in_readme(where) - in_readme("any pane") - {"question_mark", "f1"} == set()
     assert in_readme(where) - there - ALWAYS == set()
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_the_help_screen_and_the_bindings_agree(place: str) -> None:
-    _, title, classes = PLACES[place]
-    there = bound(classes)
-    assert there - in_help(title) - in_help("In a pane", "Anywhere") - SECOND == set()
-    assert in_help(title) - there - ALWAYS == set()
-
-
 def test_the_keys_of_a_tool_call_are_documented_and_exist() -> None:
-    there = bound(CALL)
-    for documented in (in_readme("tool call"), in_help("In a tool call")):
-        assert there - documented - {"question_mark", "f1", "j", "k"} == set()
-        assert documented - there <= {*TREE, "c", "p", "tab"}
+    there, documented = bound(CALL), in_readme("tool call")
+    assert there - documented - {"j", "k"} == set()
+    assert documented - there <= {*TREE, "c", "p", "tab"}
     assert set(TREE) <= bound(VIEW)
 
 
@@ -199,9 +176,21 @@ def test_the_keys_of_an_account_link_are_documented_and_exist() -> None:
     assert in_readme("account link") == bound([AuthScreen])
 
 
-def test_every_class_with_keys_is_documented_somewhere() -> None:
-    known = {each for _, _, classes in PLACES.values() for each in classes}
-    known |= {*EVERYWHERE, *SELF_TOLD, *CALL, *VIEW, AuthScreen, Prompt}
+FIXED = {
+    "Dialog",
+    "HelpScreen",
+    "LinksScreen",
+    "ArtifactList",
+    "SetupScreen",
+    "BudgetScreen",
+    "StatusScreen",
+    "ConnectionsScreen",
+    "ServerList",
+}
+"""Have keys that no setting changes: they stand on the screen."""
+
+
+def classes_with_keys() -> set[type[DOMNode]]:
     found: set[type[DOMNode]] = set()
     for module in pkgutil.walk_packages(tui.__path__, "tui."):
         # The child that reads PDF files is a program of its own.
@@ -210,5 +199,77 @@ def test_every_class_with_keys_is_documented_somewhere() -> None:
         for each in vars(importlib.import_module(module.name)).values():
             if inspect.isclass(each) and issubclass(each, DOMNode) and vars(each).get("BINDINGS"):
                 found.add(each)
-    ours = {each for each in found if each.__module__.startswith("tui.")}
-    assert {each.__name__ for each in ours - known} == set()
+    return {each for each in found if each.__module__.startswith("tui.")}
+
+
+def test_every_class_with_keys_is_documented_somewhere() -> None:
+    known = {each for _, classes in READ.values() for each in classes}
+    known |= {*EVERYWHERE, *SELF_TOLD, *CALL, *VIEW, AuthScreen, Prompt}
+    assert {each.__name__ for each in classes_with_keys() - known} - FIXED - {"SuspendingApp"} == set()
+
+
+def named() -> Iterator[tuple[type[DOMNode], Binding]]:
+    """Every binding with a name, its keys not taken apart."""
+    for each in classes_with_keys():
+        for binding in vars(each)["BINDINGS"]:
+            if binding.id is not None and each.__name__ != "SetupScreen":
+                yield each, binding
+
+
+def test_the_table_has_the_keys_of_every_binding_and_no_others() -> None:
+    for each, binding in named():
+        assert STANDARD.get(binding.id or "") == binding.key, f"{binding.id} of {each.__name__}"
+    assert {binding.id for _, binding in named()} | HANDLED == set(STANDARD)
+
+
+def test_only_what_is_told_on_the_spot_has_no_name() -> None:
+    nameless = {
+        each for each in classes_with_keys() if any(binding.id is None for binding in vars(each)["BINDINGS"])
+    }
+    assert {each.__name__ for each in nameless} <= FIXED
+
+
+def test_the_help_tells_every_key() -> None:
+    told = {name for place in PLACES.values() for row in place.rows for name in row.ids}
+    assert told == set(STANDARD)
+    for name, place in PLACES.items():
+        for row in place.rows:
+            assert (row_of(row, name, Keys()) is not None) == (not row.names or row_keys(row, name)), row
+
+
+def row_keys(row: Row, place: str) -> bool:
+    keys = [key for name in row.ids for key in STANDARD[name].split(",")]
+    return place != "anywhere" or any(len(key) > 1 for key in keys)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_the_help_says_of_a_place_works_there(place: str) -> None:
+    """Each name is bound by a class of the place, or by one that is about it."""
+    modules = {binding.id: each for each, binding in named()}
+    for row in PLACES[place].rows:
+        for name in row.ids:
+            assert name in HANDLED or name in modules
+
+
+def test_no_two_actions_of_one_place_have_the_same_key() -> None:
+    shared = set()
+    for names in together().values():
+        by_key: dict[str, set[str]] = {}
+        for name in names:
+            for key in STANDARD[name].split(","):
+                by_key.setdefault(key, set()).add(name)
+        shared |= {frozenset(both) for both in by_key.values() if len(both) > 1}
+    assert shared == {
+        # The nearer one takes the key: of a part of the screen before the whole, of one kind of file before another.
+        frozenset({"workspace.leave_filter", "stop"}),
+        frozenset({"file.page_down", "file.toggle"}),
+    }
+
+
+def test_the_page_of_the_keys_has_every_name_with_its_keys() -> None:
+    page = (README.parent / "docs" / "keys.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z_.]+)` \| (.*?) \|", page, flags=re.MULTILINE)
+    assert [name for name, _ in rows] == list(STANDARD)
+    for name, written in rows:
+        keys = [shown_key(key) for key in STANDARD[name].split(",")]
+        assert re.findall(r"`([^`]+)`", written) == keys, name

@@ -54,8 +54,8 @@ class BlockView(LineView[Block]):
     COMPONENT_CLASSES: ClassVar[set[str]] = {*CONVERSATION_COMPONENTS, *MARKDOWN_COMPONENTS}
     GUTTER = 2
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "copy", "Copy", show=False),
-        Binding("o", "follow", "Follow a link", show=False),
+        Binding("y", "copy", "Copy", id="message.copy", show=False),
+        Binding("o", "follow", "Follow a link", id="message.follow", show=False),
     ]
 
     class Suggested(Message):

@@ -32,11 +32,12 @@ class FilteredTree(LineView[CallNode]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "fold", "Fold", show=False),
-        Binding("right,l", "unfold", "Unfold", show=False),
-        Binding("f,slash", "filter", "Filter", show=False),
-        Binding("n", "match(1)", "Next match", show=False),
-        Binding("N", "match(-1)", "Previous match", show=False),
+        Binding("left,h", "fold", "Fold", id="move.fold", show=False),
+        Binding("right,l", "unfold", "Unfold", id="move.unfold", show=False),
+        Binding("slash", "filter", "Filter", id="find.search", show=False),
+        Binding("f", "filter", "Filter", id="trace.filter", show=False),
+        Binding("n", "match(1)", "Next match", id="find.next", show=False),
+        Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
     ]
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:

@@ -41,9 +41,9 @@ class FindingView(BlockView):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--found", "lines--found-current"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "find", "Search", show=False),
-        Binding("n", "find_next(1)", "Next match", show=False),
-        Binding("N", "find_next(-1)", "Previous match", show=False),
+        Binding("slash", "find", "Search", id="find.search", show=False),
+        Binding("n", "find_next(1)", "Next match", id="find.next", show=False),
+        Binding("N", "find_next(-1)", "Previous match", id="find.previous", show=False),
     ]
 
     def __init__(

@@ -32,15 +32,15 @@ class LiveTree(ScrollView, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "cursor(1)", "Down", show=False),
-        Binding("up,k", "cursor(-1)", "Up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("home,g", "edge(-1)", "First", show=False),
-        Binding("end,G", "edge(1)", "Last", show=False),
-        Binding("right,l", "open_folder", "Open folder", show=False),
-        Binding("left,h", "close_folder", "Close folder", show=False),
-        Binding("enter", "choose", "Open", show=False),
+        Binding("down,j", "cursor(1)", "Down", id="move.down", show=False),
+        Binding("up,k", "cursor(-1)", "Up", id="move.up", show=False),
+        Binding("pagedown", "page(1)", "Page down", id="move.page_down", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="move.page_up", show=False),
+        Binding("home,g", "edge(-1)", "First", id="move.first", show=False),
+        Binding("end,G", "edge(1)", "Last", id="move.last", show=False),
+        Binding("right,l", "open_folder", "Open folder", id="move.unfold", show=False),
+        Binding("left,h", "close_folder", "Close folder", id="move.fold", show=False),
+        Binding("enter", "choose", "Open", id="move.open", show=False),
     ]
 
     class Pointed(Message):

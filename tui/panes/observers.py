@@ -171,8 +171,8 @@ class ObserversPane(LineView[Run]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "toggle_table", "Numbers", show=False),
-        Binding("p", "call", "The call it came from", show=False),
+        Binding("m", "toggle_table", "Numbers", id="observers.numbers", show=False),
+        Binding("p", "call", "The call it came from", id="call.origin", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"observers--{name}"

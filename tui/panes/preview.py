@@ -42,12 +42,12 @@ class PreviewPane(SteeredView):
     """Shows the beginning of a file, rendered; `show_path` replaces it and cancels what was being read."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "toggle_raw", "Rendered or raw", show=False),
-        Binding("y", "copy_path", "Copy the path", show=False),
-        Binding("Y", "copy_text", "Copy the text", show=False),
-        Binding("o", "deed('open_outside')", "Open outside", show=False),
-        Binding("e", "deed('edit')", "Edit", show=False),
-        Binding("d", "deed('delete')", "Delete", show=False),
+        Binding("m", "toggle_raw", "Rendered or raw", id="file.raw", show=False),
+        Binding("y", "copy_path", "Copy the path", id="file.copy_path", show=False),
+        Binding("Y", "copy_text", "Copy the text", id="file.copy_text", show=False),
+        Binding("o", "deed('open_outside')", "Open outside", id="file.open_outside", show=False),
+        Binding("e", "deed('edit')", "Edit", id="file.edit", show=False),
+        Binding("d", "deed('delete')", "Delete", id="file.delete", show=False),
     ]
 
     class DeedAsked(Message):

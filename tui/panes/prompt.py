@@ -20,6 +20,7 @@ from textual.widgets.text_area import Edit, EditResult
 
 from tui.filters import strip_controls
 from tui.history import PromptHistory
+from tui.keys import keys_of
 from tui.panes.completing import Completing
 from tui.panes.completion import Offer
 from tui.panes.queue_bar import QueueBar
@@ -32,8 +33,6 @@ __all__ = ["Prompt"]
 PLACEHOLDER = "Ask for something · @ names a file · / runs a command"
 PASTE_LIMIT = 8_000
 _STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
-
-NEW_LINE_KEYS = frozenset({"ctrl+j", "shift+enter", "alt+enter", "ctrl+enter"})
 
 
 class Prompt(TextArea):
@@ -117,9 +116,11 @@ class Prompt(TextArea):
             return
         self._queue, self._held = tuple(texts), held
         count = len(texts)
-        keys = "Enter sends on · " if held else ""
+        keys = keys_of(self.app)
+        send = f"{keys.shown('prompt.send')} sends on · " if held else ""
         word = "held" if held else "queued"
-        self.border_subtitle = f"{count} {word} · {keys}↑ takes back · Alt+↑ all" if count else ""
+        every = keys.shown("prompt.queue")
+        self.border_subtitle = f"{count} {word} · {send}↑ takes back · {every} all" if count else ""
         if self._bar is None:
             parent = self.parent
             assert isinstance(parent, Widget)
@@ -249,27 +250,21 @@ class Prompt(TextArea):
         if self._completing.is_open and self._steer_offers(event.key):
             event.stop()
             event.prevent_default()
-        elif event.key == "enter":
-            event.stop()
-            event.prevent_default()
-            self.action_send()
-        elif event.key in NEW_LINE_KEYS:
+        elif (deed := keys_of(self.app).deed("prompt", event.key)) is not None:
             # Here and not by a binding, whose action would come after the keys that were typed behind it.
             event.stop()
             event.prevent_default()
-            self.action_new_line()
-        elif event.key == "ctrl+s":
-            event.stop()
-            event.prevent_default()
-            self.action_send(steer=True)
-        elif event.key == "ctrl+g":
-            event.stop()
-            event.prevent_default()
-            self.action_edit_outside()
-        elif event.key == "alt+up":
-            event.stop()
-            event.prevent_default()
-            self.action_open_queue()
+            match deed:
+                case "send":
+                    self.action_send()
+                case "new_line":
+                    self.action_new_line()
+                case "steer":
+                    self.action_send(steer=True)
+                case "edit":
+                    self.action_edit_outside()
+                case "queue":
+                    self.action_open_queue()
         elif event.key.startswith("alt+"):
             # Textual gives Alt+2 the character 2; it is a command, not something typed.
             event.character = None

@@ -53,8 +53,8 @@ class TracePane(FilteredTree):
         for name in ("query", "name", "argument", "note", "number", "running", "good", "warning", "bad")
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "failure(1)", "Next failure"),
-        Binding("E", "failure(-1)", "Previous failure", show=False),
+        Binding("e", "failure(1)", "Next failure", id="trace.next_failure"),
+        Binding("E", "failure(-1)", "Previous failure", id="trace.previous_failure", show=False),
     ]
     HELP = "Tool calls. Left and right fold, Enter shows a call whole, e and E go from failure to failure, f filters."
 

@@ -37,14 +37,14 @@ class WorkspacePane(FileDeeds, Vertical):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "sort", "Sort", show=False),
-        Binding("slash", "filter", "Filter", show=False),
-        Binding("n", "match(1)", "Next match", show=False),
-        Binding("N", "match(-1)", "Match before", show=False),
-        Binding("t", "place(1)", "Next folder", show=False),
-        Binding("T", "place(-1)", "Folder before", show=False),
-        Binding("full_stop", "toggle_hidden", "Hidden files", show=False),
-        Binding("escape", "leave_filter", "Show everything", show=False),
+        Binding("s", "sort", "Sort", id="workspace.sort", show=False),
+        Binding("slash", "filter", "Filter", id="find.search", show=False),
+        Binding("n", "match(1)", "Next match", id="find.next", show=False),
+        Binding("N", "match(-1)", "Match before", id="find.previous", show=False),
+        Binding("t", "place(1)", "Next folder", id="workspace.next_place", show=False),
+        Binding("T", "place(-1)", "Folder before", id="workspace.previous_place", show=False),
+        Binding("full_stop", "toggle_hidden", "Hidden files", id="workspace.hidden", show=False),
+        Binding("escape", "leave_filter", "Show everything", id="workspace.leave_filter", show=False),
     ]
 
     class Opened(Message):

@@ -36,12 +36,12 @@ class FileDeeds(Widget):
     """What a pane with a `WorkspaceTree` can do with its files; every answer is a plain sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("p", "origin", "The call it came from", show=False),
-        Binding("y", "copy_path", "Copy path", show=False),
-        Binding("Y", "copy_text", "Copy text", show=False),
-        Binding("e", "edit", "Edit", show=False),
-        Binding("o", "open_outside", "Open outside", show=False),
-        Binding("d", "delete", "Delete", show=False),
+        Binding("p", "origin", "The call it came from", id="call.origin", show=False),
+        Binding("y", "copy_path", "Copy path", id="file.copy_path", show=False),
+        Binding("Y", "copy_text", "Copy text", id="file.copy_text", show=False),
+        Binding("e", "edit", "Edit", id="file.edit", show=False),
+        Binding("o", "open_outside", "Open outside", id="file.open_outside", show=False),
+        Binding("d", "delete", "Delete", id="file.delete", show=False),
     ]
 
     tree_view: WorkspaceTree

@@ -12,6 +12,7 @@ from core.settings import Settings
 from core.workspace import SAVED_REPORTS, WORKSPACES
 from tui.app import UaTuiApp
 from tui.clipboard import Clipboard
+from tui.kept_layout import KeptLayout
 from tui.panes.notice import NoticeBar
 from tui.past.filling import Filling
 from tui.past.frame import PastFrame
@@ -28,17 +29,24 @@ class PastApp(UaTuiApp):
         settings: what the person configured; only the looks matter.
         session: the session, not started yet.
         clipboard: knows the routes to one; by default those that fit this terminal.
+        layout: where the sizes of the panes are kept; None forgets them.
     """
 
     AUTO_FOCUS = ""
 
     def __init__(
-        self, settings: Settings, session: PastSession, *, clipboard: Clipboard | None = None
+        self,
+        settings: Settings,
+        session: PastSession,
+        *,
+        clipboard: Clipboard | None = None,
+        layout: KeptLayout | None = None,
     ) -> None:
         async def build(_: Spawn) -> SessionPort:
             return session
 
         super().__init__(settings, build, clipboard=clipboard)
+        self.kept_layout = layout
         self._past = session
         self.begun = asyncio.Event()
         """Set when the end of the session is on the screen."""
@@ -47,7 +55,7 @@ class PastApp(UaTuiApp):
 
     def compose(self) -> ComposeResult:
         """Put down what the first frame shows."""
-        yield PastFrame(self.size.width)
+        yield PastFrame(self.size.width, self.kept_layout)
         yield NoticeBar()
         yield PastStatus()
 

@@ -64,9 +64,10 @@ def run(args: argparse.Namespace) -> int:
 
     # Until the first frame stands, hardly anything becomes garbage.
     put_off()
+    from tui.kept_layout import KeptLayout
     from tui.past.app import PastApp
 
-    app = PastApp(settings, session)
+    app = PastApp(settings, session, layout=KeptLayout())
     if settings.theme and settings.theme not in app.available_themes:
         known = ", ".join(sorted(app.available_themes))
         return _say(f"There is no theme {settings.theme!r}: there are {known}.", EXIT_USAGE)

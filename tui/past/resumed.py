@@ -96,7 +96,7 @@ class ResumedApp(UaTuiApp):
 
     def compose(self) -> ComposeResult:
         """Put down what the first frame shows."""
-        yield ResumedFrame(self.size.width)
+        yield ResumedFrame(self.size.width, self.kept_layout)
         yield NoticeBar()
         yield ResumedStatus(
             demo=self.settings.demo,

@@ -45,10 +45,10 @@ class AuthScreen(Dialog[Outcome | None]):
 
     UNASKED = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open", "Open in the browser", show=False),
-        Binding("y", "copy", "Copy the link", show=False),
-        Binding("d,enter", "done", "Done", show=False),
-        Binding("escape", "cancel", "Cancel", show=False),
+        Binding("o", "open", "Open in the browser", id="link.open", show=False),
+        Binding("y", "copy", "Copy the link", id="link.copy", show=False),
+        Binding("d,enter", "done", "Done", id="auth.done", show=False),
+        Binding("escape", "cancel", "Cancel", id="auth.cancel", show=False),
     ]
 
     def __init__(

@@ -33,9 +33,9 @@ class BlacklistScreen(Dialog[None]):
     """Lists the sites with their errors; clearing one or all takes their errors away, too."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c,delete", "clear", "Clear", show=False),
-        Binding("a", "clear_all", "Clear all", show=False),
-        Binding("escape,q", "close", "Close", show=False),
+        Binding("c,delete", "clear", "Clear", id="blacklist.clear", show=False),
+        Binding("a", "clear_all", "Clear all", id="blacklist.clear_all", show=False),
+        Binding("escape,q", "close", "Close", id="screen.back", show=False),
     ]
 
     def __init__(self, blacklist: Blacklist, clock: Callable[[], float] = time.monotonic) -> None:

@@ -18,7 +18,7 @@ class CallView(SteeredView):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         # In a table of results these keys mean something else.
-        Binding("a", "screen.copy_arguments", show=False),
+        Binding("a", "screen.copy_arguments", id="call.copy_arguments", show=False),
     ]
 
     class Passed(Message):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 __all__ = ["Closing"]
@@ -18,6 +19,11 @@ class Closing(ModalScreen[Answer]):
     Textual's own `dismiss` takes away whichever screen is on top, and one that leaves before it is composed fails
     in mounting. Here what comes too early waits until the screen is on top, and what comes twice is passed over.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "keys_here", "Keys", id="help.here", show=False),
+        Binding("f1", "help", "All keys", id="help.all", show=False),
+    ]
 
     _answered: tuple[Answer | None] | None = None
     _dismissed = False
@@ -37,3 +43,15 @@ class Closing(ModalScreen[Answer]):
         """Close now if that was asked for while the screen was not there yet, or another lay above it."""
         if self._answered is not None:
             self.dismiss(self._answered[0])
+
+    def action_keys_here(self) -> None:
+        """Show the keys of this screen."""
+        from tui.screens.help import show_help
+
+        show_help(self.app)
+
+    def action_help(self) -> None:
+        """Show every key."""
+        from tui.screens.help import show_help
+
+        show_help(self.app, everything=True)

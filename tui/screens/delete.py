@@ -25,8 +25,8 @@ class DeleteScreen(Dialog[bool]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "settle(True)", "Delete", show=False),
-        Binding("n,escape,q", "settle(False)", "Keep", show=False),
+        Binding("d", "settle(True)", "Delete", id="delete.confirm", show=False),
+        Binding("n,escape,q", "settle(False)", "Keep", id="delete.keep", show=False),
     ]
 
     def __init__(self, name: str, facts: str, clock: Callable[[], float] = time.monotonic) -> None:

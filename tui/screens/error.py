@@ -38,9 +38,9 @@ class ErrorScreen(Dialog[Answer | None]):
 
     UNASKED = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "choose('restart')", "Restart", show=False),
-        Binding("q", "choose('quit')", "Quit", show=False),
-        Binding("escape", "choose('close')", "Close", show=False),
+        Binding("r", "choose('restart')", "Restart", id="error.restart", show=False),
+        Binding("q", "choose('quit')", "Quit", id="error.quit", show=False),
+        Binding("escape", "choose('close')", "Close", id="error.close", show=False),
     ]
 
     def __init__(

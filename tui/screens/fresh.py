@@ -26,8 +26,8 @@ class FreshScreen(Dialog[bool]):
     """Asks whether to go on with a fresh conversation; `why` says what became of the earlier one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f", "settle(True)", "Fresh conversation", show=False),
-        Binding("escape,q", "settle(False)", "Quit", show=False),
+        Binding("f", "settle(True)", "Fresh conversation", id="fresh.begin", show=False),
+        Binding("escape,q", "settle(False)", "Quit", id="fresh.quit", show=False),
     ]
 
     def __init__(self, why: str, clock: Callable[[], float] = time.monotonic) -> None:

@@ -24,9 +24,9 @@ class LinkScreen(Dialog[Answer | None]):
     """Shows where a link really leads; only plain web links can be opened, others only copied."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "choose('open')", "Open in the browser", show=False),
-        Binding("y", "choose('copy')", "Copy", show=False),
-        Binding("escape,q", "leave", "Close", show=False),
+        Binding("o", "choose('open')", "Open in the browser", id="link.open", show=False),
+        Binding("y", "choose('copy')", "Copy", id="link.copy", show=False),
+        Binding("escape,q", "leave", "Close", id="screen.back", show=False),
     ]
 
     def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:

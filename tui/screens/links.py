@@ -36,7 +36,7 @@ class LinksScreen(Closing[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "step('down')", "Down", show=False),
         Binding("k", "step('up')", "Up", show=False),
-        Binding("escape,q", "close", "Close", show=False),
+        Binding("escape,q", "close", "Close", id="screen.back", show=False),
     ]
 
     def __init__(self, links: Sequence[FoundLink], at: int) -> None:

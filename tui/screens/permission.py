@@ -57,11 +57,11 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     UNASKED = True
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d", "deny", "Deny", show=False),
-        Binding("r", "reason", "Deny with a reason", show=False),
-        Binding("a", "once", "Allow once", show=False),
-        Binding("s", "session", "Allow for this session", show=False),
-        Binding("escape", "back", "Deny", show=False),
+        Binding("d", "deny", "Deny", id="permission.deny", show=False),
+        Binding("r", "reason", "Deny with a reason", id="permission.reason", show=False),
+        Binding("a", "once", "Allow once", id="permission.once", show=False),
+        Binding("s", "session", "Allow for this session", id="permission.session", show=False),
+        Binding("escape", "back", "Deny", id="permission.back", show=False),
     ]
 
     def __init__(

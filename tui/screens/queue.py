@@ -30,10 +30,10 @@ class QueueScreen(Closing[str | None]):
 
     HORIZONTAL_BREAKPOINTS = NARROW
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("shift+up,K", "move(-1)", "Earlier", show=False),
-        Binding("shift+down,J", "move(1)", "Later", show=False),
-        Binding("d,delete", "delete", "Delete", show=False),
-        Binding("escape,q", "close", "Close", show=False),
+        Binding("shift+up,K", "move(-1)", "Earlier", id="queue.earlier", show=False),
+        Binding("shift+down,J", "move(1)", "Later", id="queue.later", show=False),
+        Binding("d,delete", "delete", "Delete", id="queue.delete", show=False),
+        Binding("escape,q", "close", "Close", id="screen.back", show=False),
     ]
 
     def __init__(

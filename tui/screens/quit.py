@@ -28,9 +28,9 @@ class QuitScreen(Dialog[QuitAnswer]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n,escape", "choose('stay')", "Stay", show=False),
-        Binding("w", "choose('wait')", "Quit when it is done", show=False),
-        Binding("y", "choose('stop')", "Stop and quit", show=False),
+        Binding("n,escape", "choose('stay')", "Stay", id="quit.stay", show=False),
+        Binding("w", "choose('wait')", "Quit when it is done", id="quit.wait", show=False),
+        Binding("y", "choose('stop')", "Stop and quit", id="quit.stop", show=False),
     ]
 
     def __init__(

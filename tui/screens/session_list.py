@@ -36,13 +36,13 @@ class SessionList(ScrollView, can_focus=True):
     """Shows summaries in columns under a header, with a cursor that stays on its session whatever comes above it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home,g", "go(0)", "First", show=False),
-        Binding("end,G", "go(-1)", "Last", show=False),
-        Binding("enter", "open", "Open", show=False),
+        Binding("up,k", "move(-1)", "Up", id="move.up", show=False),
+        Binding("down,j", "move(1)", "Down", id="move.down", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="move.page_up", show=False),
+        Binding("pagedown", "page(1)", "Page down", id="move.page_down", show=False),
+        Binding("home,g", "go(0)", "First", id="move.first", show=False),
+        Binding("end,G", "go(-1)", "Last", id="move.last", show=False),
+        Binding("enter", "open", "Open", id="move.open", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "sessions--header",

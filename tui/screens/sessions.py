@@ -48,13 +48,13 @@ class SessionsScreen(Closing[Path | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "resume", "Go on", show=False),
-        Binding("n", "rename", "Name", show=False),
-        Binding("d,delete", "delete", "Delete", show=False),
-        Binding("s", "sort", "Sort", show=False),
-        Binding("slash", "search", "Search", show=False),
-        Binding("escape", "leave", "Close", show=False),
-        Binding("q", "close", "Close", show=False),
+        Binding("r", "resume", "Go on", id="sessions.resume", show=False),
+        Binding("n", "rename", "Name", id="sessions.rename", show=False),
+        Binding("d,delete", "delete", "Delete", id="sessions.delete", show=False),
+        Binding("s", "sort", "Sort", id="sessions.sort", show=False),
+        Binding("slash", "search", "Search", id="find.search", show=False),
+        Binding("escape", "leave", "Close", id="screen.leave", show=False),
+        Binding("q", "close", "Close", id="screen.close", show=False),
     ]
 
     def __init__(

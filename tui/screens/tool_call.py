@@ -58,16 +58,15 @@ class ToolCallScreen(Closing[str | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", show=False),
-        Binding("q", "close", "Close", show=False),
-        Binding("m", "toggle_text", "Tree or text", show=False),
-        Binding("slash", "search", "Search", show=False),
-        Binding("n", "match(1)", "Next match", show=False),
-        Binding("N", "match(-1)", "Match before", show=False),
-        Binding("y", "copy_result", "Copy the result", show=False),
-        Binding("a", "copy_arguments", "Copy the arguments", show=False),
-        Binding("P", "page", "Open in $PAGER", show=False),
-        Binding("question_mark,f1", "help", "Keys", show=False),
+        Binding("escape", "leave", "Close", id="screen.leave", show=False),
+        Binding("q", "close", "Close", id="screen.close", show=False),
+        Binding("m", "toggle_text", "Tree or text", id="call.text", show=False),
+        Binding("slash", "search", "Search", id="find.search", show=False),
+        Binding("n", "match(1)", "Next match", id="find.next", show=False),
+        Binding("N", "match(-1)", "Match before", id="find.previous", show=False),
+        Binding("y", "copy_result", "Copy the result", id="call.copy_result", show=False),
+        Binding("a", "copy_arguments", "Copy the arguments", id="call.copy_arguments", show=False),
+        Binding("P", "page", "Open in $PAGER", id="call.page", show=False),
     ]
     AUTO_FOCUS = "CallView"
 
@@ -228,7 +227,7 @@ class ToolCallScreen(Closing[str | None]):
         keys += [("a", "copy arguments", "screen.copy_arguments"), ("P", "pager", "screen.page")]
         if steered is not None and not listed.has_focus:
             keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
-        keys.append(("?", "keys", "screen.help"))
+        keys.append(("?", "keys", "screen.keys_here"))
         self.query_one(KeyLine).offer(*keys)
 
     def on_descendant_focus(self) -> None:
@@ -308,12 +307,6 @@ class ToolCallScreen(Closing[str | None]):
     def action_order(self, name: str) -> None:
         """Give an order to what is shown, as a click on its key does."""
         self.view.order(Order(name))
-
-    def action_help(self) -> None:
-        """Show every key."""
-        from tui.screens.help import HelpScreen
-
-        self.app.push_screen(HelpScreen())
 
     def action_toggle_text(self) -> None:
         """Change between trees that fold and the text as it is written."""

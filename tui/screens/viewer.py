@@ -50,15 +50,14 @@ class ViewerScreen(ViewerDeeds):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", show=False),
-        Binding("q", "close", "Close", show=False),
-        Binding("m", "toggle_raw", "Rendered or raw", show=False),
-        Binding("r", "reload", "Read again", show=False),
-        Binding("slash", "search", "Search", show=False),
-        Binding("f", "ask_filter", "Filter", show=False),
-        Binding("n", "match(1)", "Next match", show=False),
-        Binding("N", "match(-1)", "Match before", show=False),
-        Binding("question_mark,f1", "help", "Keys", show=False),
+        Binding("escape", "leave", "Close", id="screen.leave", show=False),
+        Binding("q", "close", "Close", id="screen.close", show=False),
+        Binding("m", "toggle_raw", "Rendered or raw", id="file.raw", show=False),
+        Binding("r", "reload", "Read again", id="file.reload", show=False),
+        Binding("slash", "search", "Search", id="find.search", show=False),
+        Binding("f", "ask_filter", "Filter", id="table.filter", show=False),
+        Binding("n", "match(1)", "Next match", id="find.next", show=False),
+        Binding("N", "match(-1)", "Match before", id="find.previous", show=False),
     ]
     AUTO_FOCUS = "#viewer-view"
 
@@ -312,7 +311,7 @@ class ViewerScreen(ViewerDeeds):
             keys.append(("y", "copy path", "screen.copy_path"))
             keys.append(("Y", "copy text", "screen.copy_text"))
             keys.append(("d", "delete", "screen.delete"))
-        keys.append(("?", "keys", "screen.help"))
+        keys.append(("?", "keys", "screen.keys_here"))
         self.query_one(KeyLine).offer(*keys)
 
     # -- keys -------------------------------------------------------------------------------------
@@ -338,12 +337,6 @@ class ViewerScreen(ViewerDeeds):
             self.action_ask_filter()
         else:
             self.view.order(Order(name))
-
-    def action_help(self) -> None:
-        """Show every key."""
-        from tui.screens.help import HelpScreen
-
-        self.app.push_screen(HelpScreen())
 
     def action_toggle_raw(self) -> None:
         """Change between the rendered form and the text as it is written."""

@@ -33,11 +33,11 @@ class ViewerDeeds(Closing[None]):
     """The deeds of a screen that shows the file `path` of the session in `root`; every answer is a plain sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "open_outside", "Open outside", show=False),
-        Binding("e", "edit", "Edit", show=False),
-        Binding("d", "delete", "Delete", show=False),
-        Binding("y", "copy_path", "Copy the path", show=False),
-        Binding("Y", "copy_text", "Copy the text", show=False),
+        Binding("o", "open_outside", "Open outside", id="file.open_outside", show=False),
+        Binding("e", "edit", "Edit", id="file.edit", show=False),
+        Binding("d", "delete", "Delete", id="file.delete", show=False),
+        Binding("y", "copy_path", "Copy the path", id="file.copy_path", show=False),
+        Binding("Y", "copy_text", "Copy the text", id="file.copy_text", show=False),
     ]
 
     path: Path

@@ -31,18 +31,18 @@ class SteeredView(DocumentView):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"document--cursor", "document--cursor-blurred"}
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "order('fold')", show=False),
-        Binding("right,l", "order('unfold')", show=False),
-        Binding("enter", "order('open')", show=False),
-        Binding("space", "space", show=False),
-        Binding("E", "order('unfold_all')", show=False),
-        Binding("F", "order('fold_all')", show=False),
-        Binding("s", "order('sort')", show=False),
-        Binding("S", "order('turn')", show=False),
-        Binding("a", "order('article')", show=False),
-        Binding("A", "order('answer')", show=False),
-        Binding("c", "order('copy')", show=False),
-        Binding("p", "order('copy_place')", show=False),
+        Binding("left,h", "order('fold')", id="move.fold", show=False),
+        Binding("right,l", "order('unfold')", id="move.unfold", show=False),
+        Binding("enter", "order('open')", id="move.open", show=False),
+        Binding("space", "space", id="file.toggle", show=False),
+        Binding("E", "order('unfold_all')", id="file.unfold_all", show=False),
+        Binding("F", "order('fold_all')", id="file.fold_all", show=False),
+        Binding("s", "order('sort')", id="table.sort", show=False),
+        Binding("S", "order('turn')", id="table.turn", show=False),
+        Binding("a", "order('article')", id="results.article", show=False),
+        Binding("A", "order('answer')", id="results.answer", show=False),
+        Binding("c", "order('copy')", id="file.copy_value", show=False),
+        Binding("p", "order('copy_place')", id="file.copy_place", show=False),
     ]
 
     class Moved(Message):

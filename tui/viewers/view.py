@@ -44,13 +44,15 @@ class DocumentView(ScrollView, can_focus=True):
     )
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_up", "Up", show=False),
-        Binding("down,j", "scroll_down", "Down", show=False),
-        Binding("pageup,b,ctrl+b", "page_up", "Page up", show=False),
-        Binding("pagedown,space,ctrl+f", "page_down", "Page down", show=False),
-        Binding("home,g", "scroll_home", "Top", show=False),
-        Binding("end,G", "scroll_end", "End", show=False),
-        Binding("L", "links", "Links", show=False),
+        Binding("up,k", "scroll_up", "Up", id="move.up", show=False),
+        Binding("down,j", "scroll_down", "Down", id="move.down", show=False),
+        Binding("pageup", "page_up", "Page up", id="move.page_up", show=False),
+        Binding("pagedown", "page_down", "Page down", id="move.page_down", show=False),
+        Binding("b,ctrl+b", "page_up", "Page up", id="file.page_up", show=False),
+        Binding("space,ctrl+f", "page_down", "Page down", id="file.page_down", show=False),
+        Binding("home,g", "scroll_home", "Top", id="move.first", show=False),
+        Binding("end,G", "scroll_end", "End", id="move.last", show=False),
+        Binding("L", "links", "Links", id="file.links", show=False),
     ]
 
     ALLOW_SELECT = False

@@ -1,0 +1,79 @@
+"""What is opened above the panes by a key or a command."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tui.app import UaTuiApp
+
+__all__ = ["Above"]
+
+TOLD_SECONDS = 20.0
+MOST_TOLD = 3
+
+log = logging.getLogger(__name__)
+
+
+class Above:
+    """Opens the screens of `app`; each is imported only when somebody wants it."""
+
+    def __init__(self, app: UaTuiApp) -> None:
+        self._app = app
+
+    def tell_passed_over(self) -> None:
+        """Say which files of the person could not be used as they are."""
+        app = self._app
+        problems = app.keys.problems
+        told = [*problems[:MOST_TOLD]]
+        if (more := len(problems) - MOST_TOLD) > 0:
+            key = app.keys.shown("help.all")
+            told.append(f"{more} more of [keys] in the settings were passed over: {key} shows all of them.")
+        if app.kept_layout is not None and app.kept_layout.problem:
+            told.append(app.kept_layout.problem)
+        for each in told:
+            log.warning("%s", each)
+            app.notify(each, severity="warning", timeout=TOLD_SECONDS, markup=False)
+
+    def help(self, *, everything: bool) -> None:
+        """Show every key, or those of where the person is."""
+        from tui.screens.help import show_help
+
+        show_help(self._app, everything=everything)
+
+    def blacklist(self) -> None:
+        """Show the sites the web reader cannot read."""
+        from core.blacklist import Blacklist
+        from core.workspace import WORKSPACES
+        from tui.screens.blacklist import BlacklistScreen
+
+        base = self._app.settings.workspace_base
+        self._app.push_screen(BlacklistScreen(Blacklist(base / WORKSPACES)))
+
+    def sessions(self) -> None:
+        """Show the sessions there are."""
+        from core.session_index import SessionIndex
+        from tui.screens.sessions import SessionsScreen
+        from tui.sessions import open_to_read
+
+        app = self._app
+        current = app.session.workspace.path if app.session is not None else None
+        index = SessionIndex(app.settings.workspace_base)
+        screen = SessionsScreen(index, lambda folder: open_to_read(app, folder), current=current)
+        app.push_screen(screen, self._go_on_with)
+
+    def _go_on_with(self, folder: Path | None) -> None:
+        """Leave this session for another one, which goes on."""
+        from tui.sessions import resuming
+
+        if folder is None:
+            return
+        if self._app.state in ("running", "stopping"):
+            stop = self._app.keys.shown("stop")
+            self._app.notify(
+                f"The agent is at work here: stop it with {stop} first, or let it finish.", markup=False
+            )
+        else:
+            self._app.leaving.leave("quit", result=resuming(folder))
