@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
 
@@ -51,11 +51,12 @@ class PastArtifactSaved(ArtifactSaved, frozen=True, kw_only=True, tag="artifact_
 
 
 class PastJournal:
-    """A journal as it was when it was opened; what is appended afterwards is not seen.
+    """A journal as it was when it was opened, and what `more` finds appended afterwards.
 
     `skipped` counts the lines read so far that are no events, `unknown` the events of a later version; `torn` says
-    that the last line has no end. `batches` may go on in any thread, one at
-    a time; `event_at` and `close` may be called in any at any time.
+    that the last line has no end, and `end` is behind the last one that has, when `batches` came to its end.
+    `batches` and `more` may go on in any thread, one at a time; `event_at` and `close` may be called in any at any
+    time.
 
     Raises:
         JournalError: there is no such file, it is a link or no regular file, or it may not be read.
@@ -66,6 +67,7 @@ class PastJournal:
         self.skipped = 0
         self.unknown = 0
         self.torn = False
+        self.end = 0
         try:
             self._file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -122,15 +124,35 @@ class PastJournal:
         """
         self.skipped = self.unknown = 0
         self.torn = False
+        self.end = start
         for at, place, lines in self._lines(start):
-            events: list[Event] = []
-            here = place
-            for line in lines:
-                event = self._event(line, here)
-                if event is not None:
-                    events.append(event)
-                here += len(line) + 1
+            events = self._events(place, lines)
+            self.end = place if self.torn else at
             yield at, events
+
+    def more(self, start: int) -> tuple[int, list[Event]]:
+        """Read the events of whole lines that were appended from `start` on, some hundred at a time.
+
+        Gives the place behind them, which is `start` while there is nothing new.
+
+        Raises:
+            JournalError: the file cannot be read any more.
+        """
+        with self._lock:
+            if not self._open:
+                raise JournalError(f"The journal {self.path} is closed.")
+            # What was read of it is looked up again, even if it shrank since.
+            self.size = max(self.size, os.fstat(self._file).st_size)
+        data, end = b"", -1
+        while end < 0 and len(data) <= LONGEST_LINE:
+            block = self._read(start + len(data), BLOCK)
+            if not block:
+                return start, []
+            data += block
+            end = data.rfind(b"\n")
+        # A part of a line that is too long is counted as a line that is damaged.
+        lines = data.split(b"\n")[:-1] if end >= 0 else [data]
+        return start + (end + 1 if end >= 0 else len(data)), self._events(start, lines)
 
     def event_at(self, place: int) -> Event:
         """Read the one event whose line begins at `place`.
@@ -148,6 +170,15 @@ class PastJournal:
             return _whole(decode_event(line.partition(b"\n")[0]))
         except ValueError as error:
             raise JournalError(f"The journal {self.path} was changed: the line is gone.") from error
+
+    def _events(self, place: int, lines: Sequence[bytes]) -> list[Event]:
+        events: list[Event] = []
+        for line in lines:
+            event = self._event(line, place)
+            if event is not None:
+                events.append(event)
+            place += len(line) + 1
+        return events
 
     def _event(self, line: bytes, place: int) -> Event | None:
         try:

@@ -1,4 +1,4 @@
-"""A past session, opened to be looked at: its events come from its journal, and nothing can be asked of it."""
+"""A session that is past or runs elsewhere, opened to be looked at: its events come from its journal."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ __all__ = ["JOURNAL", "PastFacts", "PastFolder", "PastSession", "SessionOver", "
 JOURNAL = "journal.jsonl"
 TAIL = 384 << 10
 """Bytes of the journal's end that are shown before the rest is read."""
+LOOK_SECONDS = 0.25
+"""How often is looked for what a session that runs elsewhere has done."""
 FEWEST = 50
 """Events; an end that begins with a query is preferred if it has so many."""
 _LARGEST_QUEUE = 16 << 20
@@ -83,7 +85,8 @@ class PastSession:
     """One session as its journal tells it, for a screen that shows it to be read; nothing is ever written.
 
     `start` publishes the end of the journal on the bus; when that is not the whole, `whole` then gives all events
-    from the first one on. Both read in a thread. Of streamed text only what no finished message repeats is given.
+    from the first one on. Of streamed text they give only what no finished message repeats. Of a session that runs in
+    another program `follow` then gives what happens there. All read in a thread.
 
     Args:
         folder: the session's folder.
@@ -103,6 +106,8 @@ class PastSession:
         self.servers = NoServers()
         self.closed = False
         self._tail = tail
+        self._settled = _Settled(self.workspace.path)
+        self._totals = _Totals(self.facts)
 
     # -- what it gives ----------------------------------------------------------------------------
 
@@ -126,9 +131,9 @@ class PastSession:
         facts, start = self._fresh_facts(), self.journal.tail_place(self.journal.size - self.journal.left_out)
         if start:
             yield self._begun(facts)
-        settled = _Settled(self.workspace.path)
+        settled = self._settled = _Settled(self.workspace.path)
         batches = self.journal.batches(start)
-        totals = _Totals(facts)
+        totals = self._totals = _Totals(facts)
         while not self.closed:
             batch = await asyncio.to_thread(next, batches, None)
             if batch is None:
@@ -144,16 +149,48 @@ class PastSession:
             yield rest
         self._complete(facts)
 
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether another program worked on it when that was looked at last."""
+        return self.facts.state == "running"
+
+    async def follow(self) -> AsyncIterator[list[Event]]:
+        """Give what is appended while another program works on the session; `facts` tell afterwards how it ended.
+
+        To be asked for once everything before it was given.
+
+        Raises:
+            JournalError: the journal cannot be read any more.
+        """
+        folder, place = self.workspace.path, self.journal.end
+        while not self.closed:
+            # Asked for first: what was written before the program ended is read after it.
+            runs = await asyncio.to_thread(runs_elsewhere, folder)
+            place, raw = await asyncio.to_thread(self.journal.more, place)
+            if raw:
+                events = list(self._settled.live(raw))
+                self._totals.take(events)
+                yield events
+            elif runs:
+                await asyncio.sleep(LOOK_SECONDS)
+            else:
+                break
+        else:
+            return
+        self.facts.state = "finished" if self._totals.finished else "crashed"
+        self.unsent = await asyncio.to_thread(_read_queue, folder)
+
     def _read_tail(self) -> list[Event]:
         start = self.journal.tail_place(self._tail)
-        settled = _Settled(self.workspace.path)
+        settled = self._settled
         raw = [event for _, events in self.journal.batches(start) for event in events]
         if start:
             first = next((at for at, event in enumerate(raw) if isinstance(event, QueryReceived)), 0)
             raw = raw[first:] if len(raw) - first >= FEWEST else raw
         events = [*settled.take(raw), *settled.rest()]
         facts = self._fresh_facts()
-        _Totals(facts).take(events)
+        totals = _Totals(facts)
+        totals.take(events)
         facts.state = self._state(raw)
         self.unsent = _read_queue(self.workspace.path) if facts.state != "running" else ()
         if start:
@@ -161,6 +198,7 @@ class PastSession:
             # A part of the session does not tell what the whole of it cost, unless it says so at its end.
             self.facts = _known_at_end(facts, raw)
         else:
+            self._totals = totals
             self._complete(facts)
         return events
 
@@ -311,6 +349,14 @@ class _Settled:
                     pass
             yield event
 
+    def live(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Give events as they happen, streamed text and all, behind those that were taken."""
+        for event in map(self._named, events):
+            if isinstance(event, SessionStarted):
+                yield msgspec.structs.replace(event, workspace=self._folder)
+            else:
+                yield event
+
     def _named(self, event: Event) -> Event:
         if isinstance(event, QueryReceived):
             name = query = event.query_id
@@ -352,9 +398,10 @@ class _Settled:
 
 
 class _Totals:
-    """Adds up what a session took."""
+    """Adds up what a session took; `finished` says whether it came to its end and did not go on."""
 
     def __init__(self, facts: PastFacts) -> None:
+        self.finished = False
         self._facts = facts
         self._of_query = 0
         self._worked = 0.0
@@ -365,6 +412,7 @@ class _Totals:
             facts.events += 1
             match event:
                 case SessionStarted():
+                    self.finished = False
                     facts.model = event.model or facts.model
                     facts.permission_mode, facts.demo = event.permission_mode, event.demo
                 case MessageFinished(usage=Usage() as usage):
@@ -377,6 +425,7 @@ class _Totals:
                     self._worked += event.duration_ms / 1000
                     facts.seconds = self._worked
                 case SessionFinished():
+                    self.finished = True
                     facts.seconds = event.duration_ms / 1000 or facts.seconds
                     facts.cost = event.cost_usd if event.cost_usd is not None else facts.cost
                 case _:

@@ -11,7 +11,7 @@ from core.past_session import JOURNAL
 from core.text import clean_line
 from core.workspace import WORKSPACES
 
-__all__ = ["LATEST", "find_session", "session_names"]
+__all__ = ["LATEST", "find_session", "named_entries", "session_names"]
 
 LATEST = "latest"
 _NAME = re.compile(r"session_(\d{8}_\d{6})(?:-(\d+))?")
@@ -20,13 +20,26 @@ _NAME = re.compile(r"session_(\d{8}_\d{6})(?:-(\d+))?")
 def session_names(base: Path) -> list[str]:
     """The names of the sessions below `base`, the newest first; only folders count, never links to any."""
     try:
+        return named_entries(base)
+    except OSError:
+        return []
+
+
+def named_entries(base: Path, *, links: bool = False) -> list[str]:
+    """The names of the sessions below `base`, the newest first, also of links that are named so when asked for.
+
+    Raises:
+        OSError: the folder that holds them cannot be read.
+    """
+    try:
         with os.scandir(base / WORKSPACES) as found:
             names = [
                 each.name
                 for each in found
-                if _NAME.fullmatch(each.name) and each.is_dir(follow_symlinks=False)
+                if _NAME.fullmatch(each.name)
+                and (each.is_dir(follow_symlinks=False) or (links and each.is_symlink()))
             ]
-    except OSError:
+    except FileNotFoundError:
         return []
     return sorted(names, key=_order, reverse=True)
 

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -15,16 +16,16 @@ import msgspec
 from core.errors import WorkspaceError
 from core.files import Root
 from core.past_session import runs_elsewhere
-from core.past_sessions import session_names
+from core.past_sessions import named_entries, session_names
 from core.session_summary import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, words_of
 from core.text import clean_line
 from core.workspace import WORKSPACES
 
 __all__ = ["SessionIndex"]
 
-_BATCH = 200
+_BATCH_SECONDS = 0.05
 _LARGEST = 64 << 20
-_VERSION = 1
+_VERSION = 2
 
 log = logging.getLogger(__name__)
 
@@ -51,34 +52,48 @@ class SessionIndex:
         """Where a session is."""
         return self.sessions / name
 
-    def look(self) -> Iterator[list[Summary]]:
-        """Give all sessions, the newest first, some hundred at a time; what is new is remembered afterwards."""
+    def look(self, *, keep: bool = True) -> Iterator[list[Summary]]:
+        """Give all sessions, the newest first, as many at a time as are read in a moment.
+
+        What is new is remembered afterwards, with `keep` also for the next program.
+
+        Raises:
+            WorkspaceError: the folder that holds them cannot be read.
+        """
         known = self._remembered()
         seen: dict[str, Summary] = {}
         changed = False
         batch: list[Summary] = []
-        for name in session_names(self.base):
+        began = time.monotonic()
+        try:
+            names = named_entries(self.base, links=True)
+        except OSError as error:
+            raise WorkspaceError(
+                f"the sessions in {self.sessions} cannot be listed: {error.strerror or error}; check the folder"
+            ) from error
+        for name in names:
             folder = self.folder(name)
             stamp = stamp_of(folder)
             found = known.get(name)
             if found is None or found.stamp != stamp:
-                found, changed = read_summary(folder, stamp), True
+                found, changed = read_summary(folder, stamp, found), True
             seen[name] = found
             batch.append(self._as_it_is(found))
-            if len(batch) >= _BATCH:
+            if time.monotonic() - began > _BATCH_SECONDS:
                 yield batch
-                batch = []
+                batch, began = [], time.monotonic()
         if batch:
             yield batch
         changed = changed or seen.keys() != known.keys()
         self._known = seen
-        if changed:
+        if changed and keep:
             self._keep(seen)
 
     def look_at(self, name: str) -> Summary:
         """Read one session again."""
         folder = self.folder(name)
-        found = read_summary(folder, stamp_of(folder))
+        known = self._known or {}
+        found = read_summary(folder, stamp_of(folder), known.get(name))
         if self._known is not None:
             self._known[name] = found
         return self._as_it_is(found)
@@ -161,7 +176,9 @@ class SessionIndex:
 
     def _texts(self, summary: Summary) -> Iterator[str]:
         yield f"{summary.title}\n{summary.query}\n{summary.name}"
-        yield from words_of(self.folder(summary.name))
+        folder = self.folder(summary.name)
+        if not folder.is_symlink():
+            yield from words_of(folder)
 
     def _as_it_is(self, summary: Summary) -> Summary:
         if summary.state != "unknown":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +37,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     `started` is in seconds since the epoch, `seconds` how long it took. `state` is `unknown` where the session has no
     end, which a running and a crashed one have not, until somebody looks; `corrupt` says in `why` what is wrong.
+    `counted` is how many bytes of a journal without an end were added up.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["finished", "crashed", "running", "corrupt", "unknown"] = "unknown"
     why: str = ""
     demo: bool = False
+    counted: int = 0
 
     @property
     def heading(self) -> str:
@@ -70,23 +74,26 @@ def stamp_of(folder: Path) -> Stamp:
     return written, length, named
 
 
-def read_summary(folder: Path, stamp: Stamp) -> Summary:
+def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> Summary:
     """Read a session's summary; never raises: what cannot be read is marked `corrupt`.
 
-    Of a session that has an end the two ends of its journal are read, of any other all of it.
+    Of a session that has an end the two ends of its journal are read, of any other all of it, or what came since
+    `before`.
     """
     name = folder.name
     title = _read_title(folder) if stamp[2] else ""
     corrupt = Summary(name=name, stamp=stamp, title=title, state="corrupt")
+    if folder.is_symlink():
+        return msgspec.structs.replace(corrupt, title="", why="it is a link, and only folders are sessions")
     try:
         file = _open(folder / JOURNAL)
     except OSError as error:
-        return msgspec.structs.replace(corrupt, why=f"its journal cannot be read: {error.strerror}")
+        return msgspec.structs.replace(corrupt, why=_unreadable(error))
     try:
         head = os.pread(file, _HEAD, 0)
         started, query = _beginning(head)
         if started is None:
-            why = "its journal is damaged" if head else "its journal is empty"
+            why = (_later(head) or "its journal is damaged") if head else "its journal is empty"
             return msgspec.structs.replace(corrupt, query=query, why=why)
         summary = Summary(
             name=name,
@@ -95,10 +102,11 @@ def read_summary(folder: Path, stamp: Stamp) -> Summary:
             query=query,
             started=started.at.timestamp(),
             demo=started.demo,
+            why=_later(head),
         )
         end = _end(file, stamp[1])
         if end is None:
-            return _added_up(file, summary)
+            return _added_up(file, summary, before)
         return msgspec.structs.replace(
             summary,
             state="finished",
@@ -108,7 +116,7 @@ def read_summary(folder: Path, stamp: Stamp) -> Summary:
             artifacts=end.artifacts,
         )
     except OSError as error:
-        return msgspec.structs.replace(corrupt, why=f"its journal cannot be read: {error.strerror}")
+        return msgspec.structs.replace(corrupt, why=_unreadable(error))
     finally:
         os.close(file)
 
@@ -120,7 +128,7 @@ def words_of(folder: Path) -> Iterator[str]:
     except OSError:
         return
     try:
-        for line in _lines(file, b'{"event":"query_'):
+        for line, _ in _lines(file, b'{"event":"query_'):
             match _event(line):
                 case QueryReceived(text=text) | QueryFinished(text=text):
                     yield text
@@ -138,6 +146,42 @@ def _open(path: Path) -> int:
         os.close(file)
         raise OSError(0, "it is not a regular file")
     return file
+
+
+def _unreadable(error: OSError) -> str:
+    match error.errno:
+        case errno.ENOENT:
+            return "it holds no journal"
+        case errno.ELOOP:
+            return "its journal is a link, which is not followed"
+        case errno.EACCES | errno.EPERM:
+            return "it may not be read: check the permissions of its folder and its journal"
+        case _:
+            return f"its journal cannot be read: {error.strerror}"
+
+
+def _later(head: bytes) -> str:
+    """Say which later version of the program wrote a journal that begins so; empty when none did."""
+    from core.version import VERSION
+
+    try:
+        first = msgspec.json.decode(head.partition(b"\n")[0], type=_First)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    if not _numbers(VERSION) or _numbers(first.version) <= _numbers(VERSION):
+        return ""
+    return f"it was written by ua-tui {clean_line(first.version, 40)}, which is later than this one"
+
+
+class _First(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+def _numbers(version: str) -> list[int]:
+    """The numbers of a version; none of one that is not known."""
+    if "unknown" in version:
+        return []
+    return [int(each) for each in re.findall(r"\d{1,9}", version.partition("+")[0])[:3]]
 
 
 def _read_title(folder: Path) -> str:
@@ -181,12 +225,16 @@ def _end(file: int, length: int) -> SessionFinished | None:
     return end if isinstance(end, SessionFinished) else None
 
 
-def _added_up(file: int, summary: Summary) -> Summary:
-    calls = artifacts = 0
+def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
+    calls = artifacts = start = 0
     cost: float | None = None
-    last = b""
-    for line in _lines(file, b'{"event":"'):
-        last = line
+    seconds: float | None = None
+    if before is not None and before.started == summary.started and 0 < before.counted <= summary.stamp[1]:
+        calls, artifacts, start = before.calls or 0, before.artifacts or 0, before.counted
+        cost, seconds = before.cost, before.seconds
+    last, counted = b"", start
+    for line, place in _lines(file, b'{"event":"', start):
+        last, counted = line, place
         if line.startswith(b'{"event":"tool_call_started"'):
             calls += 1
         elif line.startswith(b'{"event":"artifact_saved"'):
@@ -196,19 +244,16 @@ def _added_up(file: int, summary: Summary) -> Summary:
             if isinstance(ended, QueryFinished) and ended.cost_usd is not None:
                 cost = (cost or 0.0) + ended.cost_usd
     at = _event(last)
-    seconds = at.at.timestamp() - summary.started if at is not None and summary.started is not None else None
+    if at is not None and summary.started is not None:
+        seconds = max(0.0, at.at.timestamp() - summary.started)
     return msgspec.structs.replace(
-        summary,
-        calls=calls,
-        artifacts=artifacts,
-        cost=cost,
-        seconds=max(0.0, seconds) if seconds is not None else None,
+        summary, calls=calls, artifacts=artifacts, cost=cost, seconds=seconds, counted=counted
     )
 
 
-def _lines(file: int, beginning: bytes) -> Iterator[bytes]:
-    """Give the whole lines that begin so; such as are far too long are passed over."""
-    at, rest = 0, b""
+def _lines(file: int, beginning: bytes, at: int = 0) -> Iterator[tuple[bytes, int]]:
+    """Give the whole lines from `at` on that begin so, and the place behind each; far too long ones are left out."""
+    rest = b""
     marked = b"\n" + beginning
     while block := os.pread(file, _BLOCK, at):
         at += len(block)
@@ -218,9 +263,10 @@ def _lines(file: int, beginning: bytes) -> Iterator[bytes]:
             continue
         # With a break before the first line all begin alike.
         whole = b"\n" + rest + block[: end + 1]
+        behind = at - len(block) + end + 1
         rest = block[end + 1 :]
         place = whole.find(marked)
         while place >= 0:
             stop = whole.find(b"\n", place + 1)
-            yield whole[place + 1 : stop]
+            yield whole[place + 1 : stop], behind - len(whole) + stop + 1
             place = whole.find(marked, stop)

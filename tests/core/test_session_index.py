@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +26,7 @@ from core.events import (
 )
 from core.session_index import SessionIndex
 from core.session_summary import TITLE, Summary, words_of
+from core.version import VERSION
 from core.workspace import WORKSPACES
 
 END = SessionFinished(reason="quit", queries=1, tool_calls=3, artifacts=2, cost_usd=0.5, duration_ms=61_000.0)
@@ -37,7 +40,7 @@ def lay(
     (folder / ".lock").touch()
     bus, lines = Bus(), list[bytes]()
     bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
-    first = SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version="1")
+    first = SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
     for event in [*([first] if begun else []), *events]:
         bus.publish(event)
     (folder / "journal.jsonl").write_bytes(b"".join(lines) + more)
@@ -111,10 +114,112 @@ def test_what_cannot_be_read_is_marked_and_hides_nothing_else(tmp_path: Path) ->
     os.mkfifo(sessions / "session_20261121_000006" / "journal.jsonl")
     (sessions / "session_20261121_000007" / "journal.jsonl").mkdir()
     (sessions / "session_20261121_000008").symlink_to(sessions / "session_20261121_000001")
-    found = {summary.name[-1]: summary for summary in listed(index(tmp_path))}
-    assert [found[number].state for number in "1234567"] == ["crashed", *["corrupt"] * 6]
-    assert "8" not in found
-    assert all(found[number].why for number in "234567")
+    (sessions / "session_20261121_000009").write_text("a file")
+    of = index(tmp_path)
+    found = {summary.name[-1]: summary for summary in listed(of)}
+    assert [found[number].state for number in "12345678"] == ["crashed", *["corrupt"] * 7]
+    assert [found[number].why for number in "2345678"] == [
+        "its journal is empty",
+        "its journal is damaged",
+        "it holds no journal",
+        "its journal is a link, which is not followed",
+        "its journal cannot be read: it is not a regular file",
+        "its journal cannot be read: it is not a regular file",
+        "it is a link, and only folders are sessions",
+    ]
+    assert "9" not in found
+    assert [each.name for each in of.search("whole", list(found.values())) if each is not None] == [
+        "session_20261121_000001"
+    ]
+
+
+@pytest.mark.parametrize("at", ["session_20261121_000001", "session_20261121_000001/journal.jsonl", ""])
+def test_what_may_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    lay(tmp_path, 1, asked("Hidden"))
+    lay(tmp_path, 2, asked("Open"))
+    hidden = tmp_path / WORKSPACES / at
+    really_open, really_scan, really_stat = os.open, os.scandir, os.stat
+
+    def refuse(path: Any) -> None:
+        # Whoever runs the tests may be allowed everything.
+        if hidden in (Path(path), *Path(path).parents) and (at or Path(path) == hidden):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    def opened(path: Any, *args: Any, **more: Any) -> int:
+        refuse(path)
+        return really_open(path, *args, **more)
+
+    def scanned(path: Any) -> Any:
+        refuse(path)
+        return really_scan(path)
+
+    def stated(path: Any, *args: Any, **more: Any) -> os.stat_result:
+        if Path(path).parent == hidden:
+            refuse(path)
+        return really_stat(path, *args, **more)
+
+    of = index(tmp_path)
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "scandir", scanned)
+    monkeypatch.setattr(os, "stat", stated)
+    if not at:
+        with pytest.raises(WorkspaceError, match="cannot be listed: Permission denied"):
+            listed(of)
+        return
+    (second, first) = listed(of)
+    assert second.query == "Open"
+    assert (first.state, first.query) == ("corrupt", "")
+    assert first.why.startswith("it may not be read: check the permissions")
+
+
+def test_a_session_of_a_later_version_says_so_whether_it_can_be_read_or_not(tmp_path: Path) -> None:
+    later = SessionStarted(session_id="s", workspace="/w", cwd="/", version="99.1.0", demo=True)
+    readable = lay(tmp_path, 1, [later, *asked("What is new?"), END], begun=False)
+    lines = (readable / "journal.jsonl").read_bytes()
+    lines = lines.replace(b'"demo":true', b'"demo":{"of":"another shape"}')
+    lay(tmp_path, 2, begun=False, more=lines)
+    lay(tmp_path, 3, begun=False, more=lines.replace(b"session_started", b"session_opened"))
+    later_event = b'{"event":"dreamt","seq":99,"at":"2027-01-01T00:00:00Z","of":["sheep"]}\n'
+    lay(tmp_path, 4, asked("Dreams"), more=later_event)
+    dreams, opened, reshaped, first = listed(index(tmp_path))
+    told = "it was written by ua-tui 99.1.0, which is later than this one"
+    assert (first.state, first.query, first.why) == ("finished", "What is new?", told)
+    assert (reshaped.state, reshaped.query, reshaped.why) == ("corrupt", "What is new?", told)
+    assert (opened.state, opened.why) == ("corrupt", told)
+    assert (dreams.state, dreams.query, dreams.why) == ("crashed", "Dreams", "")
+
+
+def test_of_a_session_that_runs_only_what_is_new_is_added_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = lay(tmp_path, 1, [*asked("First", cost=0.25)])
+    of = index(tmp_path)
+    listed(of)
+    whole = (folder / "journal.jsonl").stat().st_size
+    read: list[int] = []
+    really = os.pread
+
+    def noting(file: int, length: int, at: int) -> bytes:
+        read.append(at)
+        return really(file, length, at)
+
+    with (folder / ".lock").open("rb") as lock, (folder / "journal.jsonl").open("ab") as journal:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = lay(tmp_path, 2, [*asked("Second", cost=0.5), *asked("Third")], begun=False)
+        added = (second / "journal.jsonl").read_bytes()
+        half = added.index(b"\n", len(added) // 2) + 20
+        monkeypatch.setattr(os, "pread", noting)
+        monkeypatch.setattr(session_summary, "_BLOCK", 100)
+        counts = []
+        for part in (added[:half], added[half:]):
+            journal.write(part)
+            journal.flush()
+            now = next(each for each in listed(of) if each.name == folder.name)
+            counts.append((now.state, now.calls, now.artifacts, now.cost))
+        assert min(filter(None, read)) >= whole
+        fresh = next(each for each in listed(index(tmp_path / "x" / "..")) if each.name == folder.name)
+    assert counts == [("running", 2, 2, 0.75), ("running", 3, 3, 0.75)]
+    assert fresh == now
 
 
 def test_only_what_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,9 +230,9 @@ def test_only_what_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.Mon
     read: list[str] = []
     real = session_summary.read_summary
 
-    def noting(folder: Path, stamp: session_summary.Stamp) -> Summary:
+    def noting(folder: Path, stamp: session_summary.Stamp, before: Summary | None) -> Summary:
         read.append(folder.name[-1])
-        return real(folder, stamp)
+        return real(folder, stamp, before)
 
     monkeypatch.setattr("core.session_index.read_summary", noting)
     assert listed(index(tmp_path)) == first

@@ -17,6 +17,7 @@ from core.event_json import encode_event
 from core.events import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from core.session_index import SessionIndex
 from core.session_summary import TITLE
+from core.version import VERSION
 from core.workspace import WORKSPACES
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
@@ -47,7 +48,7 @@ def lay(base: Path, number: int, *, ended: bool = True, damaged: bool = False, d
     folder.mkdir(parents=True)
     (folder / ".lock").touch()
     events: list[Event] = [
-        SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version="1", demo=demo),
+        SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION, demo=demo),
         QueryReceived(query_id="q1", text=query),
         QueryFinished(query_id="q1", status="success", text=answer, cost_usd=cost),
     ]

@@ -52,6 +52,10 @@ class MessageStream:
         self._pieces: list[Prose] = []
         self._parts: list[str] = []
 
+    def move_to(self, page: Page) -> None:
+        """Go on, on a page that has the pieces by now."""
+        self._page = page
+
     def write(self, text: str) -> None:
         """Take the next piece of text, cleaned already."""
         self._parts.append(text)

@@ -81,16 +81,19 @@ class PastApp(UaTuiApp):
             message=past_message,
             progress=self.past_status.progress,
             notice=self.notice.show,
+            follows=True,
         )
         await filling.show_end()
-        self.past_status.show(past.facts)
+        self._show_facts()
         if self.focused is None:
             self.frame.show("conversation")
         self.begun.set()
-        if past.complete:
-            self.filled.set()
-        else:
+        if not past.complete:
             self.spawn(self._fill_in(filling), "past session", "past")
+            return
+        self.filled.set()
+        if filling.follows:
+            self.spawn(filling.follow(self._show_facts), "past session", "past")
 
     async def _open_history(self) -> None:
         """Leave the history of the prompt alone: nothing is typed here."""
@@ -101,10 +104,18 @@ class PastApp(UaTuiApp):
         return self.screen_stack[0].query_one(PastStatus)
 
     async def _fill_in(self, filling: Filling) -> None:
-        """Show the whole session, if it can be read."""
+        """Show the whole session, if it can be read, and what still happens in it."""
         if await filling.fill_in():
-            self.past_status.show(self._past.facts)
+            self._show_facts()
             self.filled.set()
+            if filling.follows:
+                await filling.follow(self._show_facts)
+
+    def _show_facts(self) -> None:
+        facts, frame = self._past.facts, self.frame
+        self.past_status.show(facts)
+        if isinstance(frame, PastFrame):
+            frame.tell(runs=self._past.runs_elsewhere)
 
     # -- keys -------------------------------------------------------------------------------------
 

@@ -27,8 +27,9 @@ def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message:
             text = "This is a past session, only to be read."
             return Message("·", Tone.QUIET, text, details, TOPIC)
         case "running":
-            text = "This session runs in another program; it is shown as it was when it was opened."
-            return Message("…", Tone.WARNING, text, details, TOPIC)
+            text = "This session runs in another program: what happens there is shown here, and nothing can be asked."
+            # What happens comes below it, and at the end there is another one.
+            return Message("…", Tone.WARNING if details else Tone.QUIET, text, details)
         case "crashed":
             text = "The program ended in the middle of this session: what has no end is shown as unfinished."
             return Message("⊘", Tone.WARNING, text, details, TOPIC)

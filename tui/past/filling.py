@@ -1,4 +1,4 @@
-"""Puts a past session into the panes of a frame: its end at once, the whole of it as soon as it is read."""
+"""Puts a past session into the panes of a frame: its end at once, then the whole of it, then what still happens."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class Filling:
         message: makes what is said below the session, if anything.
         progress: is told how much of the journal was read.
         notice: is told what cannot be shown, and what is shown instead.
+        follows: whether a session that runs in another program is to look as it does there.
     """
 
     def __init__(
@@ -48,12 +49,19 @@ class Filling:
         message: Callable[[PastFacts, Sequence[str]], Message | None],
         progress: Callable[[float], None],
         notice: Callable[[str, str], None],
+        follows: bool = False,
     ) -> None:
         self._frame = frame
         self._past = past
         self._message = message
         self._progress = progress
         self._notice = notice
+        self._wants_to_follow = follows
+
+    @property
+    def follows(self) -> bool:
+        """Whether there is something to follow."""
+        return self._wants_to_follow and self._past.runs_elsewhere
 
     @property
     def panes(self) -> list[Any]:
@@ -69,12 +77,13 @@ class Filling:
         panes = self.panes
         trace = panes[PANES.index("trace")]
         trace.journal = self._past.journal
-        trace.still_runs = self._past.facts.state == "running"
+        trace.still_runs = self._past.runs_elsewhere
         for pane in panes:
             self._apply([pane], events)
             # Each renders what it shows: the screen goes on between them.
             await asyncio.sleep(0)
-        self._end(panes)
+        # What is only a part has nothing to go on from.
+        self._end(panes, go_on=self._past.complete and self.follows)
 
     async def fill_in(self) -> bool:
         """Read the whole session into twins of the panes, a little at a time, then put them on the screen.
@@ -103,11 +112,27 @@ class Filling:
             resume()
         if self._past.closed:
             return False
-        self._end(twins)
+        self._end(twins, go_on=self.follows)
         for pane, twin in zip(panes, twins, strict=True):
             pane.take_over(twin)
             await asyncio.sleep(0)
         return True
+
+    async def follow(self, told: Callable[[], None]) -> None:
+        """Show what happens where the session runs, and call `told` each time, until it ends there."""
+        panes = self.panes
+        try:
+            async for events in self._past.follow():
+                await self._take_in(panes, events)
+                told()
+        except JournalError as error:
+            if not self._past.closed:
+                self._notice(str(error), "what was read until then is shown")
+            return
+        if not self._past.closed:
+            panes[PANES.index("trace")].still_runs = False
+            self._end(panes, go_on=False)
+            told()
 
     def _apply(self, panes: Sequence[Any], events: Sequence[Event]) -> None:
         for pane in panes:
@@ -117,9 +142,13 @@ class Filling:
                 log.exception("%s could not show %d events", type(pane).__name__, len(events))
                 self._notice(f"{type(pane).__name__} could not show a part of the session.", "")
 
-    def _end(self, panes: Sequence[Any]) -> None:
+    def _end(self, panes: Sequence[Any], *, go_on: bool) -> None:
         conversation, *others, _ = panes
-        conversation.end(self._message(self._past.facts, self._past.unsent))
+        message = self._message(self._past.facts, self._past.unsent)
+        if go_on:
+            conversation.say(message)
+            return
+        conversation.end(message)
         for pane in others:
             pane.end()
 

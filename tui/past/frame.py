@@ -9,9 +9,10 @@ from textual.widget import Widget
 
 from tui.frame import Frame
 
-__all__ = ["CLOSED_PROMPT", "PastFrame"]
+__all__ = ["CLOSED_PROMPT", "FOLLOWING_PROMPT", "PastFrame"]
 
 CLOSED_PROMPT = "A past session, only to be read: nothing can be asked here."
+FOLLOWING_PROMPT = "It runs in another program: nothing can be asked here."
 
 
 class PastFrame(Frame):
@@ -19,8 +20,12 @@ class PastFrame(Frame):
 
     def on_mount(self) -> None:
         """Say in the prompt why it takes nothing."""
-        self.prompt.placeholder = Content(CLOSED_PROMPT)
+        self.tell(runs=False)
         self.prompt.disabled = True
+
+    def tell(self, *, runs: bool) -> None:
+        """Say in the prompt why it takes nothing: whether the session runs elsewhere, or is over."""
+        self.prompt.placeholder = Content(FOLLOWING_PROMPT if runs else CLOSED_PROMPT)
 
     def make_panes(self) -> Sequence[Widget]:
         """Make the panes; they are imported only here, behind the first frame."""

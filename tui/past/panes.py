@@ -6,6 +6,7 @@ the first one on; when it has them all, `take_over` puts them on the screen, and
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -59,6 +60,10 @@ class PastConversation(ConversationPane):
         for key, fold in self._folds.items():
             if fold.markdown and fold.summary.startswith("at work"):
                 self._end_subagent(key, UNFINISHED)
+        self.say(message)
+
+    def say(self, message: Message | None) -> None:
+        """Say below what the session is, if there is something to say."""
         if message is not None:
             self._tell(message)
         self.settle()
@@ -88,6 +93,8 @@ class PastConversation(ConversationPane):
         came_from = self._index.get(cursor) if cursor is not None else None
         _take_entries(self, whole, same)
         self._turns, self._steered, self._streams = whole._turns, whole._steered, whole._streams
+        for stream in self._streams.values():
+            stream.move_to(self)
         self._folds, self._agents, self._topics = whole._folds, whole._agents, whole._topics
         self._servers, self._unfolded, self._numbers = whole._servers, whole._unfolded, whole._numbers
         self._unfolded_here = unfolded
@@ -112,11 +119,27 @@ class PastTrace(TracePane):
     """Whether another program works on the session, so that a call without an end may get one."""
     gathers = False
     """Whether it is a twin, of which nothing is drawn."""
+    _at: float | None = None
 
     def __init__(self, *, id: str | None = None) -> None:
-        # Nothing happens any more: what has no end took no time that is known.
-        super().__init__(id=id, monotonic=_no_time)
+        super().__init__(id=id, monotonic=self._now)
         self._keep: Callable[[ToolCallStarted], Record] = self._kept
+
+    def _now(self) -> float:
+        """The time of the event that is taken in, or of day; where nothing happens any more, none.
+
+        What has no end in a past session took no time that is known.
+        """
+        if not self.still_runs:
+            return 0.0
+        return time.time() if self._at is None else self._at
+
+    def _take(self, event: Event) -> None:
+        self._at = event.at.timestamp()
+        try:
+            super()._take(event)
+        finally:
+            self._at = None
 
     def _start(self, event: ToolCallStarted) -> None:
         above = self._calls_by_key.get(event.parent_tool_use_id or "")
@@ -188,6 +211,7 @@ class PastTrace(TracePane):
         self._calls_by_key, self._words = whole._calls_by_key, whole._words
         self._live, self._asked = whole._live, whole._asked
         self._calls, self._failures, self._retrying = whole._calls, whole._failures, whole._retrying
+        self._wind()
         self.tell_counts()
         self.settle()
 
@@ -236,10 +260,6 @@ class PastObservers(ObserversPane):
         self._saved, self._all, self._metrics = whole._saved, whole._all, whole._metrics
         self._tell_counts()
         self.settle()
-
-
-def _no_time() -> float:
-    return 0.0
 
 
 def _sized(twin: _View, view: _View) -> _View:

@@ -9,7 +9,11 @@ from tui.panes.status import KEPT, Cell, StatusLine, short_count, short_model, s
 
 __all__ = ["PastStatus"]
 
-WORDS = {"finished": "finished", "crashed": "crashed", "running": "running elsewhere"}
+WORDS = {
+    "finished": "· past session · finished",
+    "crashed": "· past session · crashed",
+    "running": "… running elsewhere · followed",
+}
 
 
 class PastStatus(StatusLine):
@@ -29,12 +33,16 @@ class PastStatus(StatusLine):
         self._read = read
         self.refresh()
 
+    def told(self) -> list[tuple[str, str]]:
+        """Nothing more than the line says."""
+        return []
+
     def _cells(self) -> list[Cell]:
         facts = self._facts
         if facts is None:
             return [Cell(Content.styled("· past session", "$text-muted"), KEPT)]
-        style = "$text-muted" if facts.state == "finished" else "$warning"
-        cells = [Cell(Content.styled(f"· past session · {WORDS[facts.state]}", style), 100)]
+        style = {"crashed": "$warning", "running": "$accent"}.get(facts.state, "$text-muted")
+        cells = [Cell(Content.styled(WORDS[facts.state], style), 100)]
         if facts.demo:
             cells.insert(0, Cell(Content.styled(" DEMO ", "bold $warning reverse"), 99))
         if self._read < 1.0:

@@ -31,6 +31,8 @@ SORTS = ("newest", "longest", "dearest", "by title")
 SLICE_SECONDS = 0.05
 """How long is searched in one go."""
 REDRAW_SECONDS = 0.1
+LOOK_SECONDS = 2.0
+"""How often is looked for what became of the sessions."""
 REST_SECONDS = 0.2
 """How long nothing is typed before journals are searched."""
 
@@ -75,6 +77,8 @@ class SessionsScreen(Closing[Path | None]):
         self._doing = "reading"
         self._asked_for = ""
         self._folded: dict[str, tuple[Summary, str]] = {}
+        self._trouble = ""
+        self._deeds = 0
         self._list = SessionList(zone=zone, id="sessions-list")
 
     def compose(self) -> ComposeResult:
@@ -99,24 +103,49 @@ class SessionsScreen(Closing[Path | None]):
         self.query_one("#sessions-line", Input).display = False
         self._list.focus()
         self._tell()
-        start_job(self, self._look, "sessions")
+        start_job(self, self._follow, "sessions")
 
     # -- the list ----------------------------------------------------------------------------------
 
-    async def _look(self) -> None:
-        batches, drawn = self._index.look(), 0.0
+    async def _follow(self) -> None:
+        """Read the list, and from then on what becomes of the sessions, wherever they run."""
+        await self._look(first=True)
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self.is_current:
+                await self._look()
+
+    async def _look(self, *, first: bool = False) -> None:
+        batches, drawn = self._index.look(keep=first), 0.0
         seen: dict[str, Summary] = {}
-        first = not self._all
-        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-            seen.update((summary.name, summary) for summary in batch)
-            if first and (not drawn or time.monotonic() - drawn > REDRAW_SECONDS):
-                drawn = time.monotonic()
-                self._all = seen
+        deeds, trouble = self._deeds, ""
+        try:
+            while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+                seen.update((summary.name, summary) for summary in batch)
+                if first and (not drawn or time.monotonic() - drawn > REDRAW_SECONDS):
+                    drawn = time.monotonic()
+                    self._all = seen
+                    self._show()
+        except UniversalAgentError as error:
+            trouble = str(error)
+        if deeds != self._deeds and not first:
+            # What was named or deleted meanwhile may be in it as it was before.
+            return
+        changed = [row for name, row in seen.items() if self._all.get(name) != row]
+        gone = self._all.keys() - seen.keys()
+        self._all, self._trouble = seen, trouble
+        if first:
+            self._doing = ""
+            if self._asked_for:
+                self._search_for(self._asked_for)
+            else:
                 self._show()
-        self._all, self._doing = seen, ""
-        if self._asked_for:
-            self._search_for(self._asked_for)
-        else:
+        elif changed or gone or trouble:
+            if words := self._asked_for:
+                results = self._index.search(words, changed)
+                hits = await asyncio.to_thread(lambda: {row.name for row in results if row is not None})
+                if words == self._asked_for and self._found is not None:
+                    self._found |= hits
             self._show()
 
     def _show(self, at: str | None = None) -> None:
@@ -148,7 +177,7 @@ class SessionsScreen(Closing[Path | None]):
         chosen, detail = self._list.chosen, self.query_one("#sessions-detail", Static)
         if chosen is None:
             told = "Nothing was found." if self._found is not None else "There is no session here yet."
-            detail.update(Content("" if self._doing else told))
+            detail.update(Content("" if self._doing else self._trouble or told))
             return
         word = MARKS[chosen.state][1]
         facts = [f"{word}: {chosen.why}" if chosen.why else word]
@@ -219,12 +248,15 @@ class SessionsScreen(Closing[Path | None]):
             self._complain(str(error))
             self._renew(name)
             return
+        self._deeds += 1
         self._all.pop(name, None)
         self._show()
 
     def _renew(self, name: str) -> None:
         async def look() -> None:
-            self._all[name] = await asyncio.to_thread(self._index.look_at, name)
+            found = await asyncio.to_thread(self._index.look_at, name)
+            self._deeds += 1
+            self._all[name] = found
             self._show()
 
         start_job(self, look, "renew")
@@ -276,10 +308,12 @@ class SessionsScreen(Closing[Path | None]):
 
     async def _rename(self, name: str, title: str) -> None:
         try:
-            self._all[name] = await asyncio.to_thread(self._index.rename, name, title)
+            named = await asyncio.to_thread(self._index.rename, name, title)
         except UniversalAgentError as error:
             self._complain(str(error))
             return
+        self._deeds += 1
+        self._all[name] = named
         self._show()
 
     def _search_for(self, words: str) -> None:
