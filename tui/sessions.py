@@ -18,6 +18,7 @@ from tui.foreground import run_in_foreground
 from tui.key_order import OrderedKeysApp
 from tui.programs import NoProgram
 from tui.styled import StyledApp
+from tui.suspending import SuspendingApp
 
 if TYPE_CHECKING:
     from core.session_index import SessionIndex
@@ -46,16 +47,23 @@ def open_to_read(app: App[Any], folder: Path) -> None:
     """Give the terminal to `ua-tui open` for a session until the person has read it.
 
     Raises:
-        NoProgram: it cannot be started, or there is no terminal to give away.
+        JournalError: there is no journal that can be read.
+        NoProgram: it cannot be started or failed, or there is no terminal to give away.
     """
+    from core.past_journal import PastJournal
+    from core.past_session import JOURNAL
+
+    # What would be said in the terminal is gone with the next picture of the screen.
+    PastJournal(folder / JOURNAL).close()
     start = "import sys; from tui.cli import main; sys.exit(main())"
     theme = ["--theme", app.theme] if app.theme in app.available_themes else []
     command = [sys.executable, "-I", "-c", start, "open", os.fspath(folder), *theme]
     failed: OSError | None = None
+    code = 0
     try:
         with app.suspend():
             try:
-                run_in_foreground(command)
+                code = run_in_foreground(command)
             except OSError as error:
                 # One that goes through `suspend` leaves the terminal away.
                 failed = error
@@ -63,9 +71,11 @@ def open_to_read(app: App[Any], folder: Path) -> None:
         raise NoProgram("A past session needs a terminal of its own, and there is none here.") from error
     if failed is not None:
         raise NoProgram(f"The session cannot be opened: {failed.strerror or failed}.") from failed
+    if code:
+        raise NoProgram(f"`ua-tui open` ended with code {code}; run it in a shell to read why: {folder}.")
 
 
-class SessionsApp(OrderedKeysApp, StyledApp):
+class SessionsApp(OrderedKeysApp, SuspendingApp, StyledApp):
     """The sessions of a folder, with nothing around them; returns which one is to go on.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import termios
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,29 @@ class Terminal:
             assert alive, f"the program ended; the last screen was\n{text}"
         raise AssertionError(f"{wanted!r} did not come; the screen is\n{self.text}")
 
+    def wait_until(self, holds: Callable[[], bool], within: float = PATIENCE) -> None:
+        """Read until something holds that is not on the screen."""
+        self.wait_for(lambda _: holds(), within=within)
+
+    def press_until(
+        self, key: str, wanted: Callable[[str], bool] | None = None, *, within: float = PATIENCE
+    ) -> None:
+        """Press a key until it was taken, as a dialog takes none in its first moments.
+
+        Without `wanted` it is taken when the program goes.
+        """
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            with suppress(OSError):
+                # Whoever is gone takes no more.
+                self.type(key)
+            for _ in range(30):
+                if not self.read() or (wanted is not None and wanted(self.text)):
+                    return
+                if wanted is None and self.restored:
+                    return
+        raise AssertionError(f"{key!r} was not taken; the screen is\n{self.text}")
+
     def type(self, keys: str) -> None:
         """Send keys as a terminal would."""
         self.child.send(keys.encode())
@@ -85,6 +108,13 @@ class Terminal:
         raw = not termios.tcgetattr(self.child.child_fd)[3] & cooked
         return raw and not any(self._last_is(sequence) for sequence in RESTORED)
 
+    @property
+    def cooked(self) -> bool:
+        """Whether the terminal takes lines, shows what is typed, and makes signals of Ctrl+C and Ctrl+Z."""
+        cooked = termios.ICANON | termios.ECHO | termios.ISIG
+        modes: int = termios.tcgetattr(self.child.child_fd)[3]
+        return modes & cooked == cooked
+
     def _last_is(self, sequence: bytes) -> bool:
         opposite = sequence[:-1] + (b"h" if sequence.endswith(b"l") else b"l")
         return self.written.rfind(sequence) > self.written.rfind(opposite)
@@ -102,11 +132,16 @@ class Terminal:
 
 @contextmanager
 def terminal(
-    base: Path, *args: str, columns: int = 120, rows: int = 40, env: dict[str, str] | None = None
+    base: Path,
+    *args: str,
+    columns: int = 120,
+    rows: int = 40,
+    env: dict[str, str] | None = None,
+    command: str | None = None,
 ) -> Iterator[Terminal]:
-    """Start `ua-tui` with these arguments in a pseudo-terminal of this size."""
+    """Start `ua-tui`, or another command, with these arguments in a pseudo-terminal of this size."""
     child = pexpect.spawn(
-        program(),
+        command or program(),
         list(args),
         cwd=str(base),
         env=env or environment(base),

@@ -1,0 +1,95 @@
+"""Quitting the real program while work runs: the question, and what becomes of the work with each answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.events import Event, QueryFinished, SessionFinished
+from core.journal import read_journal
+from tests.e2e.running import environment
+from tests.e2e.scripted_model import Block, Text, scripted_model
+from tests.e2e.terminal import Terminal, terminal
+from tests.e2e.test_terminal import session_of
+
+ASKED = "Research something long"
+QUESTION = "The agent is still at work."
+QUIT = "\x11"
+
+
+class Model:
+    """Answers only when it is let."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.may_answer = threading.Event()
+
+    def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
+        if ASKED in str(body["messages"]):
+            self.asked.set()
+            self.may_answer.wait(100)
+        return [Text("This is the whole answer.")]
+
+
+@contextmanager
+def at_work(base: Path) -> Iterator[tuple[Terminal, Model]]:
+    """A session whose model was asked and does not answer yet, with the question whether to quit on the screen."""
+    model = Model()
+    with scripted_model(model) as url:
+        env = environment(base, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="sk-ant-1", UA_CLASSIFIER="off")
+        with terminal(base, env=env) as screen:
+            try:
+                screen.wait_for("● ready")
+                screen.type(f"{ASKED}\r")
+                screen.wait_until(model.asked.is_set)
+                screen.type(QUIT)
+                screen.wait_for(QUESTION, "Quit when it is done", "Stop it and quit", "Esc")
+                yield screen, model
+            finally:
+                # The server must not wait for whom nobody asks any more.
+                model.may_answer.set()
+
+
+def assert_left(screen: Terminal, base: Path, status: str) -> list[Event]:
+    assert screen.end() == 0
+    assert screen.restored
+    assert b"Traceback" not in screen.written
+    events = read_journal(session_of(base) / "journal.jsonl").events
+    assert [event.status for event in events if isinstance(event, QueryFinished)] == [status]
+    assert isinstance(events[-1], SessionFinished)
+    assert events[-1].reason == "quit"
+    return events
+
+
+@pytest.mark.parametrize("key", ["n", "\x1b", "\r"])
+def test_staying_lets_the_work_go_on(tmp_path: Path, key: str) -> None:
+    with at_work(tmp_path) as (screen, model):
+        screen.press_until(key, lambda text: QUESTION not in text)
+        model.may_answer.set()
+        screen.wait_for("This is the whole answer.", "● ready")
+        screen.type(QUIT)
+        assert_left(screen, tmp_path, "success")
+
+
+def test_waiting_quits_when_the_work_is_done(tmp_path: Path) -> None:
+    with at_work(tmp_path) as (screen, model):
+        screen.press_until("w", lambda text: QUESTION not in text)
+        screen.wait_for("quits when this is done")
+        model.may_answer.set()
+        events = assert_left(screen, tmp_path, "success")
+    assert [event.text for event in events if isinstance(event, QueryFinished)] == [
+        "This is the whole answer."
+    ]
+
+
+@pytest.mark.parametrize("key", ["y", QUIT])
+def test_stopping_quits_at_once(tmp_path: Path, key: str) -> None:
+    with at_work(tmp_path) as (screen, model):
+        screen.press_until(key)
+        assert not model.may_answer.is_set()
+        assert_left(screen, tmp_path, "interrupted")

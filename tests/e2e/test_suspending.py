@@ -1,0 +1,137 @@
+"""Ctrl+Z in the real program under a real shell, and `fg`: the terminal, the work, and the screen afterwards."""
+
+from __future__ import annotations
+
+import shlex
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from core.events import QueryFinished
+from core.journal import read_journal
+from tests.e2e.running import environment, program
+from tests.e2e.scripted_model import Block, Text, scripted_model
+from tests.e2e.terminal import Terminal, terminal
+from tests.e2e.test_terminal import session_of
+
+ASKED = "Tell a long story"
+PROMPT = "shell-prompt> "
+STOP = "\x1a"
+FOCUS_ON, FOCUS_OFF = b"\x1b[?1004h", b"\x1b[?1004l"
+
+
+@contextmanager
+def shell(base: Path, env: dict[str, str]) -> Iterator[Terminal]:
+    """A shell with job control in a pseudo-terminal."""
+    arguments = ("--norc", "--noprofile", "--noediting", "-i")
+    with terminal(base, *arguments, command="bash", env={**env, "PS1": PROMPT}) as screen:
+        screen.wait_for(PROMPT)
+        yield screen
+
+
+def stop(screen: Terminal) -> None:
+    """Press Ctrl+Z and wait until the terminal is the shell's."""
+    screen.type(STOP)
+    screen.wait_for("Stopped", PROMPT, lambda _: screen.restored)
+    assert screen.written.rfind(FOCUS_OFF) > screen.written.rfind(FOCUS_ON)
+    assert screen.cooked
+    screen.type("echo $((6*7))-from-the-shell\r")
+    screen.wait_for("42-from-the-shell")
+
+
+class Story:
+    """Tells its second half only when it is let; the first is there at once."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.may_answer = threading.Event()
+
+    def __call__(self, body: dict[str, Any], results: int) -> Sequence[Block]:
+        if ASKED in str(body["messages"]):
+            self.asked.set()
+            self.may_answer.wait(100)
+        return [Text("And they lived happily.")]
+
+
+def test_the_shell_gets_its_terminal_and_the_work_goes_on_after_fg(tmp_path: Path) -> None:
+    story = Story()
+    with scripted_model(story) as url:
+        env = environment(tmp_path, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="sk-ant-1", UA_CLASSIFIER="off")
+        try:
+            with shell(tmp_path, env) as screen:
+                screen.type(f"{shlex.quote(program())}\r")
+                screen.wait_for("● ready", "Conversation")
+                screen.type(f"{ASKED}\r")
+                screen.wait_until(story.asked.is_set)
+                screen.type("a draft")
+                screen.wait_for("a draft", "Conversation")
+                stop(screen)
+                journal = session_of(tmp_path) / "journal.jsonl"
+                before = journal.read_bytes()
+                # The answer comes, and nobody is there to take it: the work stands still.
+                story.may_answer.set()
+                screen.type("echo $((5*5))-later\r")
+                screen.wait_for("25-later")
+                assert journal.read_bytes() == before
+                # In the background it has no terminal, and stops again.
+                screen.type("bg\r")
+                screen.press_until("jobs\r", lambda text: text.count("Stopped") >= 2)
+                assert screen.restored
+                assert journal.read_bytes() == before
+                screen.type("fg\r")
+                screen.wait_for("a draft", "And they lived happily.", "● ready", "Trace")
+                assert "from-the-shell" not in screen.text
+                assert screen.taken
+                assert screen.written.rfind(FOCUS_ON) > screen.written.rfind(FOCUS_OFF)
+                screen.type(" goes on")
+                screen.wait_for("a draft goes on")
+                # And once more, when nothing runs.
+                stop(screen)
+                screen.type("fg\r")
+                screen.wait_for("a draft goes on", "● ready")
+                assert screen.taken
+                screen.type("\x11")
+                screen.wait_for("The session is kept in", PROMPT, lambda _: screen.restored)
+                screen.type("exit\r")
+                assert screen.end() == 0
+                assert b"Traceback" not in screen.written
+        finally:
+            story.may_answer.set()
+    events = read_journal(session_of(tmp_path) / "journal.jsonl").events
+    assert [event.status for event in events if isinstance(event, QueryFinished)] == ["success"]
+
+
+def test_a_session_that_is_read_from_the_list_is_stopped_with_the_list(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    with shell(tmp_path, env) as screen:
+        tui = shlex.quote(program())
+        screen.type(f"{tui} run --demo 'What is the capital of France?' >/dev/null 2>&1; {tui} sessions\r")
+        screen.wait_for("1 session", "capital of France")
+        stop(screen)
+        screen.type("fg\r")
+        screen.wait_for("1 session", lambda text: "from-the-shell" not in text)
+        screen.type("\r")
+        screen.wait_for("past session · finished", "Paris")
+        stop(screen)
+        screen.type("fg\r")
+        screen.wait_for("past session · finished", "Paris", lambda text: "from-the-shell" not in text)
+        screen.type("\x11")
+        screen.wait_for("1 session", "capital of France")
+        screen.type("q")
+        screen.wait_for(PROMPT, lambda _: screen.restored)
+        screen.type("exit\r")
+        assert screen.end() == 0
+
+
+def test_without_a_shell_it_says_so_and_goes_on(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", "--demo-pace", "0") as screen:
+        screen.wait_for("● ready", "Conversation")
+        screen.type(STOP)
+        screen.wait_for("There is no shell here", "● ready", lambda _: screen.taken)
+        screen.type("still here")
+        screen.wait_for("still here")
+        screen.type("\x11")
+        assert screen.end() == 0
+        assert screen.restored
