@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
@@ -14,13 +15,20 @@ from contextlib import suppress
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
+from core.text import clean
 from tui.links import browser_link
 
 __all__ = ["Tab", "cells"]
 
+log = logging.getLogger(__name__)
+
 CHILD = (sys.executable, "-I", "-m", "tui.serve.child")
 LEAVE_SECONDS = 15.0
 """How long a session may take to close; what has not ended by then is killed."""
+END_SECONDS = 6.0
+"""How long a process may take to end once its screen has."""
+MOST_SAID = 4_000
+"""Characters of the end of what a session said on its standard error that are kept."""
 MOST_CELLS = 1000
 
 # What tells of the terminal in which the server was started: the screen is not in that one.
@@ -73,6 +81,8 @@ class Tab(AppService):
         self._arguments = arguments
         self._here = here
         self._stopping = False
+        self._said = b""
+        self._hearing: asyncio.Task[None] | None = None
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         environment = super()._build_environment(width, height)
@@ -92,20 +102,48 @@ class Tab(AppService):
             start_new_session=True,
         )
         self._stdin = process.stdin
+        if process.stderr is not None:
+            self._hearing = asyncio.create_task(self._hear(process.stderr))
+        # The library would write it to the server's terminal as it is.
+        process.stderr = asyncio.StreamReader()
+        process.stderr.feed_eof()
         return process
+
+    async def _hear(self, stderr: asyncio.StreamReader) -> None:
+        while data := await stderr.read(65536):
+            self._said = (self._said + data)[-MOST_SAID:]
 
     async def run(self) -> None:
         """Carry what is drawn until the process or the connection ends, and then end the other."""
         await super().run()
         if not self._stopping:
+            await self._tell_end()
             await self.remote_close()
 
+    async def _tell_end(self) -> None:
+        """Have the page say why the session ended, where it did not end as it should."""
+        process = self._process
+        if process is None:
+            return
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), END_SECONDS)
+            if self._hearing is not None:
+                await asyncio.wait_for(asyncio.shield(self._hearing), 1.0)
+        if process.returncode == 0:
+            return
+        said = clean(self._said.decode("utf-8", "replace")).strip()
+        how = _how(process.returncode)
+        log.warning("a session %s: %s", how, said or "it said nothing")
+        with suppress(Exception):
+            await self.remote_write_str(json.dumps(["ended", {"how": how, "said": said}]))
+
     async def on_meta(self, data: bytes) -> None:
-        """Take what the session asks of the browser: to open links of the web, and nothing else."""
+        """Take what the session asks of the browser: to open links of the web, and nothing else.
+
+        That its screen came to its end is passed over: the end of the process is, and tells how it ended.
+        """
         asked = json.loads(data)
         match asked.get("type"):
-            case "exit":
-                await self.remote_close()
             case "open_url" if browser_link(str(asked.get("url"))) is not None:
                 await super().on_meta(data)
             case _:
@@ -124,7 +162,9 @@ class Tab(AppService):
             with suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)
         # A process whose drawings nobody takes would stand still.
-        drains = [asyncio.create_task(_drain(stream)) for stream in (process.stdout, process.stderr)]
+        drains = [asyncio.create_task(_drain(process.stdout))]
+        if self._hearing is not None:
+            drains.append(self._hearing)
         try:
             await asyncio.wait_for(process.wait(), LEAVE_SECONDS)
         except TimeoutError:
@@ -160,6 +200,12 @@ class Tab(AppService):
 def cells(wanted: int) -> int:
     """Return a size in cells that makes sense."""
     return min(max(wanted, 1), MOST_CELLS)
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "came to its end, but its process did not"
+    return f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
 
 
 async def _drain(stream: asyncio.StreamReader | None) -> None:
