@@ -20,8 +20,8 @@ _RANK = {"none": 0, "warning": 1, "spent": 2}
 class Budget:
     """Watches what a session costs; a subscriber of the bus.
 
-    The warning counts what the running query is estimated to cost, too. That all is spent is told only of what the
-    agent itself has counted, at the end of a query: while one runs the agent stops it.
+    The warning counts what the running query is estimated to cost, too. That all is spent is told only at the end of a
+    query, when the agent has told what it cost: while one runs the agent stops it.
 
     Args:
         limit_usd: what the session may cost in US dollars; None for no limit.
@@ -39,6 +39,7 @@ class Budget:
         self._spent = spent
         self._publish = publish
         self._running = 0.0
+        self._untold = 0.0
         self._told: Literal["none", "warning", "spent"] = "none"
 
     @property
@@ -62,7 +63,9 @@ class Budget:
             case TokensSpent(cost_usd=float(cost)):
                 self._running += cost
                 self._look()
-            case QueryFinished():
+            case QueryFinished(cost_usd=cost):
+                # A query that ended without a word of its cost, as when the agent died, did cost something.
+                self._untold += self._running if cost is None else 0.0
                 self._running = 0.0
                 self._look()
             case _:
@@ -87,7 +90,7 @@ class Budget:
 
     @property
     def _so_far(self) -> float:
-        return self._spent() or 0.0
+        return (self._spent() or 0.0) + self._untold
 
     def _look(self) -> None:
         if self._limit is None:

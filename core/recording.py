@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 from platformdirs import user_state_path
 
+from core.background import in_loop
 from core.bus import Bus
 from core.derived.record import Recorder
 from core.derived.trace import TraceInfo
 from core.derived.writer import Deriver
 from core.errors import UniversalAgentError
-from core.events import ErrorRaised, Event, QueryReceived
+from core.events import ErrorRaised, Event, QueryReceived, TracingFailed
 from core.journal import DeltaJoiner, Journal
 from core.logs import LogFile, RootHandler, SessionLog
 from core.settings import Settings
-from core.text import Redactor
+from core.text import Redactor, clean_line
 from core.tracing import SPANS, Tracer
 from core.workspace import Workspace
 
@@ -56,7 +57,10 @@ class Recording:
             redactor,
             state_dir=user_state_path("ua-tui") / "logfire",
             token=settings.logfire_token,
+            on_failure=in_loop(self._tracing_failed),
         )
+        self._open = True
+        self._redactor = redactor
         self._user_id = settings.user_id
         self.session_url = ""
         bus.subscribe(self._joiner)
@@ -67,6 +71,7 @@ class Recording:
 
     async def close(self) -> None:
         """Write what waits and close every record."""
+        self._open = False
         self._joiner.flush()
         await self._tracer.close()
         await self._deriver.drain()
@@ -86,6 +91,12 @@ class Recording:
         # The library behind it takes a while to import: not before the agent is up and has something to do.
         if isinstance(event, QueryReceived):
             self._tracer.start()
+
+    def _tracing_failed(self, error: Exception) -> None:
+        # Nothing follows the end of a session.
+        if self._open:
+            why = clean_line(self._redactor.redact(str(error)), 300)
+            self._bus.publish(TracingFailed(error=why or type(error).__name__))
 
     def _told(self, error: UniversalAgentError) -> None:
         self._bus.publish(ErrorRaised(where="records", message=str(error)))

@@ -7,7 +7,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from queue import SimpleQueue
 from urllib.parse import urlsplit
@@ -66,14 +66,24 @@ class Tracer:
         redactor: masks secrets in every attribute.
         state_dir: where Logfire may keep files of its own.
         token: Logfire's write token; without it nothing is sent.
+        on_failure: told, in the thread, what ended the tracing before the session was over.
     """
 
-    def __init__(self, path: Path, redactor: Redactor, *, state_dir: Path, token: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        redactor: Redactor,
+        *,
+        state_dir: Path,
+        token: str | None = None,
+        on_failure: Callable[[Exception], object] = lambda _error: None,
+    ) -> None:
         self.trace_id = secrets.token_hex(16)
         self._path = path
         self._redactor = redactor
         self._state_dir = state_dir
         self._token = token
+        self._on_failure = on_failure
         self._waiting: SimpleQueue[ev.Event | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._deadline = 0.0
@@ -137,8 +147,10 @@ class Tracer:
                 except Exception:
                     _log.exception("%s could not be traced", event.event_name)
             spans.close(max(self._deadline - time.monotonic(), 0.1))
-        except Exception:
+        except Exception as error:
             self._failed = True
+            if not self._closed:
+                self._on_failure(error)
             _log.exception("tracing ended; the session goes on without it")
             while not self._waiting.empty():
                 self._waiting.get()

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from core.agent.classifier import Classification, Classifier
 from core.agent.loop import AgentLoop
-from core.agent.turn import TurnOutcome
+from core.agent.turn import TurnFailed, TurnOutcome
 from core.errors import AgentError, UniversalAgentError
 from core.events import Event, QueryClassified
 from core.pipelines import (
@@ -75,7 +75,7 @@ class QueryPath:
             context.query_id, before.input, simple=simple, model=self._simple_model if simple else None
         )
         if outcome.status == "error":
-            raise AgentError(outcome.error or "the agent failed without a word")
+            raise TurnFailed(outcome)
         if outcome.status == "interrupted":
             return outcome
         after = await self._pipelines.run(
@@ -108,9 +108,10 @@ class QueryPath:
                 agent=AGENT_NAME, input=text, context=context, system_prompt=system_prompt, exception=error
             ),
         )
+        so_far = error.outcome if isinstance(error, TurnFailed) else TurnOutcome("error")
         if payload.recovery is not None:
-            return TurnOutcome("success", text=payload.recovery)
-        return TurnOutcome("error", error=clean(str(error)) or type(error).__name__)
+            return replace(so_far, status="success", text=payload.recovery, error=None)
+        return replace(so_far, text="", error=clean(str(error)) or type(error).__name__)
 
     async def _classify(self, query_id: str, text: str) -> Classification:
         if self._classifier is None:

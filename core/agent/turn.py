@@ -8,10 +8,11 @@ from typing import Literal
 
 from core.agent.steering import Steering
 from core.agent.translate import TurnResult
+from core.errors import AgentError
 from core.events import Usage
 from core.observation import ToolCall
 
-__all__ = ["Turn", "TurnOutcome"]
+__all__ = ["Turn", "TurnFailed", "TurnOutcome"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,14 @@ class TurnOutcome:
     usage: Usage | None = None
     context_window: int | None = None
     tool_calls: tuple[ToolCall, ...] = ()
+
+
+class TurnFailed(AgentError):
+    """The agent ended a query with an error; `outcome` has what it cost all the same."""
+
+    def __init__(self, outcome: TurnOutcome) -> None:
+        super().__init__(outcome.error or "the agent failed without a word")
+        self.outcome = outcome
 
 
 @dataclass

@@ -123,3 +123,12 @@ def test_without_a_limit_nothing_is_told() -> None:
     assert account.budget.left_usd is None
     account.budget.raise_to(2e6)
     assert account.budget.left_usd == 1e6
+
+
+def test_a_query_that_ended_without_a_word_of_its_cost_counts_as_estimated() -> None:
+    account = Account(1.0)
+    account.request(0.7)
+    account.finish(None)
+    assert account.budget.left_usd == pytest.approx(0.3)
+    account.request(0.2)
+    assert account.levels == ["warning"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from core import events as ev
+from core.background import in_loop
 from core.observation import McpObservation, TextContent
 from core.text import Redactor
 from core.tracing import Tracer
@@ -131,9 +133,11 @@ async def test_what_is_open_at_the_end_is_ended_and_kept(tmp_path: Path) -> None
 
 async def test_a_failure_is_logged_and_never_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "spans.jsonl").mkdir()
-    tracer = make(tmp_path, token="not-a-token")
-    tracer.start()
+    failures: asyncio.Queue[Exception] = asyncio.Queue()
+    tracer = make(tmp_path, token="not-a-token", on_failure=in_loop(failures.put_nowait))
     with caplog.at_level(logging.ERROR):
+        tracer.start()
+        assert isinstance(await asyncio.wait_for(failures.get(), 30), OSError)
         assert await tracer.close(30)
     for event in session():
         tracer(event)
