@@ -47,6 +47,7 @@ from tui.pump import EventPump
 from tui.queries import Queries
 from tui.setting_up import Setup
 from tui.styled import StyledApp
+from tui.suspending import SuspendingApp
 from tui.typed_ahead import TypedAheadApp
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ log = logging.getLogger(__name__)
 
 
 class UaTuiApp(
-    OrderedKeysApp, ChosenKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, StyledApp
+    OrderedKeysApp, ChosenKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, SuspendingApp, StyledApp
 ):
     """The full screen around one session.
 

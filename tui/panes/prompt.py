@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
@@ -41,7 +41,10 @@ class Prompt(TextArea):
     A paste too long to edit by hand stands as one short mark in the text and is sent whole.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = []
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Ctrl+Z, which Textual takes for this, stops the program.
+        Binding("ctrl+underscore", "undo", "Undo", id="prompt.undo", show=False),
+    ]
 
     @dataclass
     class Sent(Message):
