@@ -186,6 +186,18 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
 
 
+def _doctor(args: argparse.Namespace) -> int:
+    from tui.doctor import run
+
+    return run(settings_of(args), as_json=args.json)
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    from tui.doctor import add_arguments
+
+    add_arguments(parser)
+
+
 def _blacklist(args: argparse.Namespace) -> int:
     from tui.blacklist import run
 
@@ -276,6 +288,12 @@ COMMANDS: dict[str | None, Command] = {
         "Show the full screen in browsers, on this machine unless --host says otherwise.",
         _serve,
         (first_query("a first query for every session"), add_theme, _add_serve, add_session_options),
+    ),
+    "doctor": Command(
+        "tries keys, servers and folders",
+        "Try what a session needs with one small request each, and say what to do where something fails.",
+        _doctor,
+        (_add_doctor, add_session_options),
     ),
     "blacklist": Command(
         "of the web reader",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from importlib import import_module
 from typing import Any
 
 from core.background import in_loop
@@ -64,10 +65,13 @@ async def open_composio(settings: Settings) -> Connection:
 async def try_composio(settings: Settings, *, within: float) -> None:
     """Open a tool-router session with the key of the settings, once, and delete it again.
 
+    The time the SDK takes to be imported does not count.
+
     Raises:
         ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense within so many
             seconds.
     """
+    await asyncio.to_thread(import_module, "composio")
     answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def settle(error: Exception | None) -> None:

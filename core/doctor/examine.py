@@ -1,0 +1,115 @@
+"""All checks of the doctor: which there are, how long each may take, and the run of them at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from core.doctor.check import Check, Finding, failed, run
+from core.doctor.machine import look_at_agent, look_at_folder, look_at_python
+from core.doctor.models import ask_model, models_of
+from core.doctor.services import ask_composio, ask_logfire
+from core.doctor.toolkit import ask_toolkit
+from core.errors import DemoError
+from core.settings import Settings, secrets
+from core.text import Redactor
+
+__all__ = ["Patience", "examine"]
+
+Tell = Callable[[Check], None]
+
+_TITLES = {"model": "Model", "simple_model": "Simple model", "fallback_model": "Fallback model"}
+_SPARE = 30.0
+"""Seconds on top, in which what a check needs is imported."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How many seconds each kind of check may take."""
+
+    machine: float = 20.0
+    model: float = 20.0
+    service: float = 15.0
+    toolkit: float = 30.0
+
+
+async def examine(
+    settings: Settings,
+    environ: Mapping[str, str],
+    tell: Tell = lambda _check: None,
+    patience: Patience = Patience(),  # noqa: B008 - it is frozen
+) -> list[Check]:
+    """Run every check, all at once; `tell` is given each as it ends, the result has them in their order.
+
+    With the settings of the demo the demo's own servers are started and asked.
+    """
+    async with AsyncExitStack() as stack:
+        if settings.demo:
+            from core.demo.launch import demo_servers
+            from core.demo.settings import demo_settings
+
+            try:
+                settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
+            except DemoError as error:
+                why = failed(str(error), "reinstall ua-tui")
+                settled = await run(
+                    "demo", "Demo", _settled(why), within=1, redactor=Redactor(), required=True
+                )
+                tell(settled)
+                return [settled]
+        return list(
+            await asyncio.gather(*(_told(work, tell) for work in _checks(settings, environ, patience)))
+        )
+
+
+async def _settled(finding: Finding) -> Finding:
+    return finding
+
+
+async def _told(work: asyncio.Future[Check], tell: Tell) -> Check:
+    check = await work
+    tell(check)
+    return check
+
+
+def _checks(
+    settings: Settings, environ: Mapping[str, str], patience: Patience
+) -> list[asyncio.Future[Check]]:
+    redactor = Redactor(secrets(settings, environ))
+    begun: list[asyncio.Future[Check]] = []
+    for name, title, work, within, required in (
+        ("python", "Python", look_at_python(), patience.machine, True),
+        ("agent", "Agent", look_at_agent(settings, environ), patience.machine, True),
+        ("workspace", "Session folder", look_at_folder(settings), patience.machine, True),
+        *(
+            (
+                name,
+                _TITLES[name],
+                ask_model(settings, model, environ=environ, within=patience.model),
+                patience.model + _SPARE,
+                name == "model",
+            )
+            for name, model in models_of(settings).items()
+        ),
+        ("toolkit", "Local toolkit", ask_toolkit(), patience.toolkit, True),
+        (
+            "composio",
+            "Composio",
+            ask_composio(settings, within=patience.service),
+            patience.service + _SPARE,
+            False,
+        ),
+        (
+            "logfire",
+            "Logfire",
+            ask_logfire(settings, address=environ.get("LOGFIRE_BASE_URL"), within=patience.service),
+            patience.service + _SPARE,
+            False,
+        ),
+    ):
+        begun.append(
+            asyncio.ensure_future(run(name, title, work, within=within, redactor=redactor, required=required))
+        )
+    return begun

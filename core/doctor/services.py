@@ -1,0 +1,99 @@
+"""Whether the services beside the model take their keys: Composio and Logfire, each asked once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from importlib import import_module
+
+from core.connections.composio import try_composio
+from core.doctor.check import Finding, failed, ok, skipped, warning
+from core.errors import ConnectionFailed
+from core.model_check import shown_server
+from core.settings import Settings
+from core.text import clean_line
+
+__all__ = ["ask_composio", "ask_logfire"]
+
+_WITHOUT = "a session goes on without its tools"
+_LOCAL = "spans.jsonl in the session's folder is kept all the same"
+_INFO_PATH = "/v1/info"
+_MOST_BYTES = 64 << 10
+_REGION = re.compile(r"pylf_v\d+_(us|eu)_")
+
+
+async def ask_composio(settings: Settings, *, within: float) -> Finding:
+    """Open a session at Composio as the program does, and delete it again."""
+    if not settings.composio_api_key:
+        return skipped(
+            "there is no COMPOSIO_API_KEY", "with one there are mail, web search and a remote workbench"
+        )
+    where = shown_server(settings.composio_base_url) if settings.composio_base_url else "Composio"
+    try:
+        await try_composio(settings, within=within)
+    except ConnectionFailed as error:
+        match error.code:
+            case "http_401" | "http_403":
+                return failed(f"{where} refused the key", f"set a valid COMPOSIO_API_KEY; {_WITHOUT}")
+            case "timeout":
+                return failed(f"{where} did not answer within {within:g} s", f"check the network; {_WITHOUT}")
+            case "http_429":
+                return warning(f"{where} takes no more requests for now", "try again in a while")
+            case _:
+                advice = "check the network and COMPOSIO_BASE_URL, if it is set"
+                return failed(f"{where} gave no session: {_reason(error)}", f"{advice}; {_WITHOUT}")
+    return ok(f"{where} takes the key")
+
+
+async def ask_logfire(settings: Settings, *, address: str | None, within: float) -> Finding:
+    """Ask Logfire which project the write token is for, as its own library does; `address` is its server, if set."""
+    token = settings.logfire_token
+    if not token:
+        return skipped("there is no LOGFIRE_TOKEN", f"nothing is sent; {_LOCAL}")
+    region = found[1] if (found := _REGION.match(token)) else "us"
+    base = (address or f"https://logfire-{region}.pydantic.dev").rstrip("/")
+    where = shown_server(base)
+    httpx = await asyncio.to_thread(import_module, "httpx")
+    data = bytearray()
+    try:
+        async with (
+            asyncio.timeout(within),
+            httpx.AsyncClient(timeout=within) as client,
+            client.stream("GET", base + _INFO_PATH, headers={"authorization": token}) as response,
+        ):
+            async for piece in response.aiter_bytes():
+                data += piece
+                if len(data) > _MOST_BYTES:
+                    break
+    except (TimeoutError, httpx.TimeoutException):
+        return failed(f"{where} did not answer within {within:g} s", f"check the network; {_LOCAL}")
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        why = clean_line(str(error), 120) or type(error).__name__
+        return failed(f"{where} could not be reached: {why}", f"check the network; {_LOCAL}")
+    match response.status_code:
+        case 200 if project := _project(bytes(data)):
+            return ok(f"traces go to the project {project}")
+        case 401 | 403:
+            return failed(
+                f"{where} refused the token", f"set a valid LOGFIRE_TOKEN, one for writing; {_LOCAL}"
+            )
+        case 200:
+            return failed(f"{where} answered, but not as Logfire does", f"check LOGFIRE_BASE_URL; {_LOCAL}")
+        case status:
+            return failed(f"{where} answered {status}", f"try again in a while; {_LOCAL}")
+
+
+def _reason(error: ConnectionFailed) -> str:
+    said = clean_line(str(error.__cause__ or error), 400)
+    # Composio's library shows the whole page that it took for an answer.
+    return "it answers with a web page" if "<html" in said.lower() else clean_line(said, 160)
+
+
+def _project(data: bytes) -> str:
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        return ""
+    name = told.get("project_name") if isinstance(told, dict) else None
+    return clean_line(name, 80) if isinstance(name, str) else ""
