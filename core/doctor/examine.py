@@ -39,7 +39,7 @@ async def examine(
     settings: Settings,
     environ: Mapping[str, str],
     tell: Tell = lambda _check: None,
-    patience: Patience = Patience(),  # noqa: B008 - it is frozen
+    patience: Patience = Patience(),
 ) -> list[Check]:
     """Run every check, all at once; `tell` is given each as it ends, the result has them in their order.
 
