@@ -39,13 +39,14 @@ from tui.lost_terminal import guard_output
 from tui.main_screen import MainScreen
 from tui.panes.notice import NoticeBar
 from tui.panes.prompt import Prompt
-from tui.panes.status import StatusLine
+from tui.panes.status import StatusLine, traces
 from tui.pasting import guard_pastes
 from tui.pictures.shelf import PicturingApp, Shelf
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
 from tui.queries import Queries
 from tui.setting_up import Setup
+from tui.spending import Spending
 from tui.styled import StyledApp
 from tui.suspending import SuspendingApp
 from tui.typed_ahead import TypedAheadApp
@@ -110,6 +111,7 @@ class UaTuiApp(
         self.above = Above(self)
         self.at_work = AtWork()
         self._failures = Failures(self)
+        self.spending = Spending(self)
         self.setup = Setup(self)
         self._copy_pressed_at = 0.0
         self.typed_at = float("-inf")
@@ -137,6 +139,8 @@ class UaTuiApp(
             demo=self.settings.demo,
             model=self.settings.model,
             mode=self.settings.effective_permission_mode,
+            limit=self.settings.max_cost_usd,
+            tracing=traces(self.settings),
         )
 
     @property
@@ -241,6 +245,7 @@ class UaTuiApp(
         self.at_work.take(events)
         self.leaving.look()
         self._asks.take(events)
+        self.spending.take(events)
         self.call_back(events)
         self.queries.show()
         self._failures.look()

@@ -38,6 +38,8 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("sessions", "Sessions", "Read one, go on with one, find one", app.above.sessions),
         Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.above.blacklist),
         Command("save-copied", "Save what was copied", "To a file of the session", app.action_save_copied),
+        Command("status", "Status in words", "What the line at the bottom says", app.status.open),
+        Command("budget", "Budget", "What the session may cost", app.spending.open),
         Command("theme", "Change the theme", "Colours of the screen", app.action_change_theme),
         Command("keys", "Keys", "F1", app.action_help),
         Command("quit", "Quit", "Ctrl+Q", lambda: app.call_later(app.action_quit)),

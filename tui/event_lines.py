@@ -9,6 +9,8 @@ from core.events import (
     ApiRetry,
     ArtifactSaved,
     AuthRequired,
+    BudgetRaised,
+    BudgetReached,
     ComplianceEnforced,
     ErrorRaised,
     Event,
@@ -25,9 +27,10 @@ from core.events import (
     SubagentStarted,
     ToolCallFinished,
     ToolCallStarted,
+    TracingFailed,
 )
 from core.text import clean, clean_line
-from tui.format import main_argument, milliseconds, size, tool_label
+from tui.format import main_argument, milliseconds, money, size, tool_label
 
 __all__ = ["MARKS", "EventLines", "Wording"]
 
@@ -59,6 +62,11 @@ class Wording:
     pipeline_failed: str
     error: str
     servers: str
+    budget_warning: str
+    budget_spent: str
+    budget_refused: str
+    budget_raised: str
+    tracing_failed: str
     time: Callable[[float], str] = milliseconds
     most_of_query: int = 200
 
@@ -87,6 +95,11 @@ MARKS = Wording(
     pipeline_failed="  ✗ pipeline {pipeline}: {handler}: {error}",
     error="  ✗ {where}: {message}",
     servers="  servers: {servers}",
+    budget_warning="  ⚠ budget: {spent} of {limit} is spent; at the limit the work stops",
+    budget_spent="  ✗ budget: {spent} is spent of {limit}: nothing more runs; a higher --max-cost lets it go on",
+    budget_refused="  ✗ budget: {spent} is spent of {limit}: the query waits for a higher --max-cost",
+    budget_raised="  budget: the session may cost {limit}, of which {spent} is spent",
+    tracing_failed="  ✗ tracing: {error}; the session goes on without it",
 )
 """Short lines with a mark in front, for the progress of one query."""
 
@@ -151,12 +164,25 @@ class EventLines:
                 return say.pipeline_failed.format(
                     pipeline=event.pipeline, handler=event.handler, error=event.error
                 )
+            case BudgetReached() | BudgetRaised():
+                return self._budget(event)
+            case TracingFailed():
+                return say.tracing_failed.format(error=clean_line(event.error, 300))
             case ErrorRaised():
                 return say.error.format(where=event.where, message=event.message)
             case McpStatus():
                 return self._changed_servers(event)
             case _:
                 return None
+
+    def _budget(self, event: BudgetReached | BudgetRaised) -> str:
+        say = self._wording
+        template = say.budget_raised
+        if isinstance(event, BudgetReached):
+            template = say.budget_refused if event.refused else say.budget_spent
+            if event.level == "warning":
+                template = say.budget_warning
+        return template.format(spent=money(event.spent_usd), limit=money(event.limit_usd))
 
     def _changed_servers(self, event: McpStatus) -> str | None:
         shown = ", ".join(

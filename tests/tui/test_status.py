@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.widgets import Static
 
 from core.events import (
     ApiRetry,
@@ -19,10 +20,12 @@ from core.events import (
     QueryReceived,
     SessionStarted,
     TextDelta,
+    TokensSpent,
     ToolCallStarted,
     Usage,
 )
 from tui.panes.status import StatusLine, short_count, short_model, short_time
+from tui.screens.status import StatusScreen
 
 STARTED = SessionStarted(
     session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-4-5-20250929", demo=True
@@ -83,10 +86,14 @@ async def test_it_tells_what_the_query_does_and_cost() -> None:
         assert "writing" in app.shown(TextDelta(query_id="q", message_id="m", text="a"))
         assert "tools" in app.shown(ToolCallStarted(query_id="q", tool_use_id="t", name="n"))
         assert "COMPLEX" in app.shown(PathFellBack(query_id="q", tool_name="n"))
-        assert "retry 2/10" in app.shown(ApiRetry(attempt=2, max_attempts=10, delay_ms=500))
+        assert "try 2/10" in app.shown(ApiRetry(attempt=2, max_attempts=10, delay_ms=500))
         usage = Usage(input_tokens=30_000, output_tokens=8_000)
         app.now = 141.0
-        text = app.shown(MessageFinished(query_id="q", message_id="m", text="a", usage=usage))
+        text = app.shown(
+            MessageFinished(query_id="q", message_id="m", text="a", usage=usage),
+            TokensSpent(query_id="q", message_id="m", usage=usage, cost_usd=0.2),
+        )
+        assert "~$0.20" in text
         assert "38k tok" in text
         assert "ctx  19%" in text
         assert "41s" in text
@@ -129,7 +136,7 @@ async def test_demo_state_and_failed_servers_are_never_dropped() -> None:
         text = app.shown(STARTED, RECEIVED, McpStatus(servers=servers))
         assert "DEMO" in text
         assert "thinking" in text
-        assert "⚠ 1/2 composio" in text
+        assert "✗ 1/2" in text
         assert len(text) <= 38
 
 
@@ -139,7 +146,7 @@ async def test_servers_that_are_fine_or_on_their_way_are_no_warning() -> None:
     async with app.run_test(size=(160, 5)):
         text = app.shown(McpStatus(servers=servers))
         assert "mcp 1/2" in text
-        assert "⚠" not in text
+        assert "✗" not in text
 
 
 async def test_what_waits_for_the_person_comes_first() -> None:
@@ -196,3 +203,30 @@ async def test_stopping_counts_its_own_seconds() -> None:
         app.truth = "idle"
         app.now += 1
         assert "44s" in app.shown()
+
+
+async def test_a_click_on_a_cell_tells_everything_in_words() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(120, 5)) as pilot:
+        decided = QueryClassified(
+            query_id="q", decision="COMPLEX", source="rule", raw_response="it says “research”"
+        )
+        at = app.shown(STARTED, RECEIVED, decided).index("COMPLEX")
+        await pilot.pause()
+        await pilot.click(StatusLine, offset=(at + 2, 0))
+        assert isinstance(app.screen, StatusScreen)
+        told = "\n".join(str(each.content) for each in app.screen.query(Static))
+        assert "COMPLEX, by a rule: it says “research”" in told
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        await pilot.click(StatusLine, offset=(at - 1, 0))
+        assert len(app.screen_stack) == 1
+
+
+async def test_pointing_at_the_line_tells_how_things_stand_now() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(120, 5)):
+        assert "not decided yet" in str(app.line.tooltip)
+        app.shown(RECEIVED, QueryClassified(query_id="q", decision="SIMPLE", source="model"))
+        assert "SIMPLE, by the model" in str(app.line.tooltip)

@@ -9,6 +9,8 @@ from core.events import (
     ApiRetry,
     AuthFinished,
     AuthRequired,
+    BudgetRaised,
+    BudgetReached,
     ComplianceEnforced,
     ComplianceFailed,
     ErrorRaised,
@@ -21,9 +23,10 @@ from core.events import (
     QueryFinished,
     SessionFinished,
     SessionStarted,
+    TracingFailed,
 )
 from core.text import clean, clean_line
-from tui.format import duration, tool_name
+from tui.format import duration, money, tool_name
 from tui.panes.blocks import Tone
 
 __all__ = ["Message", "message_of", "server_message"]
@@ -85,6 +88,11 @@ def message_of(event: Event) -> Message | None:
         case ComplianceEnforced():
             topic = ("compliance", event.subagent, event.rule)
             return Message("⟲", Tone.WARNING, f"{_broken(event)} It was sent back to do so.", topic=topic)
+        case BudgetReached() | BudgetRaised():
+            return _budget(event)
+        case TracingFailed():
+            text = f"Tracing failed: {clean_line(event.error, 400)}. The session goes on without it."
+            return Message("✗", Tone.WARNING, text)
         case QueryFinished():
             return _finished(event)
         case SessionFinished():
@@ -109,6 +117,17 @@ def server_message(server: McpServer) -> Message | None:
     text = f"MCP server {clean_line(server.name)} {status}"
     text += f": {clean_line(server.error, 400)}" if server.error else "."
     return Message("✗", Tone.WARNING, text, topic=("mcp", server.name))
+
+
+def _budget(event: BudgetReached | BudgetRaised) -> Message:
+    spent, limit = money(event.spent_usd), money(event.limit_usd)
+    if isinstance(event, BudgetRaised):
+        return Message("·", Tone.QUIET, f"The session may cost {limit} from here on; {spent} is spent.")
+    if event.level == "warning":
+        text = f"{spent} of {limit} is spent. At the limit the work stops; /budget raises it."
+        return Message("⚠", Tone.WARNING, text, topic="budget")
+    text = f"{spent} is spent, and the session may cost {limit}: nothing more runs until /budget raises that."
+    return Message("✗", Tone.BAD, text, topic="budget")
 
 
 def _broken(event: ComplianceFailed | ComplianceEnforced) -> str:

@@ -19,7 +19,7 @@ from tui.app import UaTuiApp
 from tui.clipboard import Clipboard
 from tui.frame import Frame
 from tui.panes.notice import NoticeBar
-from tui.panes.status import StatusLine
+from tui.panes.status import StatusLine, traces
 from tui.past.filling import Filling
 from tui.ports import Build
 
@@ -59,7 +59,7 @@ class ResumedStatus(StatusLine):
 
     def carry_on(self, facts: PastFacts) -> None:
         """Take up money and tokens."""
-        self._cost, self._done = facts.cost, facts.tokens
+        self.facts.cost, self.facts.done = facts.cost, facts.tokens
         self.refresh()
 
 
@@ -102,6 +102,8 @@ class ResumedApp(UaTuiApp):
             demo=self.settings.demo,
             model=self.settings.model,
             mode=self.settings.effective_permission_mode,
+            limit=self.settings.max_cost_usd,
+            tracing=traces(self.settings),
         )
 
     async def _start_session(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.errors import UniversalAgentError
-from core.events import AuthFinished, AuthRequired, Event, PermissionAnswered, PermissionAsked, QueryFinished
+from core.events import AuthFinished, AuthRequired, BudgetReached, Event, PermissionAnswered, PermissionAsked, QueryFinished
 from core.resuming import Resume
 from core.session import Session
 from core.settings import Settings
@@ -163,7 +163,7 @@ class _Plain:
                 self._settle(event.request_id)
             case AuthFinished():
                 self._settle("")
-            case QueryFinished(status="error"):
+            case QueryFinished(status="error") | BudgetReached(refused=True):
                 self._failed = True
             case _:
                 return

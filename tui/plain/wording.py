@@ -46,6 +46,11 @@ WORDS = Wording(
     pipeline_failed="Error: pipeline {pipeline}: {handler}: {error}",
     error="Error: {where}: {message}",
     servers="Servers: {servers}",
+    budget_warning="Budget: {spent} of {limit} is spent. At the limit the work stops",
+    budget_spent="Budget: {spent} is spent of {limit}. Nothing more runs. A higher --max-cost lets it go on",
+    budget_refused="Budget: {spent} is spent of {limit}. The query is kept, and runs with a higher --max-cost",
+    budget_raised="Budget: the session may cost {limit}, of which {spent} is spent",
+    tracing_failed="Error: tracing: {error}. The session goes on without it",
     time=spoken,
     most_of_query=_MOST_OF_QUERY,
 )

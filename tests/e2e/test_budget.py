@@ -1,0 +1,146 @@
+"""What a session may cost: with the real agent, which counts real prices, and a model that says what it took."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.events import (
+    BudgetReached,
+    MessageFinished,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    TokensSpent,
+)
+from tests.e2e.running import environment, run
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.e2e.terminal import terminal
+
+LIST = "mcp__local_toolkit__list_directory"
+MODEL = "claude-sonnet-5"
+KEY = "sk-ant-test-0123456789"
+
+
+class Spender:
+    """Calls a tool twice, once in a sub-agent, then answers; each message is a few hundred tokens."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        if not body.get("tools"):
+            return (Text("COMPLEX"),)
+        self.requests += 1
+        if "Look once" in json.dumps(body["messages"][:1]):
+            return (Use(LIST, {"path": ""}),) if results == 0 else (Text("Seen."),)
+        if results == 0:
+            given = {"subagent_type": "report-creation-expert", "description": "Look", "prompt": "Look once"}
+            return Text("I have it looked at."), Use("Agent", given)
+        return Text("The folder is empty."), *([Use(LIST, {"path": ""})] if results == 1 else [])
+
+
+def env(base: Path, url: str) -> dict[str, str]:
+    given = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "UA_CLASSIFIER": "off"}
+    return environment(base, **given)
+
+
+def test_the_cost_moves_while_a_query_runs_and_has_its_sub_agents(tmp_path: Path) -> None:
+    with scripted_model(Spender()) as url:
+        done = run(
+            tmp_path, "run", "--model", MODEL, "--allow", LIST, "Look at the folder", env=env(tmp_path, url)
+        )
+    assert done.code == 0, done.stderr
+    spent = done.of(TokensSpent)
+    assert {each.model for each in spent} == {MODEL}
+    assert any(each.parent_tool_use_id for each in spent)
+    (finished,) = done.of(QueryFinished)
+    # The agent lists what its models cost. Of its own messages the stream tells all; what a sub-agent wrote, which
+    # this model takes nine tokens for however short it is, is estimated from its length.
+    own = [each for each in spent if each.parent_tool_use_id is None]
+    whole = sum(each.usage.input_tokens + 5 * each.usage.output_tokens for each in own) * 2 / 1e6
+    assert sum(each.cost_usd for each in own) == pytest.approx(whole)
+    assert whole < sum(each.cost_usd for each in spent) <= finished.cost_usd
+    assert finished.cost_usd == pytest.approx(
+        (100 + 5 * 9) * len({each.message_id for each in spent}) * 2 / 1e6
+    )
+    assert spent[0].cost_usd < finished.cost_usd / 2
+    assert finished.context_window >= 200_000
+    last = [each for each in done.of(MessageFinished) if each.parent_tool_use_id is None][-1]
+    assert spent[-1].seq > last.seq
+
+
+def test_a_warning_comes_before_the_end_and_the_end_is_told(tmp_path: Path) -> None:
+    model = Spender()
+    with scripted_model(model) as url:
+        whole = run(
+            tmp_path, "run", "--model", MODEL, "--allow", LIST, "Look at the folder", env=env(tmp_path, url)
+        )
+        asked, model.requests = model.requests, 0
+        (cost,) = [each.cost_usd for each in whole.of(QueryFinished)]
+        limit = f"{cost * 0.7:.6f}"
+        base = tmp_path / "limited"
+        done = run(
+            base, "run", "--model", MODEL, "--allow", LIST, "--max-cost", limit, "Look at the folder",
+            env=env(base, url),
+        )  # fmt: skip
+    assert done.code == 1
+    assert model.requests < asked
+    assert "budget" in done.stderr
+    assert "--max-cost" in done.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    reached = done.of(BudgetReached)
+    assert [each.level for each in reached][-1] == "spent"
+    assert reached[-1].spent_usd >= float(limit)
+    assert not reached[-1].refused
+
+
+def test_a_session_that_has_spent_all_takes_no_further_query_until_it_may(tmp_path: Path) -> None:
+    model = Spender()
+    with scripted_model(model) as url:
+        where = env(tmp_path, url)
+        first = run(
+            tmp_path, "--plain", "--model", MODEL, "--allow", LIST, "--max-cost", "0.000001",
+            env=where, stdin="Look at the folder\nAnd again\n",
+        )  # fmt: skip
+        asked = model.requests
+        assert first.code == 1
+        assert first.stdout.count("You: ") == 1
+        assert "Budget: " in first.stdout
+        assert "And again" in (first.session / "queue.json").read_text(encoding="utf-8")
+        assert [each.text for each in first.of(QueryReceived)] == ["Look at the folder"]
+        assert [each.refused for each in first.of(BudgetReached)] == [False, True]
+        refused = run(tmp_path, "run", "--resume", "latest", "--max-cost", "0.000001", "x", env=where)
+        assert refused.code == 2
+        assert "--max-cost" in refused.stderr
+        assert model.requests == asked
+        more = run(
+            tmp_path, "run", "--resume", "latest", "--allow", LIST, "--max-cost", "1", "Go on", env=where
+        )
+        assert more.code == 0, more.stderr
+    assert more.of(SessionFinished)[-1].cost_usd > first.of(SessionFinished)[-1].cost_usd
+
+
+def test_the_limit_is_raised_on_the_screen_and_what_waited_runs(tmp_path: Path) -> None:
+    with scripted_model(Spender()) as url:
+        options = ("--model", MODEL, "--allow", LIST, "--max-cost", "0.000001", "--workspace", str(tmp_path))
+        with terminal(tmp_path, *options, env=env(tmp_path, url)) as screen:
+            screen.wait_for("ready")
+            screen.type("Look at the folder\r")
+            screen.wait_for("What the session may cost is spent.", "✗ ")
+            screen.rest()
+            screen.type("\x1b")
+            screen.wait_for(lambda text: "What the session may cost" not in text)
+            screen.type("Once more\r")
+            screen.wait_for("What the session may cost is spent.", "1 query waits")
+            screen.rest(2.5)
+            screen.type("r")
+            screen.wait_for("in US dollars")
+            screen.type("\x15")
+            screen.type("1\r")
+            screen.wait_for("The folder is empty.", "ready", lambda text: "/$1.00" in text)
+            screen.type("\x11")
+            assert screen.end() == 0

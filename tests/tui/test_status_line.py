@@ -1,0 +1,199 @@
+"""What of the status has room at which width, as pure functions of what is known."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from core.events import (
+    BudgetRaised,
+    BudgetReached,
+    Event,
+    McpServer,
+    McpStatus,
+    MessageFinished,
+    PathFellBack,
+    QueryClassified,
+    QueryFinished,
+    QueryReceived,
+    SessionStarted,
+    TokensSpent,
+    TracingFailed,
+    Usage,
+)
+from tui.panes.status_facts import StatusFacts
+from tui.panes.status_line import Line, cell, lay_out
+
+WIDTHS = [200, 120, 80, 60, 40]
+KEYS = [["F1 keys", "^Q quit"], ["F1 keys"]]
+STARTED = SessionStarted(
+    session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-5", demo=True
+)
+RECEIVED = QueryReceived(query_id="q", text="x")
+PATH = QueryClassified(query_id="q", decision="COMPLEX", source="rule", raw_response="it says “research”")
+BROKEN = McpStatus(
+    servers=[
+        McpServer(name="local_toolkit", status="connected", tools=5),
+        McpServer(name="composio", status="failed", error="401"),
+        McpServer(name="web\x1b[2Jreader", status="needs-auth"),
+    ]
+)
+NEAR = BudgetReached(level="warning", spent_usd=0.85, limit_usd=1.0)
+SPENT = BudgetReached(level="spent", spent_usd=1.02, limit_usd=1.0)
+
+
+def known(*events: Event, limit: float | None = 1.0, now: float = 0.0) -> StatusFacts:
+    facts = StatusFacts(limit=limit, clock=lambda: now)
+    for event in (STARTED, RECEIVED, *events):
+        facts.take(event)
+    return facts
+
+
+def laid(facts: StatusFacts, width: int, state: str = "running", frame: int = 0) -> Line:
+    line = lay_out(facts.cells(state, frame, width), KEYS, width)
+    assert line.content.cell_length <= width
+    return line
+
+
+def shown(facts: StatusFacts, width: int, state: str = "running") -> str:
+    return laid(facts, width, state).content.plain
+
+
+def spent(tokens: int, cost: float | None = None) -> TokensSpent:
+    return TokensSpent(query_id="q", message_id="m", usage=Usage(input_tokens=tokens), cost_usd=cost)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_that_counts_is_dropped(width: int) -> None:
+    facts = known(PATH, BROKEN, SPENT)
+    text = shown(facts, width)
+    assert "DEMO" in text
+    assert "thinking" in text
+    assert text.count("✗") == 3, "one for each server, and one for the budget"
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("width", [200, 120, 80])
+def test_failed_servers_are_counted_and_named(width: int) -> None:
+    text = shown(known(BROKEN, limit=None), width)
+    assert "✗✗" in text
+    assert "1/3" in text
+    assert "composio" in text
+
+
+def test_many_failed_servers_take_little_room() -> None:
+    servers = [McpServer(name=f"server-{number}", status="failed") for number in range(30)]
+    assert "✗×30" in shown(known(McpStatus(servers=servers)), 40)
+
+
+def test_a_server_that_somebody_switched_off_did_not_fail() -> None:
+    servers = [McpServer(name="a", status="connected"), McpServer(name="b", status="disabled")]
+    text = shown(known(McpStatus(servers=servers)), 120)
+    assert "✗" not in text
+    assert "mcp 1/1" in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    "before", [(), (BROKEN,), (NEAR,), (BROKEN, SPENT)], ids=["", "broken", "near", "both"]
+)
+def test_nothing_moves_while_figures_change(width: int, before: tuple[Event, ...]) -> None:
+    usages = [0, 950, 9_949, 38_000, 190_000, 1_400_000]
+    costs = [0.001, 0.09, 0.5, 0.9]
+    moments = [0.0, 9.0, 59.0, 724.0, 11_220.0]
+    seen = set()
+    for tokens, cost, now in itertools.product(usages, costs, moments):
+        usage = MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=tokens))
+        facts = known(PATH, *before, spent(tokens, cost), usage)
+        facts.clock = lambda now=now: now  # type: ignore[misc]  # the loop's own
+        seen.add(laid(facts, width).spots)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_part_stands_where_it_says(width: int) -> None:
+    line = laid(known(PATH, BROKEN, NEAR), width)
+    plain = line.content.plain
+    for spot in line.spots:
+        assert line.at(spot.start) == line.at(spot.end - 1) == spot.name
+        assert plain[spot.start : spot.end].strip()
+    assert line.at(-1) == ""
+    state = next(spot for spot in line.spots if spot.name == "state")
+    assert "thinking" in plain[state.start : state.end]
+    assert line.at(state.end) == ""
+
+
+def test_the_reason_for_the_path_is_there_where_there_is_room() -> None:
+    facts = known(PATH, limit=None)
+    assert "COMPLEX it says “research”" in shown(facts, 200)
+    assert "COMPLEX" in shown(facts, 120)
+    assert "it says" not in shown(facts, 120)
+    assert ("Path", "COMPLEX, by a rule: it says “research”") in facts.told()
+
+
+def test_the_reason_of_the_model_and_of_a_path_left_is_told() -> None:
+    simple = QueryClassified(query_id="q", decision="SIMPLE", source="model", raw_response="SIMPLE")
+    assert ("Path", "SIMPLE, by the model") in known(simple).told()
+    fell = PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")
+    path = dict(known(simple, fell).told())["Path"]
+    assert path.startswith("COMPLEX: it was taken for SIMPLE, but it called")
+    assert "SEARCH_NEWS" in path
+
+
+def test_cost_moves_with_an_estimate_until_it_is_known() -> None:
+    facts = known(limit=None)
+    assert " $0.00" in shown(facts, 120)
+    facts.take(spent(10_000, 0.21))
+    assert "~$0.21" in shown(facts, 120)
+    facts.take(spent(10_000, 0.02))
+    assert "~$0.23" in shown(facts, 120)
+    facts.take(QueryFinished(query_id="q", status="success", cost_usd=0.25))
+    text = shown(facts, 120)
+    assert "$0.25" in text
+    assert "~" not in text
+    facts.take(QueryReceived(query_id="q2", text="y"))
+    facts.take(spent(10_000, 0.1))
+    assert "~$0.35" in shown(facts, 120)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_budget_that_is_nearly_spent_cannot_be_overlooked(width: int) -> None:
+    assert "⚠" not in shown(known(), width)
+    assert "⚠" in shown(known(NEAR), width)
+    assert "✗" in shown(known(NEAR, SPENT), width)
+    raised = known(NEAR, SPENT, BudgetRaised(spent_usd=1.02, limit_usd=5.0))
+    assert "✗" not in shown(raised, width)
+    assert "✗" in shown(known(SPENT, NEAR), width), "a warning takes nothing back"
+
+
+def test_a_budget_is_told_with_its_limit() -> None:
+    facts = known(spent(1, 0.85), NEAR)
+    assert "⚠ ~$0.85/$1.00" in shown(facts, 120)
+    assert "limit $1.00" in dict(facts.told())["Cost"]
+    assert "/budget" in dict(known(SPENT).told())["Cost"]
+
+
+def test_tracing_is_on_off_or_failed() -> None:
+    assert "trace off" in shown(known(), 200)
+    facts = StatusFacts(tracing=True)
+    assert "trace on" in shown(facts, 200)
+    assert "Logfire" in dict(facts.told())["Tracing"]
+    facts.take(TracingFailed(error="no route"))
+    assert "✗ trace" in shown(facts, 120)
+
+
+def test_the_context_is_that_of_the_model() -> None:
+    usage = MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=100_000))
+    facts = known(usage)
+    assert "ctx  50%" in shown(facts, 120)
+    facts.take(QueryFinished(query_id="q", status="success", context_window=1_000_000))
+    assert "ctx  10%" in shown(facts, 120)
+
+
+def test_keys_give_way_before_cells_do() -> None:
+    cells = [cell("abc", 50, "a"), cell("def", 60, "b")]
+    assert lay_out(cells, KEYS, 40).content.plain.endswith("F1 keys  ^Q quit")
+    assert lay_out(cells, KEYS, 18).content.plain == "abc  def   F1 keys"
+    assert lay_out(cells, KEYS, 12).content.plain == "def  F1 keys"
+    assert lay_out([], KEYS, 3).content.plain == ""

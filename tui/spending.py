@@ -1,0 +1,68 @@
+"""What the session costs, where the person can do something about it: the warning, the end of it, and a higher limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from core.errors import SettingsError
+from core.events import BudgetRaised, BudgetReached, Event
+from tui.format import money
+
+if TYPE_CHECKING:
+    from tui.app import UaTuiApp
+
+__all__ = ["Spending"]
+
+
+class Spending:
+    """Tells in `app` that most of the budget is spent, and asks what to do when all of it is."""
+
+    def __init__(self, app: UaTuiApp) -> None:
+        self._app = app
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take up a batch of events; what matters is how it ends."""
+        last = None
+        for event in events:
+            if isinstance(event, BudgetReached | BudgetRaised):
+                last = event
+        match last:
+            case BudgetReached(level="warning"):
+                text = f"{money(last.spent_usd)} of {money(last.limit_usd)} is spent; at the limit the work stops"
+                self._app.notice.show(text, "/budget raises it", "warning")
+            case BudgetReached(level="spent"):
+                spent, limit = money(last.spent_usd), money(last.limit_usd)
+                text = f"{spent} is spent, and the session may cost {limit}: nothing more runs"
+                self._app.notice.show(text, "/budget raises it")
+                self.open()
+            case BudgetRaised():
+                self._app.notice.clear()
+            case _:
+                pass
+
+    def open(self) -> None:
+        """Show what is spent, to raise the limit."""
+        from tui.screens.budget import BudgetScreen
+
+        facts = self._app.status.facts
+        if self._app.session is None or isinstance(self._app.screen, BudgetScreen):
+            return
+        dialog = BudgetScreen(
+            facts.spent,
+            facts.limit,
+            running=self._app.state in ("running", "stopping"),
+            waiting=self._app.waiting,
+        )
+        self._app.push_screen(dialog, self._raise)
+
+    def _raise(self, limit: float | None) -> None:
+        session = self._app.session
+        if limit is None or session is None:
+            return
+        try:
+            session.raise_budget(limit)
+        except SettingsError as error:
+            self._app.notify(f"{error}.", severity="warning", markup=False)
+        else:
+            self._app.notify(f"The session may cost {money(limit)} from now on.", markup=False)
