@@ -52,6 +52,12 @@ class Above:
         base = self._app.settings.workspace_base
         self._app.push_screen(BlacklistScreen(Blacklist(base / WORKSPACES)))
 
+    def connections(self) -> None:
+        """Show what the session is connected to."""
+        from tui.screens.connections import ConnectionsScreen
+
+        self._app.push_screen(ConnectionsScreen(self._app.settings, self._app.session))
+
     def sessions(self) -> None:
         """Show the sessions there are."""
         from core.session_index import SessionIndex

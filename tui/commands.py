@@ -36,6 +36,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("setup", "Setup", "How the model is reached: key, login, server", app.setup.open),
         Command("queue", "Queue", "What waits; Alt+↑ in the prompt", app.queries.open),
         Command("sessions", "Sessions", "Read one, go on with one, find one", app.above.sessions),
+        Command("connections", "Connections", "Servers, keys, targets; tests them", app.above.connections),
         Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.above.blacklist),
         Command("save-copied", "Save what was copied", "To a file of the session", app.action_save_copied),
         Command("status", "Status in words", "What the line at the bottom says", app.status.open),

@@ -121,6 +121,9 @@ STANDARD: Mapping[str, str] = {
     "sessions.rename": "n",
     "sessions.delete": "d,delete",
     "sessions.sort": "s",
+    "connections.reconnect": "r",
+    "connections.switch": "e,space",
+    "connections.test": "t",
     "blacklist.clear": "c,delete",
     "blacklist.clear_all": "a",
     "queue.earlier": "shift+up,K",
@@ -343,6 +346,17 @@ PLACES: Mapping[str, Place] = {
             Row("screen.leave screen.close", "back"),
         ),
         ("SessionsScreen",),
+        ("moving", "screen"),
+    ),
+    "connections": Place(
+        "In the connections",
+        (
+            Row("connections.reconnect", "connect the server again"),
+            Row("connections.switch", "take its tools away, bring them back"),
+            Row("connections.test", "try everything"),
+            Row("screen.back", "back"),
+        ),
+        ("ConnectionsScreen",),
         ("moving", "screen"),
     ),
     "queue": Place(

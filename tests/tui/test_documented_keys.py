@@ -37,6 +37,7 @@ from tui.screens.auth import AuthScreen
 from tui.screens.blacklist import BlacklistScreen
 from tui.screens.call_view import CallView
 from tui.screens.closing import Closing
+from tui.screens.connections import ConnectionsScreen, ServerList
 from tui.screens.delete import DeleteScreen
 from tui.screens.dialog import Dialog
 from tui.screens.error import ErrorScreen
@@ -74,6 +75,7 @@ READ: dict[str, tuple[str, Classes]] = {
     ),
     "blacklist": ("blacklist", (BlacklistScreen,)),
     "sessions": ("sessions", (SessionsScreen, SessionList)),
+    "connections": ("connections", (ConnectionsScreen, ServerList)),
     "permission": ("permission", (PermissionScreen,)),
 }
 SELF_TOLD: Classes = (
@@ -184,8 +186,6 @@ FIXED = {
     "SetupScreen",
     "BudgetScreen",
     "StatusScreen",
-    "ConnectionsScreen",
-    "ServerList",
 }
 """Have keys that no setting changes: they stand on the screen."""
 

@@ -1,0 +1,209 @@
+"""What the connections screen says: servers, credentials, targets and checks as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from core.connections.composio import SERVER as COMPOSIO
+from core.connections.toolkit import SERVER as TOOLKIT
+from core.credentials import Credential
+from core.doctor.check import Check, could_start
+from core.events import McpServer
+from core.text import clean, clean_line
+from tui.format import middle_cut, tail_cut, tool_name
+
+__all__ = ["State", "about_server", "checks", "credentials", "header", "origin", "server_row", "state_of"]
+
+ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio"}
+SERVICES = {"model": "Model", "composio": "Composio", "logfire": "Traces"}
+ORDER = (
+    "demo",
+    "python",
+    "agent",
+    "workspace",
+    "model",
+    "simple_model",
+    "fallback_model",
+    "toolkit",
+    "composio",
+    "logfire",
+)
+_STATE, _TOOLS, _ORIGIN = 20, 8, 14
+_LONGEST_ERROR = 2_000
+_MUTED = "$text-muted"
+
+
+@dataclass(frozen=True)
+class State:
+    """A state as a mark, a word that says the same, and a style."""
+
+    mark: str
+    word: str
+    style: str
+
+
+STATES = {
+    "connected": State("✓", "connected", "$success"),
+    "pending": State("…", "connecting", "$accent"),
+    "reconnecting": State("…", "reconnecting", "$accent"),
+    "enabling": State("…", "enabling", "$accent"),
+    "disabling": State("…", "disabling", "$accent"),
+    "disabled": State("⊘", "disabled", _MUTED),
+    "off": State("·", "not set up", _MUTED),
+    "needs-auth": State("?", "needs you to sign in", "$warning"),
+    "failed": State("✗", "failed", "$error"),
+}
+CHECKED = {
+    "ok": State("✓", "ok", "$success"),
+    "warning": State("!", "warning", "$warning"),
+    "failed": State("✗", "failed", "$error"),
+    "skipped": State("·", "not tried", _MUTED),
+}
+
+
+def state_of(server: McpServer) -> State:
+    """How a server's state is shown; one that nobody knows by its own word."""
+    return STATES.get(server.status) or State("?", clean_line(server.status, 20), "$warning")
+
+
+def origin(server: McpServer) -> str:
+    """Where a server comes from."""
+    return ORIGINS.get(server.name, "your own")
+
+
+def header(width: int) -> Content:
+    """The names of the columns."""
+    room = _name_room(width)
+    text = f"  {'server':<{room}}  {'state':<{_STATE}}  {'tools':>5}  {'from':<{_ORIGIN}}"
+    return Content.styled(text[:width].rstrip(), _MUTED)
+
+
+def server_row(server: McpServer, width: int) -> Content:
+    """One server on one line of at most `width` cells."""
+    room, state = _name_room(width), state_of(server)
+    name = set_cell_size(middle_cut(clean_line(server.name), room), room)
+    tools = "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"
+    return Content.assemble(
+        (f"{state.mark} ", state.style),
+        (name, ""),
+        (f"  {state.word:<{_STATE}}", state.style),
+        (f"  {tools:>5}", _MUTED),
+        (f"  {tail_cut(origin(server), _ORIGIN)}", _MUTED),
+    )
+
+
+def about_server(server: McpServer | None) -> Content:
+    """All there is to be said of a server: its state, its tools as a person reads them, what it failed of."""
+    if server is None:
+        return Content.styled("There is no server: the agent has not been started.", _MUTED)
+    state = state_of(server)
+    lines = [
+        Content.assemble(
+            (clean_line(server.name), "bold"),
+            (f"  {state.mark} {state.word}", state.style),
+            (f" · {origin(server)}", _MUTED),
+        )
+    ]
+    if server.tool_names:
+        lines.append(_field("tools", ", ".join(_short(server, name) for name in server.tool_names)))
+    elif server.status == "connected":
+        lines.append(_field("tools", f"{server.tools:,}" if server.tools else "none"))
+    if server.status == "off":
+        lines.append(Content(_whole(server.error or "It is not set up.")))
+    elif server.error:
+        lines.append(_field("error", _whole(server.error), "$error"))
+    elif server.last_error:
+        lines.append(_field("last error", _whole(server.last_error)))
+    if todo := _todo(server):
+        lines.append(Content.styled(todo, _MUTED))
+    return Content("\n").join(lines)
+
+
+def credentials(
+    found: Sequence[Credential],
+    *,
+    model: str | None,
+    servers: dict[str, str],
+    traces: Sequence[str],
+    demo: bool,
+) -> Content:
+    """Which credentials there are and where they are from, which server and model they are for, and where traces go."""
+    lines = [Content.styled("Credentials", "bold")]
+    if demo:
+        lines.append(Content.styled("The demo has keys of its own, of no value; yours are not used.", _MUTED))
+    width = max((len(each.name) for each in found), default=0)
+    for each in found:
+        mark, style = ("✓", "$success") if each.found else ("·", _MUTED)
+        lines.append(
+            Content.assemble(
+                (f"{mark} ", style), (f"{each.name:<{width}}  ", ""), (each.place or "missing", _MUTED)
+            )
+        )
+    reach = {"Model": f"{clean_line(model or 'the choice of the agent')} at {servers['model']}"}
+    reach["Composio"] = servers["composio"]
+    if demo:
+        reach = {"Model": "a scripted one on this machine", "Composio": "a stand-in on this machine"}
+    reach["Traces"] = "; ".join(traces)
+    lines += [Content(""), Content.styled("Targets", "bold")]
+    label = max(map(len, reach))
+    lines += [_field(f"{name:<{label}}", text) for name, text in reach.items()]
+    return Content("\n").join(lines)
+
+
+def checks(done: Iterable[Check], *, running: bool, failure: str = "") -> Content:
+    """What the doctor said so far, in its order, and at the end whether a session could start."""
+    listed = sorted(done, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
+    lines = [Content.styled("Tests", "bold")]
+    if not (listed or running or failure):
+        lines.append(Content.styled("t tries each of these with one small request.", _MUTED))
+    width = max((cell_len(check.title) for check in listed), default=0)
+    for check in listed:
+        state = CHECKED[check.status]
+        lines.append(
+            Content.assemble(
+                (f"{state.mark} ", state.style), (f"{check.title:<{width}}  ", ""), (check.found, _MUTED)
+            )
+        )
+        if check.advice and check.status != "ok":
+            lines.append(Content.assemble(("  → ", state.style), check.advice))
+    if running:
+        lines.append(Content.styled("… testing", "$accent"))
+    elif failure:
+        lines.append(Content.styled(f"✗ {clean_line(failure, 400)}", "$error"))
+    elif listed:
+        could = could_start(listed)
+        told = "✓ A session could start." if could else "✗ No session could start: see to the lines with ✗."
+        lines.append(Content.styled(told, "$success" if could else "$error"))
+    return Content("\n").join(lines)
+
+
+def _field(label: str, text: str, style: str = "") -> Content:
+    return Content.assemble((f"{label}  ", _MUTED), (text, style))
+
+
+def _short(server: McpServer, name: str) -> str:
+    return tool_name(f"mcp__{server.name}__{name}").short
+
+
+def _whole(text: str) -> str:
+    return clean(text[:_LONGEST_ERROR]).strip()
+
+
+def _todo(server: McpServer) -> str:
+    match server.status:
+        case "failed":
+            return "r connects it again; e leaves it out."
+        case "needs-auth":
+            return "Sign in at the service, then r connects it again."
+        case "disabled":
+            return "The agent does not see its tools. e brings them back."
+        case _:
+            return ""
+
+
+def _name_room(width: int) -> int:
+    return max(8, min(40, width - 2 - 2 - _STATE - 2 - 5 - 2 - _ORIGIN))

@@ -1,0 +1,227 @@
+"""The connections: MCP servers to reconnect and to switch off, credentials, targets, and tests of them all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from core.credentials import credentials_of, servers_of
+from core.doctor.check import Check
+from core.errors import UniversalAgentError
+from core.events import Event, McpServer, McpStatus
+from core.settings import Settings
+from core.tracing import trace_targets
+from tui.jobs import start_job
+from tui.ports import SessionPort
+from tui.screens import connection_rows as say
+from tui.screens.closing import Closing
+from tui.screens.dialog import NARROW
+from tui.viewers.chrome import KeyLine, TitleLine
+
+__all__ = ["ConnectionsScreen", "ServerList"]
+
+LOOK_AGAIN_SECONDS = 2.0
+
+Examine = Callable[[Settings], AsyncIterator[Check]]
+
+
+class ServerList(OptionList, inherit_bindings=False):
+    """The servers, one on a line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor_up", "Up", id="move.up", show=False),
+        Binding("down,j", "cursor_down", "Down", id="move.down", show=False),
+        Binding("home,g", "first", "First", id="move.first", show=False),
+        Binding("end,G", "last", "Last", id="move.last", show=False),
+    ]
+
+
+class ConnectionsScreen(Closing[None]):
+    """Shows what the session is connected to, and lets a person do something about it.
+
+    Args:
+        settings: what the person configured.
+        session: the session; None when there is none yet.
+        examine: makes the checks of the doctor; by default in a child process.
+    """
+
+    HORIZONTAL_BREAKPOINTS = NARROW
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "reconnect", "Reconnect", id="connections.reconnect", show=False),
+        Binding("e,space", "switch", "Enable, disable", id="connections.switch", show=False),
+        Binding("t", "test", "Test", id="connections.test", show=False),
+        Binding("pageup", "scroll_facts(-1)", "Scroll up", id="move.page_up", show=False),
+        Binding("pagedown", "scroll_facts(1)", "Scroll down", id="move.page_down", show=False),
+        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+    ]
+
+    def __init__(
+        self, settings: Settings, session: SessionPort | None, *, examine: Examine | None = None
+    ) -> None:
+        super().__init__()
+        self._settings = settings
+        self._session = session
+        self._examine = examine
+        self._servers: Sequence[McpServer] = session.servers.known if session is not None else ()
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._checks: list[Check] = []
+        self._testing = False
+
+    def compose(self) -> ComposeResult:
+        """Put down the list, what is to be said, and the keys."""
+        yield TitleLine(id="connections-title")
+        yield Static(id="connections-header")
+        yield ServerList(id="connections-servers", markup=False, compact=True)
+        with VerticalScroll(id="connections-facts", can_focus=False), Container(id="connections-columns"):
+            with Container(id="connections-left"):
+                yield Static(id="connections-server")
+                yield Static(id="connections-credentials")
+            yield Static(id="connections-checks")
+        yield KeyLine(
+            ("r", "reconnect", "screen.reconnect"),
+            ("e", "enable, disable", "screen.switch"),
+            ("t", "test", "screen.test"),
+            ("Esc", "back", "screen.close"),
+            id="connections-keys",
+        )
+
+    def on_mount(self) -> None:
+        """Show what is known, and keep looking."""
+        self._list.focus()
+        self._show()
+        self._show_checks()
+        start_job(self, self._look_for_credentials, "credentials")
+        if self._session is not None:
+            self._unsubscribe = self._session.bus.subscribe(self._take)
+            self._look()
+            # The agent does not say by itself that a server died.
+            self.set_interval(LOOK_AGAIN_SECONDS, self._look)
+
+    def on_unmount(self) -> None:
+        """Listen no more."""
+        self._unsubscribe()
+
+    def on_resize(self) -> None:
+        """Lay the rows out for the new width."""
+        self._show()
+
+    # -- what is shown -----------------------------------------------------------------------------
+
+    @property
+    def _list(self) -> ServerList:
+        return self.query_one(ServerList)
+
+    @property
+    def chosen(self) -> McpServer | None:
+        """The server under the cursor."""
+        at = self._list.highlighted
+        return self._servers[at] if at is not None and at < len(self._servers) else None
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, McpStatus) and self.is_mounted:
+            self._servers = event.servers
+            self._show()
+
+    def _show(self) -> None:
+        shown, width = self._list, max(20, self.size.width - 3)
+        at = shown.highlighted
+        rows = [say.server_row(server, width) for server in self._servers]
+        self.query_one("#connections-header", Static).update(say.header(width))
+        if len(rows) == shown.option_count:
+            for index, row in enumerate(rows):
+                shown.replace_option_prompt_at_index(index, row)
+        else:
+            shown.clear_options()
+            shown.add_options([Option(row) for row in rows])
+            shown.highlighted = min(at or 0, len(rows) - 1) if rows else None
+        wanted = [server for server in self._servers if server.status not in {"off", "disabled"}]
+        up = sum(server.status == "connected" for server in wanted)
+        facts = f"{up} of {len(wanted)} connected" if wanted else "no server"
+        self.query_one(TitleLine).tell("Connections", facts=facts)
+        self._show_server()
+
+    def _show_server(self) -> None:
+        self.query_one("#connections-server", Static).update(say.about_server(self.chosen))
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say more of the server under the cursor."""
+        event.stop()
+        self._show_server()
+
+    async def _look_for_credentials(self) -> None:
+        settings, environ = self._settings, os.environ
+        found = await asyncio.to_thread(credentials_of, settings, environ=environ)
+        token = None if settings.demo else settings.logfire_token
+        told = say.credentials(
+            found,
+            model=settings.model,
+            servers=servers_of(settings),
+            traces=trace_targets(token=token, environ=environ),
+            demo=settings.demo,
+        )
+        self.query_one("#connections-credentials", Static).update(told)
+
+    # -- what is done ------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        if self._session is not None:
+            self._session.servers.refresh()
+
+    def action_reconnect(self) -> None:
+        """Connect the server under the cursor again."""
+        if self._session is not None and (chosen := self.chosen) is not None:
+            self._complain(self._session.servers.reconnect(chosen.name))
+
+    def action_switch(self) -> None:
+        """Take the tools of the server under the cursor away from the agent, or bring them back."""
+        if self._session is not None and (chosen := self.chosen) is not None:
+            self._complain(self._session.servers.switch(chosen.name, on=chosen.status == "disabled"))
+
+    def _complain(self, why: str) -> None:
+        if why:
+            self.notify(why, markup=False, severity="warning")
+
+    def action_test(self) -> None:
+        """Have the doctor try everything."""
+        if self._testing:
+            self._complain("The tests are running already.")
+            return
+        self._testing = True
+        self._checks = []
+        self._show_checks()
+        self.query_one("#connections-checks").scroll_visible(animate=False, top=True)
+        start_job(self, self._test, "doctor")
+
+    async def _test(self) -> None:
+        from core.doctor.beside import examine_beside
+
+        failure = ""
+        try:
+            async for check in (self._examine or examine_beside)(self._settings):
+                self._checks.append(check)
+                self._show_checks()
+        except UniversalAgentError as error:
+            failure = str(error)
+        self._testing = False
+        self._show_checks(failure)
+
+    def _show_checks(self, failure: str = "") -> None:
+        told = say.checks(self._checks, running=self._testing, failure=failure)
+        self.query_one("#connections-checks", Static).update(told)
+
+    def action_scroll_facts(self, by: int) -> None:
+        """Scroll what has no room below the list."""
+        facts = self.query_one("#connections-facts", VerticalScroll)
+        facts.scroll_relative(y=by * max(1, facts.size.height - 1), animate=False)
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)
