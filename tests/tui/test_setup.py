@@ -14,7 +14,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
-from core.model_check import DEFAULT_URL
+from core.agent.model_request import DEFAULT_URL
 from core.setting_up import ZAI_URL, SettingUp
 from core.settings import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal

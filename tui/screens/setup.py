@@ -67,19 +67,19 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(f"{number},{letter}", f"way('{name}')", title, id=f"setup.{name}", show=False)
+            Binding(f"{number},{letter}", f"way('{name}')", title, show=False)
             for number, (letter, (name, title, _)) in enumerate(zip(LETTERS, WAYS, strict=True), start=1)
         ),
         Binding("up", "app.focus_previous", show=False),
         Binding("down", "app.focus_next", show=False),
-        Binding("i", "log_in", "Log in", id="setup.log-in", show=False),
-        Binding("k", "look", "Look again", id="setup.look", show=False),
-        Binding("y", "copy", "Copy the command", id="setup.copy", show=False),
-        Binding("r", "again", "Try again", id="setup.again", show=False),
-        Binding("s", "anyway", "Store it anyway", id="setup.anyway", show=False),
-        Binding("t", "once", "For this session", id="setup.once", show=False),
-        Binding("q", "quit", "Quit", id="setup.quit", show=False),
-        Binding("escape", "back", "Back", id="screen.back", show=False),
+        Binding("i", "log_in", "Log in", show=False),
+        Binding("k", "look", "Look again", show=False),
+        Binding("y", "copy", "Copy the command", show=False),
+        Binding("r", "again", "Try again", show=False),
+        Binding("s", "anyway", "Store it anyway", show=False),
+        Binding("t", "once", "For this session", show=False),
+        Binding("q", "quit", "Quit", show=False),
+        Binding("escape", "back", "Back", show=False),
     ]
 
     def __init__(

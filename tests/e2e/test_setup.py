@@ -1,0 +1,92 @@
+"""The first start of the real program without a key, in a real pseudo-terminal, up to an answered question."""
+
+from __future__ import annotations
+
+import stat
+import tomllib
+from pathlib import Path
+
+from core.events import QueryFinished, SessionStarted
+from core.journal import read_journal
+from tests.e2e.running import environment
+from tests.e2e.scripted_model import Text, scripted_model
+from tests.e2e.terminal import terminal
+from tests.model_server import Answer, model_server, refusal
+
+KEY = "canary-key-5f1e2d3c4b5a"
+QUESTION = "What is the capital of France?"
+CONFIG = Path(".config/ua-tui/config.toml")
+
+
+def leaks(base: Path) -> list[Path]:
+    """The files that hold the key, besides the one in which it is stored."""
+    files = [path for path in base.rglob("*") if path.is_file() and path != base / CONFIG]
+    return [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
+    with scripted_model(lambda _body, _results: [Text("It is **Paris**, of course.")]) as url:
+        with terminal(tmp_path, QUESTION, columns=80, rows=24, env=environment(tmp_path)) as screen:
+            screen.wait_for("How is the model reached?", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "Demo")
+            screen.rest()
+            screen.type("4")
+            screen.wait_for("Address", "Token", "config.toml")
+            # A wrong address first: what was entered is still there afterwards.
+            screen.type("127.0.0.1:1\tmy-model\t")
+            screen.type(f"\x1b[200~\r\n {KEY}\r\n\x1b[201~")
+            screen.wait_for("•" * len(KEY))
+            screen.type("\r")
+            screen.wait_for("Nobody answers at http://127.0.0.1:1")
+            screen.type("\r")
+            screen.wait_for("127.0.0.1:1", "•" * len(KEY))
+            screen.type("\x15" + url + "\r")
+            screen.wait_for("The model answers", "Stored in", "Start")
+            assert tomllib.loads((tmp_path / CONFIG).read_text()) == {
+                "auth_token": KEY,
+                "base_url": url,
+                "model": "my-model",
+            }
+            assert stat.S_IMODE((tmp_path / CONFIG).stat().st_mode) == 0o600
+            screen.type("\r")
+            # The question that was given on the command line is asked by itself.
+            screen.wait_for("It is Paris, of course.", "ready")
+            assert KEY.encode() not in screen.written
+            screen.type("\x11")
+            assert screen.end() == 0
+        assert leaks(tmp_path) == []
+        # The next start needs no setup.
+        with terminal(tmp_path, QUESTION, columns=80, rows=24, env=environment(tmp_path)) as screen:
+            screen.wait_for("It is Paris, of course.", "ready")
+            screen.type("\x11")
+            assert screen.end() == 0
+
+
+def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_goes_on(tmp_path: Path) -> None:
+    refused = Answer(401, refusal("authentication_error", "invalid x-api-key"))
+    with (
+        model_server(refused) as refusing,
+        scripted_model(lambda _body, _results: [Text("It is **Paris**.")]) as url,
+    ):
+        env = environment(tmp_path, ANTHROPIC_BASE_URL=refusing.url, ANTHROPIC_API_KEY="sk-ant-old-12345678")
+        with terminal(tmp_path, columns=120, rows=40, env=env) as screen:
+            screen.wait_for("ready")
+            screen.type(QUESTION + "\r")
+            screen.wait_for("refused the credentials", "/setup")
+            screen.type("/setup\r")
+            screen.wait_for("How is the model reached?", "with a key")
+            screen.rest()
+            screen.type("l")
+            screen.wait_for("Address")
+            screen.type("\x15" + url + "\t\t" + KEY + "\r")
+            screen.wait_for("The model answers", "ANTHROPIC_BASE_URL wins", "This session goes on", "Start")
+            screen.type("\r")
+            screen.wait_for("Here the session goes on", "ready")
+            screen.type(QUESTION + "\r")
+            screen.wait_for("It is Paris.", "ready")
+            screen.type("\x11")
+            assert screen.end() == 0
+    assert leaks(tmp_path) == []
+    (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+    told = read_journal(session / "journal.jsonl").events
+    assert len([event for event in told if isinstance(event, SessionStarted)]) == 2
+    assert [event.status for event in told if isinstance(event, QueryFinished)] == ["error", "success"]
