@@ -12,6 +12,7 @@ from tests.tui.files_host import screen_text
 from tests.tui.test_app_session import settled, shown
 from tui.app import UaTuiApp
 from tui.filters import ControlFilter
+from tui.panes.conversation import ConversationPane
 from tui.screens.help import HelpScreen
 
 PANES = ("conversation", "trace", "observers", "workspace")
@@ -185,6 +186,35 @@ async def test_a_click_on_something_to_try_writes_it_into_an_empty_prompt(tmp_pa
         assert focused(app) == "prompt"
         await pilot.click("#conversation", offset=(8, 9))
         assert app.frame.prompt.text == "What is the capital of France?"
+
+
+def lit(app: UaTuiApp) -> str:
+    """What of the conversation is under its cursor."""
+    pane = app.frame.query_one("#conversation", ConversationPane)
+    color = pane.palette["lines--cursor"].bgcolor
+    assert color is not None
+    parts = (part for row in pane._rows for part in row.strip)
+    return " ".join(part.text for part in parts if part.style and part.style.bgcolor == color)
+
+
+async def test_keys_choose_something_to_try_in_an_empty_conversation(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settled(app, pilot)
+        assert "Esc leads to them." in screen_text(app)
+        await pilot.press("escape")
+        assert lit(app) == "Research the latest AI chip news and write a comprehensive report"
+        await pilot.press("up", "down", "down", "down", "k")
+        assert lit(app) == "What is the capital of France?"
+        await pilot.press("enter")
+        assert app.frame.prompt.text == "What is the capital of France?"
+        assert focused(app) == "prompt"
+        assert session.submitted == []
+        await pilot.press("enter")
+        assert session.submitted == ["What is the capital of France?"]
+        await pilot.press("escape", "f2", "enter")
+        assert app.frame.prompt.text == ""
 
 
 async def test_escape_at_rest_goes_between_prompt_and_conversation(tmp_path: Path) -> None:

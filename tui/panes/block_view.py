@@ -37,10 +37,11 @@ from tui.panes.quoting import (
     text_of_block,
     text_of_group,
 )
-from tui.text_layout import Line, wrap
+from tui.text_layout import PLAIN, Line, wrap
 
 __all__ = ["BlockView"]
 
+MOST_SUGGESTED = 3
 SUGGESTIONS = (
     "Research the latest AI chip news and write a comprehensive report",
     "What is the capital of France?",
@@ -59,7 +60,7 @@ class BlockView(LineView[Block]):
     ]
 
     class Suggested(Message):
-        """A query to try was clicked."""
+        """A query to try was chosen."""
 
         def __init__(self, query: str) -> None:
             super().__init__()
@@ -74,7 +75,8 @@ class BlockView(LineView[Block]):
         suggestions: Sequence[str] = SUGGESTIONS,
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._suggestions = suggestions
+        self._suggestions = suggestions[:MOST_SUGGESTED]
+        self._suggested = 0
         self._theme = ConversationTheme()
 
     def add(self, block: Block) -> None:
@@ -144,7 +146,7 @@ class BlockView(LineView[Block]):
     # Links
 
     def on_click(self, event: events.Click) -> None:
-        """Offer the query or ask about the link that was clicked; a click anywhere else moves the cursor."""
+        """Choose the query or ask about the link that was clicked; a click anywhere else moves the cursor."""
         query = event.style.meta.get("query")
         if isinstance(query, str) and not self._entries:
             self.post_message(self.Suggested(query))
@@ -170,6 +172,33 @@ class BlockView(LineView[Block]):
                         follow_link(self, url)
                         return
         self.notify("This message has no link.", markup=False)
+
+    # Queries to try
+
+    def action_cursor_up(self) -> None:
+        """Move to the message above, or to the query to try while there is no message."""
+        if self._entries:
+            super().action_cursor_up()
+        else:
+            self._suggest(-1)
+
+    def action_cursor_down(self) -> None:
+        """Move to the message below, or to the query to try while there is no message."""
+        if self._entries:
+            super().action_cursor_down()
+        else:
+            self._suggest(1)
+
+    def action_open(self) -> None:
+        """Open the message under the cursor, or choose the query to try."""
+        if self._entries:
+            super().action_open()
+        elif self._suggestions:
+            self.post_message(self.Suggested(self._suggestions[self._suggested]))
+
+    def _suggest(self, by: int) -> None:
+        self._suggested = max(0, min(self._suggested + by, len(self._suggestions) - 1))
+        self.settle()
 
     # Copying
 
@@ -220,7 +249,10 @@ class BlockView(LineView[Block]):
             *wrap([("Ask for something, and the work is shown here as it happens.", text)], width),
         ]
         lines += [[], [Segment("Three things to try:", muted)], []]
-        for suggestion in self._suggestions[:3]:
-            wrapped = wrap([(suggestion, text + Style(meta={"query": suggestion}))], max(1, width - 4))
+        for number, suggestion in enumerate(self._suggestions):
+            lit = palette["lines--cursor"] if self.has_focus and number == self._suggested else PLAIN
+            style = text + lit + Style(meta={"query": suggestion})
+            wrapped = wrap([(suggestion, style)], max(1, width - 4))
             lines += [[Segment("    " if n else "  › ", key), *line] for n, line in enumerate(wrapped)]
-        return lines
+        how = "↑ ↓ choose one, Enter takes it." if self.has_focus else "Esc leads to them."
+        return [*lines, [], *wrap([(how, muted)], width)]
