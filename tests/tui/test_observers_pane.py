@@ -58,7 +58,7 @@ async def test_a_run_is_one_row_from_start_to_end() -> None:
         row = shown(view)[0]
         assert row.startswith("✓ search news_1.json +1")
         assert row.endswith("35 items, 2 rejected, 1 duplicate   2 ms")
-        assert title(view) == "Observers · 2 saved · 0 failed · 2 ms"
+        assert title(view) == "Observers · 2 files · 0 failed · 2 ms"
 
 
 async def test_failed_runs_say_why_and_are_counted() -> None:
@@ -68,7 +68,7 @@ async def test_failed_runs_say_why_and_are_counted() -> None:
             [ended("r", "failed", error="ValueError: no such file\nin media.py, line 3", duration_ms=31)]
         )
         assert shown(view)[0].startswith("✗ search ValueError: no such file in media.py")
-        assert title(view) == "Observers · 0 saved · 1 failed · 31 ms"
+        assert title(view) == "Observers · 0 files · 1 failed · 31 ms"
         await pilot.press("enter")
         assert [row.strip() for row in shown(view)[1:]] == ["ValueError: no such file", "in media.py, line 3"]
         await pilot.press("enter")
@@ -81,7 +81,7 @@ async def test_skipped_runs_say_why_nothing_was_saved() -> None:
         view.apply([ended("r", "skipped", note="no results in it"), ended("s", "skipped")])
         assert "no results in it" in shown(view)[0]
         assert "nothing to save" in shown(view)[1]
-        assert title(view).startswith("Observers · 0 saved · 0 failed")
+        assert title(view).startswith("Observers · 0 files · 0 failed")
 
 
 async def test_copies_to_the_saved_reports_are_told_whichever_event_comes_first() -> None:

@@ -206,7 +206,7 @@ class ObserversPane(LineView[Run]):
         self._latest: dict[tuple[str, str | None], Run] = {}
         self._copied: set[str] = set()
         self._rules: dict[tuple[str, str], Run] = {}
-        self._saved = 0
+        self._files = 0
         self._all = RunMetrics()
         self._metrics: dict[str, RunMetrics] = {}
         self._with_table = False
@@ -231,7 +231,7 @@ class ObserversPane(LineView[Run]):
             case ObserverFinished():
                 self._finish(event)
             case ArtifactSaved():
-                self._saved += 1
+                self._files += 1
                 if event.copied_to:
                     self._copied.add(event.path)
                     run = self._latest.get((event.observer, event.tool_use_id))
@@ -300,7 +300,7 @@ class ObserversPane(LineView[Run]):
         if self._entries:
             failed = f"{self._all.failed} failed"
             parts += [
-                f" · {self._saved} saved · ",
+                f" · {self._files} file{'' if self._files == 1 else 's'} · ",
                 (failed, "bold $text-error") if self._all.failed else failed,
             ]
             if self._all.runs:

@@ -257,7 +257,7 @@ class PastObservers(ObserversPane):
         _take_entries(self, whole, _by_key(self, whole))
         self._names, self._calls, self._runs = whole._names, whole._calls, whole._runs
         self._latest, self._copied, self._rules = whole._latest, whole._copied, whole._rules
-        self._saved, self._all, self._metrics = whole._saved, whole._all, whole._metrics
+        self._files, self._all, self._metrics = whole._files, whole._all, whole._metrics
         self._tell_counts()
         self.settle()
 
