@@ -238,42 +238,13 @@ def _whole(event: Event) -> Event:
     return event if event.at.tzinfo else msgspec.structs.replace(event, at=event.at.replace(tzinfo=UTC))
 
 
+_PLACED: dict[type[Event], type[PastCallStarted | PastCallFinished | PastArtifactSaved]] = {
+    ToolCallStarted: PastCallStarted,
+    ToolCallFinished: PastCallFinished,
+    ArtifactSaved: PastArtifactSaved,
+}
+
+
 def _placed(event: Event, place: int) -> Event:
-    match event:
-        case ToolCallStarted():
-            return PastCallStarted(
-                seq=event.seq,
-                at=event.at,
-                query_id=event.query_id,
-                tool_use_id=event.tool_use_id,
-                name=event.name,
-                input=event.input,
-                iteration=event.iteration,
-                parent_tool_use_id=event.parent_tool_use_id,
-                place=place,
-            )
-        case ToolCallFinished():
-            return PastCallFinished(
-                seq=event.seq,
-                at=event.at,
-                tool_use_id=event.tool_use_id,
-                status=event.status,
-                observation=event.observation,
-                duration_ms=event.duration_ms,
-                place=place,
-            )
-        case ArtifactSaved():
-            return PastArtifactSaved(
-                seq=event.seq,
-                at=event.at,
-                path=event.path,
-                kind=event.kind,
-                size=event.size,
-                sha256=event.sha256,
-                observer=event.observer,
-                tool_use_id=event.tool_use_id,
-                copied_to=event.copied_to,
-                place=place,
-            )
-        case _:
-            return event
+    kind = _PLACED.get(type(event))
+    return event if kind is None else kind(**msgspec.structs.asdict(event), place=place)
