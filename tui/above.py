@@ -56,7 +56,7 @@ class Above:
         """Show what the session is connected to."""
         from tui.screens.connections import ConnectionsScreen
 
-        self._app.push_screen(ConnectionsScreen(self._app.settings, self._app.session))
+        self._app.push_screen(ConnectionsScreen(self._app.settings, lambda: self._app.session))
 
     def sessions(self) -> None:
         """Show the sessions there are."""

@@ -49,7 +49,7 @@ class ConnectionsScreen(Closing[None]):
 
     Args:
         settings: what the person configured.
-        session: the session; None when there is none yet.
+        session: gives the session; None as long as there is none.
         examine: makes the checks of the doctor; by default in a child process.
     """
 
@@ -64,13 +64,18 @@ class ConnectionsScreen(Closing[None]):
     ]
 
     def __init__(
-        self, settings: Settings, session: SessionPort | None, *, examine: Examine | None = None
+        self,
+        settings: Settings,
+        session: Callable[[], SessionPort | None],
+        *,
+        examine: Examine | None = None,
     ) -> None:
         super().__init__()
         self._settings = settings
-        self._session = session
+        self._find_session = session
+        self._session: SessionPort | None = None
         self._examine = examine
-        self._servers: Sequence[McpServer] = session.servers.known if session is not None else ()
+        self._servers: Sequence[McpServer] = ()
         self._unsubscribe: Callable[[], None] = lambda: None
         self._checks: list[Check] = []
         self._testing = False
@@ -96,14 +101,12 @@ class ConnectionsScreen(Closing[None]):
     def on_mount(self) -> None:
         """Show what is known, and keep looking."""
         self._list.focus()
+        self._look()
         self._show()
         self._show_checks()
         start_job(self, self._look_for_credentials, "credentials")
-        if self._session is not None:
-            self._unsubscribe = self._session.bus.subscribe(self._take)
-            self._look()
-            # The agent does not say by itself that a server died.
-            self.set_interval(LOOK_AGAIN_SECONDS, self._look)
+        # The agent does not say by itself that a server failed.
+        self.set_interval(LOOK_AGAIN_SECONDS, self._look)
 
     def on_unmount(self) -> None:
         """Listen no more."""
@@ -172,8 +175,14 @@ class ConnectionsScreen(Closing[None]):
     # -- what is done ------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        if self._session is not None:
-            self._session.servers.refresh()
+        if self._session is None:
+            self._session = self._find_session()
+            if self._session is None:
+                return
+            self._servers = self._session.servers.known
+            self._unsubscribe = self._session.bus.subscribe(self._take)
+            self._show()
+        self._session.servers.refresh()
 
     def action_reconnect(self) -> None:
         """Connect the server under the cursor again."""
