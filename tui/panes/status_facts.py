@@ -244,10 +244,11 @@ class StatusFacts:
         )
 
     def _money_cell(self) -> Cell:
-        spent = f"{'~' if self._estimated else ''}{money(self.spent)}"
+        digits = 2 if self.limit is None or self.limit >= 0.1 else 4
+        spent = f"{'~' if self._estimated else ''}{money(self.spent, digits)}"
         if self.limit is None:
             return cell(f"{spent:>7}", 80, "cost")
-        limit = money(self.limit)
+        limit = money(self.limit, digits)
         mark = {"": " ", "warning": "⚠", "spent": "✗"}[self._level]
         style = {"": "$text-muted", "warning": "bold $text-warning", "spent": "bold $text-error"}[self._level]
         wide = Content.styled(f"{mark} {spent:>{len(limit) + 1}}/{limit}", style)
@@ -338,6 +339,6 @@ class StatusFacts:
         return "off: nothing leaves this machine; spans.jsonl in the session's folder has the spans"
 
 
-def money(amount: float) -> str:
+def money(amount: float, digits: int = 2) -> str:
     """Write US dollars in at most six cells, as long as they are less than a million."""
-    return f"${amount:.2f}" if amount < 1000 else f"${amount:.0f}"
+    return f"${amount:.{digits}f}" if amount < 1000 else f"${amount:.0f}"

@@ -57,8 +57,8 @@ class BudgetScreen(Dialog[float | None]):
         super().__init__(clock)
         self._spent = spent_usd
         self._limit = limit_usd
-        self._running = running
-        self._waiting = waiting
+        self._works = running
+        self._queued = waiting
 
     @property
     def _is_spent(self) -> bool:
@@ -66,17 +66,11 @@ class BudgetScreen(Dialog[float | None]):
 
     def compose(self) -> ComposeResult:
         """Say how things stand, what follows from it, and what can be done."""
-        limit = "none" if self._limit is None else money(self._limit)
         wanted = max(self._spent, self._limit or 0.0) * 2
         with Box(classes="box -asks") as box:
             box.border_title = Content("Budget")
             yield Static(Content(self._heading()), classes="heading")
-            yield Static(
-                fields(
-                    ("Spent", f"{money(self._spent) or 'nothing'}, sub-agents included"), ("Limit", limit)
-                ),
-                classes="facts",
-            )
+            yield Static(fields(*self._rows()), classes="facts")
             yield Static(Content(self._advice()), classes="advice")
             yield Foot(
                 Choice("r", "Raise it" if self._limit is not None else "Set one", "raise"),
@@ -96,6 +90,13 @@ class BudgetScreen(Dialog[float | None]):
         """Put the focus on what costs nothing."""
         self.begin_with("#leave")
 
+    def _rows(self) -> list[tuple[str, str]]:
+        limit = "none" if self._limit is None else money(self._limit)
+        rows = [("Spent", f"{money(self._spent) or 'nothing'}, sub-agents included"), ("Limit", limit)]
+        if self._queued:
+            rows.append(("Waiting", f"{self._queued} {'query' if self._queued == 1 else 'queries'}"))
+        return rows
+
     def _heading(self) -> str:
         if self._limit is None:
             return "The session may cost what it takes."
@@ -107,11 +108,9 @@ class BudgetScreen(Dialog[float | None]):
         parts = []
         if self._is_spent:
             parts.append("No further query runs until the limit is raised. What was said and saved is kept.")
-            if self._waiting:
-                parts.append(f"{self._waiting} {'query waits' if self._waiting == 1 else 'queries wait'}.")
         elif self._limit is not None:
             parts.append("At the limit the running query is stopped, and no further one runs.")
-        if self._running:
+        if self._works:
             parts.append(
                 "The running query keeps the limit it began with; another one holds from the next on."
             )
