@@ -41,7 +41,7 @@ __all__ = ["StatusFacts"]
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 CONNECTED = ("connected", "ok", "ready")
-UNDECIDED = ("pending", "starting", "connecting")
+UNDECIDED = ("pending", "starting", "connecting", "reconnecting", "enabling", "disabling")
 NOT_WANTED = ("off", "disabled")
 MODES = {
     "default": "asks first",
