@@ -253,6 +253,12 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
         broken = McpServer(name="composio", status="failed", error="502")
         view.apply([McpStatus(servers=[broken]), McpStatus(servers=[broken])])
         assert text_of(view).count("MCP server composio is failed: 502") == 1
+        view.apply([McpStatus(servers=[McpServer(name="composio", status="disabled")])])
+        assert "⊘ MCP server composio is disabled: the agent does not see its tools." in text_of(view)
+        other = McpServer(name="local_toolkit", status="connected")
+        view.apply([McpStatus(servers=[McpServer(name="composio", status="connected"), other])])
+        assert "✓ MCP server composio is connected." in text_of(view)
+        assert text_of(view).count("MCP server") == 1
 
 
 async def test_an_interruption_keeps_the_text_so_far() -> None:

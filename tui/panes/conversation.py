@@ -343,7 +343,8 @@ class ConversationPane(FindingView):
     def _tell_servers(self, event: McpStatus) -> None:
         for server in event.servers:
             before, self._servers[server.name] = self._servers.get(server.name, ""), server.status
-            message = server_message(server) if server.status != before else None
+            told = ("mcp", server.name) in self._topics
+            message = server_message(server, told=told) if server.status != before else None
             if message is not None:
                 self._tell(message)
 

@@ -38,7 +38,7 @@ _ENDS = {
     "quit": "The session was left by its user.",
     "signal": "The session was ended by a signal.",
 }
-BROKEN_SERVERS = frozenset({"failed", "needs-auth", "disabled"})
+BROKEN_SERVERS = frozenset({"failed", "needs-auth"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,11 @@ def message_of(event: Event) -> Message | None:
             return None
 
 
-def server_message(server: McpServer) -> Message | None:
-    """Return what to say of an MCP server that cannot be used."""
+def server_message(server: McpServer, *, told: bool = False) -> Message | None:
+    """Return what to say of an MCP server that cannot be used, or can be again after that was `told`."""
+    if server.status == "connected" and told:
+        text = f"MCP server {clean_line(server.name)} is connected."
+        return Message("✓", Tone.QUIET, text, topic=("mcp", server.name))
     if server.status == "off":
         return Message(
             "·",
@@ -111,6 +114,9 @@ def server_message(server: McpServer) -> Message | None:
             clean_line(server.error or f"{server.name} is off.", 400),
             topic=("mcp", server.name),
         )
+    if server.status == "disabled":
+        text = f"MCP server {clean_line(server.name)} is disabled: the agent does not see its tools."
+        return Message("⊘", Tone.QUIET, text, topic=("mcp", server.name))
     if server.status not in BROKEN_SERVERS:
         return None
     status = "needs you to sign in" if server.status == "needs-auth" else f"is {clean_line(server.status)}"
