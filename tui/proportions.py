@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["LEAST_LINES", "Proportions", "columns", "half_of", "with_border"]
+__all__ = ["LEAST_LINES", "Proportions", "columns", "upper_lines", "with_border"]
 
 LEAST_TALK = 40
 LEAST_FILES = 24
@@ -17,7 +17,8 @@ LEAST_LINES = 5
 _STANDARD_FILES = (22, 28, 44)
 _STANDARD_MACHINERY = (40, 44, 76)
 _STANDARD_SIDE = 42
-"""In per cent of the width; of the columns of a wide screen also the least and the most cells."""
+"""In per cent of the width, for the right column of what the left one leaves; on a wide screen also the least and the
+most cells."""
 _SHARES: Final = ("files", "machinery", "side", "trace", "workspace")
 
 
@@ -48,7 +49,7 @@ def columns(mode: str, width: int, wanted: Proportions) -> dict[str, int]:
         case "wide":
             files = _cells(width, wanted.files, _STANDARD_FILES)
             files = _within(files, LEAST_FILES, width - LEAST_MACHINERY - LEAST_TALK)
-            machinery = _cells(width, wanted.machinery, _STANDARD_MACHINERY)
+            machinery = _cells(width, wanted.machinery, _STANDARD_MACHINERY, width - files)
             return {
                 "files": files,
                 "machinery": _within(machinery, LEAST_MACHINERY, width - files - LEAST_TALK),
@@ -62,12 +63,11 @@ def columns(mode: str, width: int, wanted: Proportions) -> dict[str, int]:
             return {}
 
 
-def half_of(share: float, height: int) -> float:
-    """Return the share of a column's `height` in lines that its upper pane gets, with both of them legible."""
+def upper_lines(share: float, height: int) -> int:
+    """Return the lines of a column's `height` that its upper pane gets, with both of them legible."""
     if height < 2 * LEAST_LINES:
-        return 0.5
-    least = LEAST_LINES / height
-    return min(max(share, least), 1.0 - least)
+        return height // 2
+    return _within(round(height * share), LEAST_LINES, height - LEAST_LINES)
 
 
 def with_border(wanted: Proportions, border: str, at: int, size: int) -> Proportions:
@@ -78,7 +78,7 @@ def with_border(wanted: Proportions, border: str, at: int, size: int) -> Proport
     """
     share = at / size if size > 0 else 0.5
     if border in ("trace", "workspace"):
-        share = half_of(share, size)
+        share = upper_lines(share, size) / size if size > 0 else share
     else:
         trial = msgspec.structs.replace(wanted, **{border: _inside(share)})
         mode, column = ("medium", "files") if border == "side" else ("wide", border)
@@ -90,11 +90,11 @@ def _inside(share: float) -> float:
     return min(max(share, 0.001), 0.999)
 
 
-def _cells(width: int, share: float | None, standard: tuple[int, int, int]) -> int:
+def _cells(width: int, share: float | None, standard: tuple[int, int, int], room: int | None = None) -> int:
     if share is not None:
         return round(width * share)
     per_cent, least, most = standard
-    return _within(width * per_cent // 100, least, most)
+    return _within((width if room is None else room) * per_cent // 100, least, most)
 
 
 def _within(cells: int, least: int, most: int) -> int:

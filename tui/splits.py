@@ -11,7 +11,7 @@ from textual.geometry import Offset, Region
 from textual.timer import Timer
 
 from tui.kept_layout import KeptLayout
-from tui.proportions import Proportions, columns, half_of, with_border
+from tui.proportions import Proportions, columns, upper_lines, with_border
 
 if TYPE_CHECKING:
     from tui.frame import Frame
@@ -64,7 +64,7 @@ class Splits:
         self._redraw: Timer | None = None
         self._keeping: Timer | None = None
         self._passed_over = False
-        self.sizes = kept.read() if kept is not None else Proportions()
+        self.sizes = self._last = kept.read() if kept is not None else Proportions()
 
     def apply(self) -> None:
         """Give every column and pane the room that is its share now."""
@@ -81,9 +81,10 @@ class Splits:
             if share is None or not all(pane.display for pane in panes):
                 panes[0].styles.height = panes[1].styles.height = None
                 continue
-            part = half_of(share, lines)
-            panes[0].styles.height = f"{part:.4f}fr"
-            panes[1].styles.height = f"{1 - part:.4f}fr"
+            # As shares, because the bar for what went wrong takes lines away.
+            part = upper_lines(share, lines)
+            panes[0].styles.height = f"{max(1, part)}fr"
+            panes[1].styles.height = f"{max(1, lines - part)}fr"
 
     # -- keys -------------------------------------------------------------------------------------
 
@@ -210,7 +211,12 @@ class Splits:
         return self._frame.query_one(f"#{name}").region
 
     def _move(self, border: _Border, by: int) -> None:
-        self._set(with_border(self.sizes, border.name, border.at + by, border.size))
+        sizes = self.sizes
+        if border.name == "files" and sizes.machinery is None:
+            # Its standard is a share of what the files leave: it would move along.
+            width = self._region("machinery").width
+            sizes = with_border(sizes, "machinery", width, border.size)
+        self._set(with_border(sizes, border.name, border.at + by, border.size))
 
     def _set(self, sizes: Proportions) -> None:
         if sizes == self.sizes:
@@ -227,9 +233,13 @@ class Splits:
 
     async def keep(self) -> None:
         """Keep what was changed and is not kept yet."""
-        if self._keeping is None or self._kept is None:
+        if self._keeping is not None:
+            self._keeping.stop()
+            self._keeping = None
+        sizes = self.sizes
+        if self._kept is None or sizes == self._last:
             return
-        self._keeping.stop()
-        self._keeping = None
-        if problem := await asyncio.to_thread(self._kept.write, self.sizes):
+        problem = await asyncio.to_thread(self._kept.write, sizes)
+        self._last = sizes
+        if problem:
             self._frame.notify(problem, severity="warning", markup=False)
