@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from core.agent.server_states import ServerStates
+from core.agent.servers import Servers
+from core.errors import ConnectionFailed
+from core.events import Event, McpServer, McpStatus
+from core.text import Redactor
+
+TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]
+CLIENT_REGISTRATION = "Dynamic Client Registration rejected (HTTP 404): no"
+
+
+class Agent:
+    """Knows servers as the command line does; what it is asked waits for `go` when it is to be slow."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, dict[str, Any]] = {
+            "toolkit": {"name": "toolkit", "status": "connected", "tools": TOOLS}
+        }
+        self.asked: list[str] = []
+        self.refuses = ""
+        self.go = asyncio.Event()
+        self.go.set()
+        self.dead = False
+
+    async def servers(self) -> list[dict[str, Any]]:
+        if self.dead:
+            raise RuntimeError("exit code -9")
+        return [dict(each) for each in self.known.values()]
+
+    async def reconnect_server(self, name: str) -> None:
+        await self._do(f"reconnect {name}")
+        self.known[name] = {"name": name, "status": "connected", "tools": TOOLS}
+
+    async def switch_server(self, name: str, *, on: bool) -> None:
+        await self._do(f"{'enable' if on else 'disable'} {name}")
+        self.known[name] = {"name": name, "status": "connected", "tools": TOOLS} if on else _off(name)
+
+    async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
+        for name in servers:
+            await self._do(f"add {name}")
+            self.known[name] = {"name": name, "status": "connected", "tools": []}
+
+    async def _do(self, what: str) -> None:
+        self.asked.append(what)
+        await self.go.wait()
+        if self.refuses:
+            raise ConnectionFailed(self.refuses)
+
+
+def _off(name: str) -> dict[str, Any]:
+    return {"name": name, "status": "disabled"}
+
+
+class Desk:
+    """A port, the agent behind it, and what it told."""
+
+    def __init__(self, states: ServerStates | None = None) -> None:
+        self.agent = Agent()
+        self.events: list[Event] = []
+        self.reopens: Exception | None = None
+        self.states = states or ServerStates()
+        self.servers = Servers(self.states, self._publish, self._reopen)
+
+    def _publish(self, event: Event) -> Event:
+        self.events.append(event)
+        return event
+
+    async def _reopen(self, name: str) -> dict[str, dict[str, Any]]:
+        if self.reopens is not None:
+            raise self.reopens
+        return {name: {"type": "http", "url": "https://a.example"}}
+
+    async def attend(self) -> None:
+        await self.servers.attend(lambda: None if self.agent.dead else self.agent)
+
+    async def rest(self) -> None:
+        for _ in range(200):
+            await asyncio.sleep(0)
+
+    def told(self, name: str) -> list[str]:
+        """The states of a server in the order they were told of, each once in a row."""
+        states = [
+            server.status
+            for event in self.events
+            if isinstance(event, McpStatus)
+            for server in event.servers
+            if server.name == name
+        ]
+        return [state for at, state in enumerate(states) if not at or states[at - 1] != state]
+
+    def now(self, name: str) -> McpServer:
+        return next(server for server in self.servers.known if server.name == name)
+
+
+async def test_a_server_is_reconnected_and_that_is_seen() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.go.clear()
+    assert desk.servers.reconnect("toolkit") == ""
+    await desk.rest()
+    assert desk.now("toolkit").status == "reconnecting"
+    assert desk.servers.reconnect("toolkit") == "toolkit is reconnecting already."
+    assert desk.servers.switch("toolkit", on=False) == "toolkit is reconnecting already."
+    # Whoever looks meanwhile does not take that away.
+    desk.servers.refresh()
+    await desk.rest()
+    assert desk.now("toolkit").status == "reconnecting"
+    desk.agent.go.set()
+    await desk.rest()
+    assert desk.told("toolkit") == ["connected", "reconnecting", "connected"]
+    assert desk.agent.asked == ["reconnect toolkit"]
+    assert desk.now("toolkit").tool_names == ["crawl_parallel", "save_corpus"]
+
+
+async def test_a_server_is_switched_off_and_on() -> None:
+    desk = Desk()
+    await desk.attend()
+    assert desk.servers.switch("toolkit", on=False) == ""
+    await desk.rest()
+    assert desk.now("toolkit").tools is None
+    assert desk.servers.reconnect("toolkit") == "toolkit is disabled: enable it first."
+    assert desk.servers.switch("toolkit", on=True) == ""
+    await desk.rest()
+    assert desk.told("toolkit") == ["connected", "disabling", "disabled", "enabling", "connected"]
+    assert desk.now("toolkit").tools == 2
+
+
+async def test_what_is_switched_off_stays_so_for_a_new_agent() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    desk.agent = Agent()
+    await desk.attend()
+    assert desk.agent.asked == ["disable toolkit"]
+    assert desk.now("toolkit").status == "disabled"
+
+
+async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> None:
+    desk = Desk(ServerStates(Redactor(["hunter2-hunter2"])))
+    await desk.attend()
+    desk.agent.refuses = "no way: \x1b[2Jhunter2-hunter2"
+    desk.servers.reconnect("toolkit")
+    await desk.rest()
+    assert desk.told("toolkit") == ["connected", "reconnecting", "connected"]
+    error = desk.now("toolkit").last_error
+    assert error is not None
+    assert "no way" in error
+    assert "hunter2" not in error
+    assert "\x1b" not in error
+    desk.agent.refuses = ""
+    desk.servers.reconnect("toolkit")
+    await desk.rest()
+    assert desk.now("toolkit").last_error == error
+
+
+async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
+    desk = Desk()
+    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": "Connection closed"}
+    await desk.attend()
+    assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == ("Connection closed",) * 2
+    desk.servers.reconnect("toolkit")
+    await desk.rest()
+    assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (None, "Connection closed")
+
+
+async def test_a_refused_key_is_told_in_plain_words() -> None:
+    desk = Desk()
+    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": CLIENT_REGISTRATION}
+    await desk.attend()
+    assert str(desk.now("toolkit").error).startswith("the server refused the key")
+
+
+async def test_what_cannot_be_tried_is_said_at_once() -> None:
+    off = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY")
+    desk = Desk(ServerStates(off=[off]))
+    assert desk.servers.reconnect("toolkit") == "There is no server toolkit."
+    await desk.attend()
+    assert desk.servers.reconnect("composio") == off.error
+    assert desk.servers.switch("composio", on=True) == off.error
+    desk.agent.dead = True
+    assert "Ctrl+R" in desk.servers.reconnect("toolkit")
+    desk.servers.refresh()
+    await desk.rest()
+    assert desk.agent.asked == []
+
+
+async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
+    desk = Desk()
+    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.attend()
+    assert desk.now("composio").status == "failed"
+    assert "reconnect it first" in desk.servers.switch("composio", on=False)
+    desk.reopens = ConnectionFailed("it is still away")
+    desk.servers.reconnect("composio")
+    await desk.rest()
+    assert (desk.now("composio").status, desk.now("composio").last_error) == ("failed", "it is still away")
+    desk.reopens = None
+    desk.servers.reconnect("composio")
+    await desk.rest()
+    assert desk.told("composio") == ["failed", "reconnecting", "failed", "reconnecting", "connected"]
+    assert desk.agent.asked == ["add composio"]
+
+
+async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.go.clear()
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    desk.agent.dead = True
+    desk.agent.refuses = "Command failed with exit code -9"
+    desk.agent.go.set()
+    await desk.rest()
+    assert desk.now("toolkit").status == "connected"
+    assert "exit code -9" in str(desk.now("toolkit").last_error)
+
+
+async def test_nothing_is_told_once_it_is_closed() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.go.clear()
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    told = len(desk.events)
+    desk.servers.close()
+    desk.agent.go.set()
+    await desk.rest()
+    assert len(desk.events) == told
+
+
+def test_nothing_new_is_not_told() -> None:
+    states = ServerStates()
+    assert list(states.seen([])) == []
+    assert len(list(states.seen([{"name": "a", "status": "connected", "tools": TOOLS}]))) == 1
+    # The agent's first message has no tools: what is known of them is kept.
+    assert list(states.seen([{"name": "a", "status": "connected"}])) == []
+    assert list(states.seen([])) == []
+
+
+def test_what_an_agent_should_never_say_does_no_harm() -> None:
+    states = ServerStates()
+    odd: list[Any] = [
+        None, 7, "a", {}, {"name": 3}, {"name": "\x1b[2Jx", "status": None, "tools": "many", "error": 5},
+        {"name": "y", "status": "connected", "tools": [None, {"name": 4}, {"name": "a\nb"}, {}]},
+    ]  # fmt: skip
+    (told,) = states.seen(odd)
+    first, second = told.servers
+    assert "\x1b" not in first.name
+    assert (first.status, first.tools, first.error) == ("unknown", None, "5")
+    assert (second.tools, second.tool_names) == (4, ["a b"])
