@@ -40,6 +40,7 @@ from tui.screens.closing import Closing
 from tui.screens.connections import ConnectionsScreen, ServerList
 from tui.screens.delete import DeleteScreen
 from tui.screens.dialog import Dialog
+from tui.screens.document import DocumentScreen
 from tui.screens.error import ErrorScreen
 from tui.screens.fresh import FreshScreen
 from tui.screens.help import HelpScreen, row_of
@@ -71,7 +72,7 @@ READ: dict[str, tuple[str, Classes]] = {
     "workspace": ("workspace", (LiveTree, WorkspacePane, FileDeeds)),
     "file": (
         "viewer JSON in the viewer tables in the viewer search results",
-        (ViewerScreen, ViewerDeeds, PreviewPane, *VIEW),
+        (DocumentScreen, ViewerScreen, ViewerDeeds, PreviewPane, *VIEW),
     ),
     "blacklist": ("blacklist", (BlacklistScreen,)),
     "sessions": ("sessions", (SessionsScreen, SessionList)),
@@ -94,7 +95,7 @@ SELF_TOLD: Classes = (
 """Their buttons name their keys."""
 
 # A call is a document of a viewer, which takes more keys than a call has a use for.
-CALL: Classes = (ToolCallScreen, CallView, ArtifactList)
+CALL: Classes = (DocumentScreen, ToolCallScreen, CallView, ArtifactList)
 
 NAMES = {
     "↑": "up",

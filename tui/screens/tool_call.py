@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.timer import Timer
@@ -25,13 +24,11 @@ from tui.programs import PAGER, NoProgram, command_of, page
 from tui.progress import Progress
 from tui.screens.artifact_list import ArtifactList, leaves_of, why_gone
 from tui.screens.call_view import CallView
-from tui.screens.closing import Closing
+from tui.screens.document import DocumentScreen
 from tui.viewers.call_body import arguments_text, call_body, call_text, is_agent, result_text
 from tui.viewers.chrome import KeyLine, TitleLine
+from tui.viewers.detail import DetailPanel
 from tui.viewers.sections import SectionsBody
-from tui.viewers.steered_view import SteeredView
-from tui.viewers.steering import Copy, Order
-from tui.viewers.view import DocumentView
 from tui.viewers.whole_result import WholeResult, is_stored, whole_result
 
 __all__ = ["ToolCallScreen"]
@@ -45,7 +42,7 @@ _MARKS = {
 }
 
 
-class ToolCallScreen(Closing[str | None]):
+class ToolCallScreen(DocumentScreen[str | None]):
     """Shows a call; closes with the path of an artifact (as the event has it) when a person goes to one.
 
     Args:
@@ -58,12 +55,7 @@ class ToolCallScreen(Closing[str | None]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", id="screen.leave", show=False),
-        Binding("q", "close", "Close", id="screen.close", show=False),
         Binding("m", "toggle_text", "Tree or text", id="call.text", show=False),
-        Binding("slash", "search", "Search", id="find.search", show=False),
-        Binding("n", "match(1)", "Next match", id="find.next", show=False),
-        Binding("N", "match(-1)", "Match before", id="find.previous", show=False),
         Binding("y", "copy_result", "Copy the result", id="call.copy_result", show=False),
         Binding("a", "copy_arguments", "Copy the arguments", id="call.copy_arguments", show=False),
         Binding("P", "page", "Open in $PAGER", id="call.page", show=False),
@@ -95,16 +87,13 @@ class ToolCallScreen(Closing[str | None]):
         """Put down title, content, what has no room in a row, files, search line and keys."""
         yield TitleLine(id="call-title")
         yield CallView(id="call-view")
-        yield DocumentView(id="call-detail")
+        yield DetailPanel(id="call-detail", least=_DETAIL_FROM)
         yield ArtifactList(id="call-artifacts")
-        yield Input(id="call-search", placeholder="search, Enter finds, Esc leaves", compact=True)
+        yield Input(id="call-search", compact=True)
         yield KeyLine(id="call-keys")
 
     def on_mount(self) -> None:
         """Show what is known."""
-        self.query_one("#call-search", Input).display = False
-        detail = self.query_one("#call-detail", DocumentView)
-        detail.display = detail.can_focus = False
         if self.finished is None:
             self._clock = self.set_interval(1, self._show_title)
         self._show()
@@ -174,6 +163,11 @@ class ToolCallScreen(Closing[str | None]):
         problem = self._whole.problem if self._whole is not None else ""
         return (problem,) if problem else ()
 
+    def tell(self) -> None:
+        """Say anew how the call stands, and offer the keys that do something by now."""
+        self._show_title()
+        self._offer_keys()
+
     def _show_title(self) -> None:
         name = tool_name(self.started.name)
         label = clean_line(tool_label(self.started.name, self.started.input))
@@ -234,25 +228,6 @@ class ToolCallScreen(Closing[str | None]):
         """Offer the keys that do something where the person is."""
         self._offer_keys()
 
-    @on(SteeredView.Moved)
-    def show_detail(self, event: SteeredView.Moved) -> None:
-        """Show what has no room in the row under the cursor."""
-        event.stop()
-        steered = self.view.steered
-        found = steered.detail() if steered is not None else None
-        panel = self.query_one("#call-detail", DocumentView)
-        panel.display = found is not None and self.size.height >= _DETAIL_FROM
-        if found is not None:
-            panel.show(found)
-        self._show_title()
-        self._offer_keys()
-
-    @on(DocumentView.Laid, "#call-detail")
-    def fit_detail(self, event: DocumentView.Laid) -> None:
-        """Give the detail the room it needs, up to a third of the screen."""
-        event.stop()
-        event.view.styles.height = min(event.view.row_count, max(2, self.size.height // 3)) + 1
-
     # -- files ------------------------------------------------------------------------------------
 
     def on_artifact_list_chosen(self, event: ArtifactList.Chosen) -> None:
@@ -283,30 +258,9 @@ class ToolCallScreen(Closing[str | None]):
 
     # -- keys -------------------------------------------------------------------------------------
 
-    def action_leave(self) -> None:
-        """Leave the search line, what is being unfolded, the marks of the search, at last the screen."""
-        line = self.query_one("#call-search", Input)
-        if line.display:
-            line.display = False
-            self.view.focus()
-        elif self.view.stop_work():
-            pass
-        elif self.view.matches[1]:
-            start_job(self, partial(self._find, ""), "search")
-        else:
-            self.action_close()
-
-    def action_close(self) -> None:
-        """Go back."""
-        self.dismiss(None)
-
     def action_go(self) -> None:
         """Go to the file that is lit, as a click on its key does."""
         self.query_one(ArtifactList).action_select()
-
-    def action_order(self, name: str) -> None:
-        """Give an order to what is shown, as a click on its key does."""
-        self.view.order(Order(name))
 
     def action_toggle_text(self) -> None:
         """Change between trees that fold and the text as it is written."""
@@ -335,15 +289,6 @@ class ToolCallScreen(Closing[str | None]):
         """Copy the arguments."""
         copy_text(self, arguments_text(self.started), "Arguments")
 
-    def on_steered_view_asked(self, event: SteeredView.Asked) -> None:
-        """Copy what is under the cursor."""
-        event.stop()
-        match event.outcome:
-            case Copy(what, text):
-                copy_text(self, text, what.capitalize())
-            case _:
-                pass
-
     def action_page(self) -> None:
         """Read arguments and result in the person's own pager."""
         start_job(self, self._page, "pager")
@@ -354,33 +299,6 @@ class ToolCallScreen(Closing[str | None]):
             page(self.app, text, command_of(PAGER, os.environ))
         except NoProgram as error:
             self.notify(str(error), markup=False, severity="warning")
-
-    # -- searching --------------------------------------------------------------------------------
-
-    def action_search(self) -> None:
-        """Ask what to search for."""
-        line = self.query_one("#call-search", Input)
-        line.value = ""
-        line.display = True
-        line.focus()
-
-    def action_match(self, step: int) -> None:
-        """Go to the next match, or to the one before."""
-        self.view.step_match(step)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Search."""
-        event.stop()
-        event.input.display = False
-        self.view.focus()
-        start_job(self, partial(self._find, event.value), "search")
-
-    async def _find(self, needle: str) -> None:
-        found = await self.view.search(needle)
-        if needle and not found:
-            self.notify(f"Not found: {clean_line(needle, 60)}", markup=False, severity="warning")
-        self._show_title()
-        self._offer_keys()
 
 
 def _gone(folder: Path, paths: Sequence[str]) -> frozenset[str]:

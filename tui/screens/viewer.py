@@ -9,24 +9,23 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from core.text import clean_line
-from tui.copying import copy_text
 from tui.format import size
 from tui.jobs import start_job
 from tui.screens.viewer_deeds import ViewerDeeds
 from tui.viewers.binary import HexBody
 from tui.viewers.chrome import KeyLine, TitleLine
+from tui.viewers.detail import DetailPanel
 from tui.viewers.document import Body, Document
 from tui.viewers.reading import FileUnviewable
 from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
 from tui.viewers.steered_view import SteeredView
-from tui.viewers.steering import Article, Copy, Order, Steered
+from tui.viewers.steering import Order, Steered
 from tui.viewers.stopping import in_thread
 from tui.viewers.table import Table
 from tui.viewers.text_body import TextBody
@@ -38,6 +37,7 @@ _PATIENCE_SECONDS = 0.05
 _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 _DETAIL_FROM = 16
+_FILTER = "show only rows with this text; nothing shows all"
 
 
 class ViewerScreen(ViewerDeeds):
@@ -50,14 +50,9 @@ class ViewerScreen(ViewerDeeds):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", id="screen.leave", show=False),
-        Binding("q", "close", "Close", id="screen.close", show=False),
         Binding("m", "toggle_raw", "Rendered or raw", id="file.raw", show=False),
         Binding("r", "reload", "Read again", id="file.reload", show=False),
-        Binding("slash", "search", "Search", id="find.search", show=False),
         Binding("f", "ask_filter", "Filter", id="table.filter", show=False),
-        Binding("n", "match(1)", "Next match", id="find.next", show=False),
-        Binding("N", "match(-1)", "Match before", id="find.previous", show=False),
     ]
     AUTO_FOCUS = "#viewer-view"
 
@@ -76,16 +71,13 @@ class ViewerScreen(ViewerDeeds):
         yield TitleLine(id="viewer-title")
         yield Static(id="viewer-notice")
         yield SteeredView(id="viewer-view")
-        yield DocumentView(id="viewer-detail")
-        yield Input(id="viewer-search", placeholder="search, Enter finds, Esc leaves", compact=True)
+        yield DetailPanel(id="viewer-detail", least=_DETAIL_FROM)
+        yield Input(id="viewer-search", compact=True)
         yield KeyLine(id="viewer-keys")
 
     def on_mount(self) -> None:
         """Read the file."""
-        self.query_one("#viewer-search", Input).display = False
         self.query_one("#viewer-notice").display = False
-        detail = self.query_one("#viewer-detail", DocumentView)
-        detail.display = detail.can_focus = False
         title = self.query_one(TitleLine)
         title.tell(clean_line(self.path.name, _NAME), place=self._shown_folder())
         self._offer_keys()
@@ -181,8 +173,7 @@ class ViewerScreen(ViewerDeeds):
 
     def _take(self, document: Document) -> None:
         self.document = document
-        self._offer_keys()
-        self._show_facts()
+        self.tell()
 
     def _explain(self, message: str) -> None:
         self.document = None
@@ -216,34 +207,6 @@ class ViewerScreen(ViewerDeeds):
         elif not event.last and document.start > 0:
             self._read()
 
-    def on_steered_view_moved(self, event: SteeredView.Moved) -> None:
-        """Show what has no room in the row under the cursor."""
-        event.stop()
-        steered = self.view.steered
-        found = steered.detail() if steered is not None else None
-        panel = self.query_one("#viewer-detail", DocumentView)
-        panel.display = found is not None and self.size.height >= _DETAIL_FROM
-        if found is not None:
-            panel.show(found)
-        self._show_facts()
-        self._offer_keys()
-
-    @on(DocumentView.Laid, "#viewer-detail")
-    def fit_detail(self, event: DocumentView.Laid) -> None:
-        """Give the detail the room it needs, up to a third of the screen."""
-        event.stop()
-        most = max(2, self.size.height // 3)
-        event.view.styles.height = min(event.view.row_count, most) + 1
-
-    def on_steered_view_asked(self, event: SteeredView.Asked) -> None:
-        """Copy a part of the file."""
-        event.stop()
-        match event.outcome:
-            case Copy(what, text):
-                copy_text(self, text, what.capitalize())
-            case Article(path):
-                start_job(self, partial(self.open_article, path), "article")
-
     # -- what is told -----------------------------------------------------------------------------
 
     def _shown_folder(self) -> str:
@@ -252,6 +215,11 @@ class ViewerScreen(ViewerDeeds):
             inside = folder.relative_to(self.root).as_posix()
             return "" if inside == "." else clean_line(inside, 1000)
         return clean_line(os.fspath(folder), 1000)
+
+    def tell(self) -> None:
+        """Say anew what is shown of the file, and offer the keys that do something by now."""
+        self._show_facts()
+        self._offer_keys()
 
     def _show_facts(self) -> None:
         document = self.document
@@ -316,27 +284,20 @@ class ViewerScreen(ViewerDeeds):
 
     # -- keys -------------------------------------------------------------------------------------
 
-    def action_leave(self) -> None:
-        """Leave the search line, then what is being done, then the marks of the search, then the screen."""
-        line = self.query_one("#viewer-search", Input)
-        if line.display:
-            line.display = False
-            self.view.focus()
-        elif self.view.stop_work():
-            pass
-        elif self.view.matches[1]:
-            start_job(self, partial(self._find, ""), "search")
-        elif isinstance(table := self.view.steered, Table) and table.filter:
-            self.view.order(Order("filter", ""))
-        else:
-            self.action_close()
+    def step_back(self) -> bool:
+        """Show all rows of a table again."""
+        table = self.view.steered
+        if not isinstance(table, Table) or not table.filter:
+            return False
+        self.view.order(Order("filter", ""))
+        return True
 
     def action_order(self, name: str) -> None:
         """Give an order to what is shown, as a click on its key does."""
         if name == "ask_filter":
             self.action_ask_filter()
         else:
-            self.view.order(Order(name))
+            super().action_order(name)
 
     def action_toggle_raw(self) -> None:
         """Change between the rendered form and the text as it is written."""
@@ -350,47 +311,24 @@ class ViewerScreen(ViewerDeeds):
         """Read the file again."""
         self._read(self.view.place)
 
-    # -- searching --------------------------------------------------------------------------------
-
     def action_search(self) -> None:
         """Ask what to search for."""
-        self._ask("search, Enter finds, Esc leaves", "")
+        self._filtering = False
+        super().action_search()
 
     def action_ask_filter(self) -> None:
         """Ask which rows of a table to show."""
         steered = self.view.steered
         if isinstance(steered, Table):
-            self._ask("show only rows with this text; nothing shows all", steered.filter)
+            self._filtering = True
+            self.ask(_FILTER, steered.filter)
 
-    def _ask(self, what: str, value: str) -> None:
-        line = self.query_one("#viewer-search", Input)
-        self._filtering = what.startswith("show")
-        line.placeholder = what
-        line.value = value
-        line.display = True
-        line.focus()
-
-    def action_match(self, step: int) -> None:
-        """Go to the next match, or to the one before."""
-        self.view.step_match(step)
-        self._show_facts()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Search."""
-        event.stop()
-        event.input.display = False
-        self.view.focus()
+    def entered(self, text: str) -> None:
+        """Search, or show only the rows asked for."""
         if self._filtering:
-            self.view.order(Order("filter", event.value))
+            self.view.order(Order("filter", text))
         else:
-            start_job(self, partial(self._find, event.value), "search")
-
-    async def _find(self, needle: str) -> None:
-        found = await self.view.search(needle)
-        if needle and not found:
-            self.notify(f"Not found: {clean_line(needle, 60)}", markup=False, severity="warning")
-        self._show_facts()
-        self._offer_keys()
+            super().entered(text)
 
 
 def _joined(first: Body, second: Body) -> Body | None:

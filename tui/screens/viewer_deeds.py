@@ -6,6 +6,7 @@ import asyncio
 import os
 import stat
 from abc import abstractmethod
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -20,7 +21,7 @@ from tui.following import follow_link
 from tui.format import size
 from tui.jobs import start_job
 from tui.opening import open_outside
-from tui.screens.closing import Closing
+from tui.screens.document import DocumentScreen
 from tui.viewers.handing_over import article_path
 from tui.viewers.view import DocumentView
 
@@ -29,7 +30,7 @@ __all__ = ["ViewerDeeds"]
 _NAME = 120
 
 
-class ViewerDeeds(Closing[None]):
+class ViewerDeeds(DocumentScreen[None]):
     """The deeds of a screen that shows the file `path` of the session in `root`; every answer is a plain sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -47,10 +48,6 @@ class ViewerDeeds(Closing[None]):
     @abstractmethod
     def action_reload(self) -> None:
         """Read the file again."""
-
-    def action_close(self) -> None:
-        """Go back."""
-        self.dismiss(None)
 
     def action_copy_path(self) -> None:
         """Copy the path."""
@@ -125,8 +122,11 @@ class ViewerDeeds(Closing[None]):
         self.notify(f"{name} is deleted." if was_there else f"{name} was gone already.", markup=False)
         self.action_close()
 
-    async def open_article(self, relative: str) -> None:
+    def go_to_article(self, path: str) -> None:
         """Show the article of a result, if the session has it."""
+        start_job(self, partial(self._open_article, path), "article")
+
+    async def _open_article(self, relative: str) -> None:
         path = await asyncio.to_thread(article_path, self.path, self.root, relative)
         if path is None:
             self.notify("There is no article of this result: the page was not read.", markup=False)
