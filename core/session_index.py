@@ -69,7 +69,7 @@ class SessionIndex:
             names = named_entries(self.base, links=True)
         except OSError as error:
             raise WorkspaceError(
-                f"the sessions in {self.sessions} cannot be listed: {error.strerror or error}; check the folder"
+                f"the sessions cannot be listed: {error.strerror or error}; check the folder {self.sessions}"
             ) from error
         for name in names:
             folder = self.folder(name)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -396,3 +398,110 @@ def test_what_is_no_session_is_told_in_a_line(
     with pytest.raises(SettingsError, match=told) as raised:
         find_session(base, wanted)
     assert str(raised.value).isprintable()
+
+
+async def followed(session: PastSession) -> list[list[Event]]:
+    return [events async for events in session.follow()]
+
+
+async def until_read(session: PastSession, bytes_: int) -> None:
+    while session.journal.size < bytes_:
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("tail", [1 << 20, 200])
+async def test_what_happens_elsewhere_is_followed_to_its_end(folder: Path, tail: int) -> None:
+    write(folder, [begun(), QueryReceived(query_id="q1", text="Ask"), delta("Streamed ")])
+    journal = folder / "journal.jsonl"
+    with (folder / ".lock").open("wb") as lock, journal.open("ab", buffering=0) as appending:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        session = PastSession(folder, tail=tail)
+        given: list[Event] = []
+        session.bus.subscribe(given.append)
+        await session.start()
+        if not session.complete:
+            given = [event async for events in session.whole() for event in events]
+        assert session.runs_elsewhere
+        assert [event.text for event in given if isinstance(event, TextDelta)] == ["Streamed "]
+        following = asyncio.create_task(followed(session))
+        call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
+        appending.write(line(delta("on"), 4) + b"nonsense\n" + line(call, 5)[:-20])
+        await until_read(session, journal.stat().st_size)
+        appending.write(line(call, 5)[-20:] + line(ToolCallFinished(tool_use_id="t1", status="success"), 6))
+        done = QueryFinished(query_id="q1", status="success", duration_ms=2_000, cost_usd=0.25)
+        appending.write(line(done, 7))
+        await until_read(session, journal.stat().st_size)
+        appending.write(line(SessionFinished(reason="quit", cost_usd=0.25, duration_ms=9_000), 8))
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        events = [event for batch in await asyncio.wait_for(following, 20) for event in batch]
+    # Streamed text comes as it is streamed, each line once, and a line only when it is whole.
+    assert [(type(event).__name__, event.seq) for event in events] == [
+        ("TextDelta", 4),
+        ("PastCallStarted", 5),
+        ("PastCallFinished", 6),
+        ("QueryFinished", 7),
+        ("SessionFinished", 8),
+    ]
+    assert (session.facts.state, session.facts.cost, session.facts.seconds) == ("finished", 0.25, 9.0)
+    assert not session.runs_elsewhere
+    (started,) = [event for event in events if isinstance(event, PastCallStarted)]
+    again = session.journal.event_at(started.place)
+    assert isinstance(again, ToolCallStarted)
+    assert again.tool_use_id == "t1"
+    await session.close("quit")
+
+
+async def test_a_followed_session_that_is_killed_has_crashed_and_tells_what_waited(folder: Path) -> None:
+    write(folder, [begun(), QueryReceived(query_id="q1", text="Ask")])
+    with (folder / ".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        session = PastSession(folder)
+        await session.start()
+        assert session.unsent == ()
+        following = asyncio.create_task(followed(session))
+        (folder / QUEUE_FILE).write_text('{"version": 1, "queries": ["And this"]}')
+        with (folder / "journal.jsonl").open("ab") as appending:
+            appending.write(line(delta("half"), 3) + b'{"event":"text_de')
+    events = await asyncio.wait_for(following, 20)
+    assert [event.seq for batch in events for event in batch] == [3]
+    assert session.facts.state == "crashed"
+    assert session.unsent == ("And this",)
+    await session.close("quit")
+
+
+async def test_following_ends_when_nobody_looks_any_more(folder: Path) -> None:
+    write(folder, [begun()])
+    with (folder / ".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        session = PastSession(folder)
+        await session.start()
+        following = asyncio.create_task(followed(session))
+        await asyncio.sleep(0)
+        await session.close("quit")
+        with suppress(JournalError):
+            await asyncio.wait_for(following, 20)
+    assert session.facts.state == "running"
+
+
+def test_a_line_that_is_far_too_long_is_passed_over_piece_by_piece(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, [begun()])
+    journal = PastJournal(folder / "journal.jsonl")
+    place = journal.size
+    monkeypatch.setattr(past_journal, "LONGEST_LINE", 1_000)
+    monkeypatch.setattr(past_journal, "BLOCK", 400)
+    with (folder / "journal.jsonl").open("ab") as appending:
+        appending.write(b"x" * 5_000 + b"\n" + line(delta("after"), 2))
+    seqs: list[int] = []
+    while True:
+        before = place
+        place, events = journal.more(place)
+        if place == before:
+            break
+        seqs += [event.seq for event in events]
+    assert seqs == [2]
+    assert place == journal.size == (folder / "journal.jsonl").stat().st_size
+    journal.close()
+    with pytest.raises(JournalError, match="closed"):
+        journal.more(place)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -430,6 +431,7 @@ async def test_it_fits_every_screen(tmp_path: Path, size: tuple[int, int]) -> No
 def test_what_is_said_below_counts_what_is_missing() -> None:
     facts = PastFacts(state="running", read=1.0, events=5, skipped=2, unknown=1, left_out=3_000_000)
     said = past_message(facts, ["one\nmore", *["x"] * 30])
+    assert said is not None
     assert said.tone is Tone.WARNING
     assert said.details[:3] == (
         "The first 3M of its journal are left out: it is too long to be shown whole.",
@@ -438,4 +440,63 @@ def test_what_is_said_below_counts_what_is_missing() -> None:
     )
     assert said.details[3:5] == ("31 queries were never sent:", "› one\nmore")
     assert said.details[-1] == "and 11 more, in queue.json"
-    assert "no event" in past_message(PastFacts(read=1.0), ()).text
+    empty = past_message(PastFacts(read=1.0), ())
+    assert empty is not None
+    assert "no event" in empty.text
+    assert past_message(PastFacts(state="running", read=1.0, events=5), ()) is None
+
+
+@pytest.mark.parametrize("tail", [1 << 20, 3_000])
+async def test_a_session_that_runs_elsewhere_is_shown_as_it_goes_on(tmp_path: Path, tail: int) -> None:
+    answer = "One thing is certain."
+    folder = write(
+        tmp_path,
+        [
+            *many(3),
+            QueryReceived(query_id="q", text="What now?"),
+            started("live_1", "Read", query="q", file_path="first.md"),
+            TextDelta(query_id="q", message_id="m", text="One thing"),
+        ],
+    )
+    journal = folder / "journal.jsonl"
+    with (folder / ".lock").open("wb") as lock, journal.open("ab", buffering=0) as appending:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def happen(*events: Event) -> None:
+            appending.write(b"".join(encode_event(event) + b"\n" for event in stamped(events)))
+
+        async with past(folder, tail=tail) as (app, pilot):
+            assert "running elsewhere · followed" in status(app)
+            assert text(app, PastConversation).rstrip().endswith("One thing▍")
+            assert "runs in another program" in str(app.frame.prompt.placeholder)
+            trace = pane(app, PastTrace)
+            assert trace.record("live_1") is not None
+            assert not trace.record("live_1").ended
+            assert "unfinished" not in text(app, PastTrace)
+            happen(
+                finished("live_1", text="the first result"),
+                started("live_2", "Read", query="q", file_path="second.md"),
+                TextDelta(query_id="q", message_id="m", text=" is certain."),
+            )
+            await until(lambda: answer in text(app, PastConversation))
+            assert "second.md" in text(app, PastTrace)
+            await pilot.press("f3", "end", "up", "enter")
+            await until(lambda: isinstance(app.screen, ToolCallScreen))
+            assert call_shown(app).finished is not None
+            await pilot.press("escape")
+            await until(lambda: len(app.screen_stack) == 1)
+            await pilot.press("end")
+            happen(
+                MessageFinished(query_id="q", message_id="m", text=answer),
+                QueryFinished(query_id="q", status="success", duration_ms=3_000, cost_usd=1.25),
+                QueryReceived(query_id="q2", text="And then?"),
+                started("live_3", "Read", query="q2", file_path="third.md"),
+            )
+            await until(lambda: "$2.75" in status(app) and "third.md" in text(app, PastTrace))
+            assert text(app, PastConversation).count(answer) == 1
+            # It is killed in the middle of its work.
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            await until(lambda: "past session · crashed" in status(app))
+            assert "The program ended in the middle" in text(app, PastConversation)
+            assert "unfinished" in text(app, PastTrace)
+            assert "only to be read" in str(app.frame.prompt.placeholder)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC
@@ -14,11 +15,19 @@ from textual.widgets import Input
 
 from core.errors import UniversalAgentError
 from core.event_json import encode_event
-from core.events import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
+from core.events import (
+    Event,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    ToolCallStarted,
+)
 from core.session_index import SessionIndex
-from core.session_summary import TITLE
+from core.session_summary import TITLE, Summary
 from core.version import VERSION
 from core.workspace import WORKSPACES
+from tests.many_sessions import COUNT, WORD, lay_sessions
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.played import fixed_bus
@@ -279,6 +288,76 @@ async def test_ten_thousand_sessions_are_moved_through(
         )
         assert chosen(screen) == before
         await until(lambda: f"Question {before}" in screen_text(app))
+
+
+async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path: Path) -> None:
+    lay_sessions(tmp_path, COUNT)
+    async with sessions(tmp_path) as (app, screen, pilot):
+        assert len(rows(screen).rows) == COUNT
+        assert f"{COUNT:,} sessions" in screen_text(app)
+        assert [row.state for row in rows(screen).rows].count("crashed") == COUNT // 50
+        await pilot.press("slash", *WORD)
+        await until(lambda: "searching" not in screen_text(app))
+        assert len(rows(screen).rows) == COUNT // 100
+        assert screen.query_one(Input).value == WORD
+        await pilot.press("escape")
+        assert len(rows(screen).rows) == COUNT
+
+
+async def test_the_list_moves_on_with_what_other_programs_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.sessions.LOOK_SECONDS", 0.05)
+    lay(tmp_path, 0)
+    async with sessions(tmp_path) as (app, screen, pilot):
+
+        def row(number: int) -> Summary:
+            return next(each for each in rows(screen).rows if each.name == name(number))
+
+        # Another program begins a session, works, and ends.
+        folder = lay(tmp_path, 5, ended=False)
+        with (
+            (folder / ".lock").open("rb") as lock,
+            (folder / "journal.jsonl").open("ab", buffering=0) as journal,
+        ):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            await until(lambda: listed(screen) == [5, 0] and row(5).state == "running")
+            assert chosen(screen) == 0
+            calls = row(5).calls
+            assert calls == 0
+            await pilot.press("slash", *"zebras")
+            await until(lambda: listed(screen) == [] and "searching" not in screen_text(app))
+            call = ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}, iteration=1)
+            answer = QueryFinished(query_id="q9", status="success", text="Two zebras.", cost_usd=0.75)
+            journal.write(b"".join(encode_event(event) + b"\n" for event in (call, answer)))
+            # What is looked for is found as soon as it was said.
+            await until(lambda: listed(screen) == [5])
+            assert row(5).calls == 1
+            await pilot.press("enter", "escape")
+            await until(lambda: listed(screen) == [5, 0])
+            journal.write(encode_event(SessionFinished(reason="quit", tool_calls=9)) + b"\n")
+            await until(lambda: (row(5).state, row(5).calls) == ("finished", 9))
+        shutil.rmtree(folder)
+        await until(lambda: listed(screen) == [0])
+
+
+async def test_what_cannot_be_opened_is_told_instead_of_shown(tmp_path: Path) -> None:
+    lay(tmp_path, 0)
+    folder = tmp_path / WORKSPACES / name(1)
+    folder.mkdir()
+    (folder / "journal.jsonl").symlink_to("/etc/passwd")
+    async with sessions(tmp_path) as (app, _, pilot):
+        assert "its journal is a link" in screen_text(app)
+        await pilot.press("enter")
+        await until(lambda: "cannot be read: it is a link" in said(app))
+
+
+async def test_a_folder_of_sessions_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
+    (tmp_path / WORKSPACES).write_text("a file in the way")
+    async with sessions(tmp_path) as (app, _, pilot):
+        await until(lambda: "cannot be listed: Not a directory" in screen_text(app))
+        await pilot.press("r", "d", "n", "enter", "q")
+        await until(lambda: app._exit)
 
 
 async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rests(tmp_path: Path) -> None:

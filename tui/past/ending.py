@@ -17,8 +17,8 @@ LONGEST_UNSENT = 2_000
 TOPIC = "past session"
 
 
-def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message:
-    """Return the message; what came from the session is cleaned here."""
+def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message | None:
+    """Return the message, if there is something to say; what came from the session is cleaned here."""
     details = (*_unread(facts), *_unsent(unsent))
     if facts.read >= 1.0 and not facts.events:
         return Message("⊘", Tone.WARNING, "The journal of this session holds no event.", details, TOPIC)
@@ -27,9 +27,9 @@ def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message:
             text = "This is a past session, only to be read."
             return Message("·", Tone.QUIET, text, details, TOPIC)
         case "running":
-            text = "This session runs in another program: what happens there is shown here, and nothing can be asked."
-            # What happens comes below it, and at the end there is another one.
-            return Message("…", Tone.WARNING if details else Tone.QUIET, text, details)
+            # What goes on comes below: where all is well, prompt and status line say that it does.
+            text = "This session runs in another program, and not all of it can be shown."
+            return Message("⊘", Tone.WARNING, text, details) if details else None
         case "crashed":
             text = "The program ended in the middle of this session: what has no end is shown as unfinished."
             return Message("⊘", Tone.WARNING, text, details, TOPIC)
