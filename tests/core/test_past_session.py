@@ -405,8 +405,11 @@ async def followed(session: PastSession) -> list[list[Event]]:
 
 
 async def until_read(session: PastSession, bytes_: int) -> None:
-    while session.journal.size < bytes_:
+    for _ in range(2_000):
+        if session.journal.size >= bytes_:
+            return
         await asyncio.sleep(0.01)
+    raise AssertionError("what was appended is not read")
 
 
 @pytest.mark.parametrize("tail", [1 << 20, 200])
@@ -457,7 +460,7 @@ async def test_a_followed_session_that_is_killed_has_crashed_and_tells_what_wait
         fcntl.flock(lock, fcntl.LOCK_EX)
         session = PastSession(folder)
         await session.start()
-        assert session.unsent == ()
+        assert not session.unsent
         following = asyncio.create_task(followed(session))
         (folder / QUEUE_FILE).write_text('{"version": 1, "queries": ["And this"]}')
         with (folder / "journal.jsonl").open("ab") as appending:
