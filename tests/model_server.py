@@ -63,6 +63,8 @@ def model_server(answer: Answer | None = None, models: Answer | None = None) -> 
         def do_GET(self) -> None:
             self._answer(None)
 
+        do_DELETE = do_GET
+
         def _answer(self, body: Any) -> None:
             path = self.path.split("?")[0]
             server.asked.append((path, {name.lower(): value for name, value in self.headers.items()}, body))

@@ -163,7 +163,8 @@ def _session(settings: Settings, http: Any, **more: Any) -> Any:
             "Composio refused the key: the session goes on without its tools; set a valid COMPOSIO_API_KEY",
             code="http_401",
         ) from error
-    except (ComposioError, APIError, ValueError, OSError) as error:
+    except (ComposioError, APIError, ValueError, OSError, AttributeError, TypeError, KeyError) as error:
+        # The SDK does not look at the shape of an answer before it uses it.
         code = "timeout" if isinstance(error, APITimeoutError) else "unreachable"
         raise ConnectionFailed(
             f"Composio could not be reached ({clean(str(error))[:200]}): the session goes on without its tools",

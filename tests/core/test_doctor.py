@@ -1,0 +1,456 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.connections.base import Connection
+from core.connections.toolkit import SERVER, toolkit_connection
+from core.doctor import machine
+from core.doctor.check import Check, Finding, Status, could_start, failed, ok, run
+from core.doctor.examine import Patience, examine
+from core.doctor.machine import look_at_agent, look_at_folder, look_at_python
+from core.doctor.models import ask_model, models_of
+from core.doctor.services import ask_composio, ask_logfire
+from core.doctor.toolkit import ask_toolkit
+from core.errors import ConnectionFailed
+from core.settings import Settings
+from core.text import Redactor
+from tests.model_server import Answer, ModelServer, model_server, refusal
+
+KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
+COMPOSIO_KEY = "ak_canary-0123456789"
+TOKEN = "pylf_v1_eu_canary0123456789"
+SESSION = "/api/v3.1/tool_router/session"
+INFO = "/v1/info"
+PAGE = Answer(200, "<!DOCTYPE html><title>Sign in</title>", "text/html")
+GARBAGE = Answer(200, "\x00\x1b[2J{{{", "application/json")
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as server:
+        yield server
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+# -- a check -----------------------------------------------------------------------------------------
+
+
+def check(name: str, status: Status, *, required: bool) -> Check:
+    return Check(name=name, title=name, status=status, found="", required=required)
+
+
+@pytest.mark.parametrize(
+    ("status", "required", "could"),
+    [("failed", True, False), ("failed", False, True), ("warning", True, True), ("skipped", True, True)],
+)
+def test_only_what_is_required_keeps_a_session_from_starting(
+    status: Status, required: bool, could: bool
+) -> None:
+    assert could_start([check("a", "ok", required=True), check("b", status, required=required)]) is could
+
+
+async def told(work: object, within: float = 20) -> Check:
+    return await run("a", "A", work, within=within, redactor=Redactor([KEY]))  # type: ignore[arg-type]
+
+
+async def test_what_a_check_says_is_clean_and_without_secrets() -> None:
+    async def work() -> Finding:
+        return failed(f"it said \x1b[2J{KEY}\nand more", f"see {KEY} " + "x" * 1_000)
+
+    found = await told(work())
+    assert (found.status, found.name, found.title) == ("failed", "a", "A")
+    for text in (found.found, found.advice):
+        assert KEY not in text
+        assert "\x1b" not in text
+        assert "\n" not in text
+        assert len(text) <= 300
+
+
+async def test_a_check_that_does_not_end_is_given_up() -> None:
+    found = await told(asyncio.Event().wait(), within=0.05)
+    assert found.status == "failed"
+    assert "0.05 s" in found.found
+    assert found.advice
+
+
+async def test_a_check_that_breaks_is_a_finding() -> None:
+    async def broken() -> Finding:
+        raise ValueError(f"bad {KEY}")
+
+    async def refused() -> Finding:
+        raise ConnectionFailed("the service is away: try later")
+
+    found = await told(broken())
+    assert found.status == "failed"
+    assert found.found.startswith("ValueError: bad ")
+    assert KEY not in found.found
+    assert (await told(refused())).found == "the service is away: try later"
+
+
+# -- the machine -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "system", "status"),
+    [
+        ((3, 11, 0), "Linux", "ok"),
+        ((3, 14, 2), "Darwin", "ok"),
+        ((3, 10, 9), "Linux", "failed"),
+        ((3, 11, 7), "Windows", "warning"),
+    ],
+)
+async def test_python_and_the_system_are_told(version: tuple[int, ...], system: str, status: str) -> None:
+    found = await look_at_python(version, system)
+    assert found.status == status
+    assert ".".join(map(str, version)) in found.found
+    assert bool(found.advice) == (status != "ok")
+
+
+def script(folder: Path, text: str, mode: int = stat.S_IRWXU) -> Settings:
+    path = folder / "claude"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(mode)
+    return Settings(cli_path=path)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "word"),
+    [
+        ("echo '2.1.329 (Claude Code)'", "ok", "2.1.329"),
+        ("echo '1.0.3 (Claude Code)'", "failed", "too old"),
+        ("echo hello", "failed", "hello"),
+        ("exit 3", "failed", "ended with 3"),
+        ("true", "failed", "''"),
+        ("printf '\\033[2J\\0'", "failed", "�"),
+    ],
+)
+async def test_the_command_line_tells_its_version(tmp_path: Path, text: str, status: str, word: str) -> None:
+    found = await look_at_agent(script(tmp_path, text), dict(os.environ))
+    assert found.status == status
+    assert word in found.found
+    assert "\x1b" not in found.found
+    assert bool(found.advice) == (status != "ok")
+
+
+async def test_a_command_line_that_is_missing_or_no_program_is_named(tmp_path: Path) -> None:
+    missing = await look_at_agent(Settings(cli_path=tmp_path / "nowhere"), {})
+    assert missing.status == "failed"
+    assert "nowhere" in missing.found
+    no_program = await look_at_agent(script(tmp_path, "", stat.S_IRUSR), {})
+    assert no_program.status == "failed"
+    assert "cannot be started" in no_program.found
+
+
+async def test_a_command_line_that_hangs_is_ended(tmp_path: Path) -> None:
+    settings = script(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 600")
+    found = await told(look_at_agent(settings, dict(os.environ)), within=2)
+    assert found.status == "failed"
+    pid = int((tmp_path / "pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_the_command_line_gets_no_keys(tmp_path: Path) -> None:
+    settings = script(tmp_path, f"env > {tmp_path}/env; echo 2.1.0")
+    await look_at_agent(settings, {**os.environ, "COMPOSIO_API_KEY": COMPOSIO_KEY})
+    assert COMPOSIO_KEY not in (tmp_path / "env").read_text()
+
+
+async def test_a_folder_that_will_be_made_leaves_no_trace_of_the_question(tmp_path: Path) -> None:
+    found = await look_at_folder(Settings(workspace_base=tmp_path / "a" / "b"))
+    assert found.status == "ok"
+    assert os.listdir(tmp_path) == []
+
+
+async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    found = await look_at_folder(Settings(workspace_base=tmp_path / "file" / "below"))
+    assert found.status == "failed"
+    assert str(tmp_path / "file") in found.found
+    assert "--workspace" in found.advice
+    # No folder of an ordinary system refuses root.
+    found = await look_at_folder(Settings(workspace_base=Path("/proc/self/fdinfo")))
+    assert found.status == "failed"
+    assert "cannot be written to" in found.found
+    monkeypatch.setattr(machine, "FEW_BYTES", 1 << 80)
+    assert (await look_at_folder(Settings(workspace_base=tmp_path))).status == "warning"
+
+
+# -- models ------------------------------------------------------------------------------------------
+
+
+async def asked(server: ModelServer, model: str | None = "m1", **more: str) -> Finding:
+    given = {"api_key": KEY} | more
+    settings = Settings(base_url=server.url, model=model, **given)  # type: ignore[arg-type]  # keys alone
+    return await ask_model(settings, model, environ={}, within=10)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "word"),
+    [
+        (Answer(), "ok", "m1"),
+        (Answer(401, refusal("authentication_error", "invalid x-api-key")), "failed", "ANTHROPIC_API_KEY"),
+        (Answer(404, refusal("not_found_error", "model: m1")), "failed", "--model"),
+        (Answer(429, refusal("rate_limit_error", "30 a minute")), "warning", "Wait"),
+        (Answer(529, refusal("overloaded_error", "Overloaded")), "failed", "Try again"),
+        (PAGE, "failed", "address"),
+        (GARBAGE, "failed", "address"),
+    ],
+    ids=["answers", "key", "model", "limit", "overloaded", "page", "garbage"],
+)
+async def test_a_model_is_asked_and_what_to_do_is_said(
+    server: ModelServer, answer: Answer, status: str, word: str
+) -> None:
+    server.answers["/v1/messages"] = answer
+    found = await asked(server)
+    assert found.status == status
+    assert word in found.found + found.advice
+    assert server.url in found.found
+
+
+async def test_a_model_that_nobody_named_may_be_unknown_to_a_server_of_ones_own(server: ModelServer) -> None:
+    server.answers["/v1/messages"] = Answer(404, refusal("not_found_error", "model: claude-haiku-4-5"))
+    found = await asked(server, None)
+    assert found.status == "warning"
+    assert "--model" in found.advice
+
+
+async def test_a_model_away_and_a_slow_one(nobody: str, server: ModelServer) -> None:
+    found = await ask_model(Settings(base_url=nobody, api_key=KEY), "m", environ={}, within=10)
+    assert found.status == "failed"
+    assert nobody in found.found
+    held = threading.Event()
+    server.answers["/v1/messages"] = Answer(wait=held)
+    slow = await ask_model(Settings(base_url=server.url, api_key=KEY), "m", environ={}, within=0.3)
+    held.set()
+    assert slow.status == "failed"
+    assert "did not answer" in slow.found
+
+
+async def test_without_any_way_to_a_model_every_way_is_named(tmp_path: Path) -> None:
+    found = await ask_model(Settings(claude_config_dir=tmp_path), None, environ={}, within=5)
+    assert found.status == "failed"
+    for way in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "claude", "--demo"):
+        assert way in found.advice
+
+
+async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
+    (tmp_path / ".credentials.json").write_text('{"claudeAiOauth": {"refreshToken": "canary-0123456789"}}')
+    settings = Settings(claude_config_dir=tmp_path, fallback_model="m2")
+    found = await ask_model(settings, None, environ={}, within=5)
+    assert found.status == "ok"
+    assert "canary" not in found.found
+    assert (await ask_model(settings, "m2", environ={}, within=5)).status == "skipped"
+
+
+def test_every_model_is_asked_once() -> None:
+    settings = Settings(model="a", simple_model="b", fallback_model="a")
+    assert models_of(settings) == {"model": "a", "simple_model": "b"}
+
+
+# -- services ----------------------------------------------------------------------------------------
+
+
+def composio_error(status: int, message: str) -> Answer:
+    return Answer(status, {"error": {"message": message, "code": 1, "slug": "X", "status": status}})
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "word"),
+    [
+        (composio_error(401, "Invalid API key"), "failed", "refused the key"),
+        (composio_error(403, "Forbidden"), "failed", "refused the key"),
+        (composio_error(429, "Slow down"), "warning", "no more requests"),
+        (composio_error(500, "Oops"), "failed", "Oops"),
+        (PAGE, "failed", "no session"),
+        (GARBAGE, "failed", "no session"),
+        (Answer(200, {"session_id": 3}), "failed", "no session"),
+    ],
+    ids=["key", "forbidden", "limit", "broken", "page", "garbage", "shape"],
+)
+async def test_composio_is_asked_by_its_own_library(
+    server: ModelServer, answer: Answer, status: str, word: str
+) -> None:
+    server.answers[SESSION] = answer
+    settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
+    found = await ask_composio(settings, within=20)
+    assert found.status == status
+    assert word in found.found
+    assert found.advice
+    assert len(found.found) < 260
+    ((path, headers, body),) = server.asked
+    assert (path, headers["x-api-key"]) == (SESSION, COMPOSIO_KEY)
+    assert body["user_id"]
+
+
+async def test_composio_takes_the_key_and_the_session_is_deleted_again(server: ModelServer) -> None:
+    session = {
+        "session_id": "trs_1",
+        "config_version": 1,
+        "config": {
+            "user_id": "local-user",
+            "execute": {},
+            "search": {},
+            "preload": {"tools": []},
+            "instant": False,
+        },
+        "mcp": {"type": "http", "url": f"{server.url}/tool_router/trs_1/mcp"},
+        "tool_router_tools": [],
+    }
+    server.answers[SESSION] = Answer(201, session)
+    found = await ask_composio(
+        Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url), within=20
+    )
+    assert found.status == "ok", found
+    assert [path for path, _, _ in server.asked] == [SESSION, f"{SESSION}/trs_1"]
+
+
+async def test_composio_away_slow_and_without_a_key(nobody: str, server: ModelServer) -> None:
+    away = await ask_composio(Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=nobody), within=20)
+    assert away.status == "failed"
+    assert nobody in away.found
+    held = threading.Event()
+    server.answers[SESSION] = Answer(wait=held)
+    settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
+    slow = await ask_composio(settings, within=0.3)
+    held.set()
+    assert slow.status == "failed"
+    assert "did not answer" in slow.found
+    assert (await ask_composio(Settings(), within=1)).status == "skipped"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "word"),
+    [
+        (Answer(200, {"project_name": "cockpit", "project_url": "https://x"}), "ok", "cockpit"),
+        (Answer(401, {"detail": "Unauthorized"}), "failed", "refused the token"),
+        (Answer(503, ""), "failed", "503"),
+        (PAGE, "failed", "not as Logfire"),
+        (GARBAGE, "failed", "not as Logfire"),
+        (Answer(200, []), "failed", "not as Logfire"),
+    ],
+    ids=["project", "token", "broken", "page", "garbage", "shape"],
+)
+async def test_logfire_is_asked_for_the_project(
+    server: ModelServer, answer: Answer, status: str, word: str
+) -> None:
+    server.answers[INFO] = answer
+    found = await ask_logfire(Settings(logfire_token=TOKEN), address=server.url, within=10)
+    assert found.status == status
+    assert word in found.found
+    ((path, headers, _),) = server.asked
+    assert (path, headers["authorization"]) == (INFO, TOKEN)
+
+
+async def test_logfire_away_slow_and_without_a_token(nobody: str, server: ModelServer) -> None:
+    away = await ask_logfire(Settings(logfire_token=TOKEN), address=nobody, within=10)
+    assert away.status == "failed"
+    assert nobody in away.found
+    held = threading.Event()
+    server.answers[INFO] = Answer(wait=held)
+    slow = await ask_logfire(Settings(logfire_token=TOKEN), address=server.url, within=0.3)
+    held.set()
+    assert slow.status == "failed"
+    assert "did not answer" in slow.found
+    assert (await ask_logfire(Settings(), address=server.url, within=1)).status == "skipped"
+
+
+# -- the toolkit -------------------------------------------------------------------------------------
+
+
+def toolkit_of(*command: str) -> Connection:
+    return Connection(
+        servers={SERVER: {"type": "stdio", "command": command[0], "args": list(command[1:]), "env": {}}}
+    )
+
+
+async def test_the_toolkit_tells_its_tools() -> None:
+    found = await ask_toolkit()
+    assert found.status == "ok"
+    assert "crawl_parallel" in found.found
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        (("/nowhere/python",), "cannot be started"),
+        ((sys.executable, "-c", "import sys; sys.exit('no \\x1b[2J disk')"), "disk"),
+        ((sys.executable, "-c", "pass"), "does not answer"),
+        ((sys.executable, "-I", "-m", "core.toolkit", "--workspace", "/dev/null/x"), "/dev/null/x"),
+    ],
+    ids=["missing", "dies", "silent", "workspace"],
+)
+async def test_a_toolkit_that_does_not_start_says_why(command: tuple[str, ...], word: str) -> None:
+    found = await ask_toolkit(toolkit_of(*command))
+    assert found.status == "failed"
+    assert word in found.found
+    assert found.advice
+
+
+async def test_a_toolkit_that_says_nothing_is_given_up_and_ended(tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    hangs = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    found = await told(ask_toolkit(toolkit_of(sys.executable, "-c", hangs)), within=3)
+    assert found.status == "failed"
+    assert "no answer within 3 s" in found.found
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(path.read_text()), 0)
+
+
+def test_the_toolkit_that_is_tried_is_the_one_a_session_starts(tmp_path: Path) -> None:
+    assert toolkit_connection(tmp_path, routes={}).servers[SERVER]["command"] == sys.executable
+
+
+# -- all of them -------------------------------------------------------------------------------------
+
+
+async def test_everything_is_tried_and_told_as_it_ends(tmp_path: Path, server: ModelServer) -> None:
+    server.answers[SESSION] = composio_error(401, f"Invalid API key {COMPOSIO_KEY}")
+    server.answers[INFO] = Answer(401, {"detail": TOKEN})
+    settings = Settings(
+        workspace_base=tmp_path,
+        base_url=server.url,
+        api_key=KEY,
+        model="m1",
+        fallback_model="m2",
+        composio_api_key=COMPOSIO_KEY,
+        composio_base_url=server.url,
+        logfire_token=TOKEN,
+    )
+    environ = {**os.environ, "LOGFIRE_BASE_URL": server.url}
+    heard: list[str] = []
+    checks = await examine(settings, environ, lambda check: heard.append(check.name), Patience(service=20))
+    names = ["python", "agent", "workspace", "model", "fallback_model", "toolkit", "composio", "logfire"]
+    assert [check.name for check in checks] == names
+    assert sorted(heard) == sorted(names)
+    states = {check.name: check.status for check in checks}
+    assert [name for name in names if states[name] == "failed"] == ["composio", "logfire"]
+    assert could_start(checks)
+    said = " ".join(check.found + check.advice for check in checks)
+    for secret in (KEY, COMPOSIO_KEY, TOKEN):
+        assert secret not in said
+
+
+async def test_ok_needs_no_advice() -> None:
+    assert ok("fine").advice == ""
