@@ -67,8 +67,10 @@ async def demo_servers(pace: float) -> AsyncIterator[DemoEndpoints]:
     try:
         yield await _endpoints(process, reader, errors)
     finally:
-        await _end(process)
-        await reader
+        try:
+            await _end(process)
+        finally:
+            await _end_reading(reader)
 
 
 async def _endpoints(
@@ -80,8 +82,7 @@ async def _endpoints(
     except TimeoutError as error:
         raise DemoError(f"The demo's servers did not start within {START_SECONDS:.0f} seconds.") from error
     if not line:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(reader), STOP_SECONDS)
+        await asyncio.wait({reader}, timeout=STOP_SECONDS)
         reason = errors[-1] if errors else "they ended without a word"
         raise DemoError(f"The demo's servers could not be started: {reason}")
     try:
@@ -104,6 +105,17 @@ async def _keep_errors(process: asyncio.subprocess.Process, errors: deque[str]) 
         if text:
             errors.append(text)
             log.debug("%s", text)
+
+
+async def _end_reading(reader: asyncio.Task[None]) -> None:
+    """Read what the child wrote last, and no longer: a process of its own may hold the pipe open."""
+    try:
+        await asyncio.wait({reader}, timeout=STOP_SECONDS)
+    finally:
+        reader.cancel()
+        await asyncio.wait({reader})
+    if not reader.cancelled() and (error := reader.exception()) is not None:
+        log.warning("what the demo's servers wrote could not be read to its end", exc_info=error)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from core.demo import launch
+from core.demo.launch import demo_servers
+
+CHILD = """\
+#!/bin/sh
+cat < {held} > /dev/null &
+echo '{{"model_url": "m", "composio_url": "c", "composio_api_key": "k", "article_route": ".example=h:1"}}'
+read nothing
+"""
+
+
+@pytest_asyncio.fixture
+async def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """Let the servers be a script that leaves a process behind, which holds on to their standard error."""
+    pipe, script = tmp_path / "held", tmp_path / "servers"
+    os.mkfifo(pipe)
+    script.write_text(CHILD.format(held=pipe))
+    script.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(script))
+    monkeypatch.setattr(launch, "STOP_SECONDS", 0.1)
+    started: list[asyncio.subprocess.Process] = []
+    create = asyncio.create_subprocess_exec
+
+    async def noted(*args: Any, **options: Any) -> asyncio.subprocess.Process:
+        started.append(await create(*args, **options))
+        return started[0]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
+    yield
+    # That process ends with its input, and lets go of the pipes.
+    os.close(os.open(pipe, os.O_WRONLY))
+    assert started[0].stdin is not None
+    started[0].stdin.close()
+    for stream in (started[0].stdout, started[0].stderr):
+        assert stream is not None
+        await stream.read()
+    await started[0].wait()
+
+
+def others() -> set[asyncio.Task[object]]:
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+async def test_who_holds_the_servers_output_open_holds_nothing_up(held: None) -> None:
+    async with demo_servers(0) as endpoints:
+        assert endpoints.address == "h:1"
+        assert len(others()) == 1
+    assert others() == set()
+
+
+async def test_nothing_is_left_behind_when_the_end_is_cut_off(
+    held: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending = asyncio.Event()
+
+    async def never(_process: object) -> None:
+        ending.set()
+        await asyncio.get_running_loop().create_future()
+
+    monkeypatch.setattr(launch, "_end", never)
+
+    async def use() -> None:
+        async with demo_servers(0):
+            pass
+
+    using = asyncio.create_task(use())
+    await ending.wait()
+    using.cancel()
+    await asyncio.wait({using})
+    assert using.cancelled()
+    assert others() == set()
