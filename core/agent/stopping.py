@@ -64,7 +64,13 @@ class Stopping:
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        # Nobody waits for the asking, so that it is told here that it failed.
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the agent could not be asked to stop", exc_info=error)
 
     async def _ask_until(self, done: asyncio.Future[Any]) -> None:
         while not done.done():
