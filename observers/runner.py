@@ -165,16 +165,21 @@ class ObserverRunner:
 
         Can be cancelled, which loses what is not done yet: call `abandon` then for the names.
         """
+        own: list[asyncio.Task[None]] = []
         if self.backlog and self._at_work == 0:
             # The tasks that were to do the work were cancelled: it is done here instead.
-            self._tasks += [asyncio.create_task(self._work(number)) for number in range(self._workers)]
+            own = [asyncio.create_task(self._work(number)) for number in range(self._workers)]
         if self.backlog:
             try:
                 async with asyncio.timeout(deadline):
                     await self._idle.wait()
             except TimeoutError:
                 pass
-        return self.abandon()
+        lost = self.abandon()
+        for outcome in await asyncio.gather(*own, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                _log.error("the work of an observer ended early", exc_info=outcome)
+        return lost
 
     def abandon(self) -> list[str]:
         """Stop at once; every run that is not done is reported as failed, and named."""

@@ -252,3 +252,20 @@ async def test_every_default_observer_judges_any_call(
     runner.submit(result(tool, "odd", path=7, tools={"a": None}, output_path=[]))
     assert await runner.drain() == []
     assert all(event.status != "failed" for event in finished(events))
+
+
+async def test_the_last_work_is_over_with_the_runner_and_its_failure_is_told(
+    context: ObserverContext, result: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    def publish(event: Event) -> None:
+        if isinstance(event, ObserverStarted) and event.tool_use_id == "t1":
+            raise RuntimeError("nobody listens")
+
+    runner = ObserverRunner([Probe()], context, publish, workers=2)
+    for number in range(2):
+        runner.submit(result("mcp__a__b", "x", f"t{number}"))
+    before = asyncio.all_tasks()
+    # No worker was ever started: the runner works by itself at its end.
+    assert await runner.drain(0.2) == ["probe of mcp__a__b (t1)"]
+    assert asyncio.all_tasks() == before
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["nobody listens"]
