@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from io import StringIO
@@ -333,6 +332,9 @@ def _from_toml(path: Path, *, in_folder: bool) -> _Layer:
     content = _read(path)
     if content is None:
         return {}
+    # Where there is no file, nothing need know how to read one.
+    import tomllib
+
     try:
         table = tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

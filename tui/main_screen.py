@@ -40,6 +40,11 @@ class MainScreen(Screen[None], inherit_bindings=False):
         """Show and focus a pane."""
         self.query_one(Frame).show(name)
 
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Show the first frame in the styles it was mounted with, which nothing has changed since."""
+        if self._arranged_for is None:
+            event.refresh_styles = False
+
     def on_resize(self, event: events.Resize) -> None:
         """Arrange the panes for the new size before anything is painted in it, so that all is painted once."""
         if event.size == self._arranged_for:

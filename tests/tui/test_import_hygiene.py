@@ -10,7 +10,7 @@ import pytest
 HEAVY = (
     "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml",
     "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session",
-    "core.net", "core.tracing", "core.files", "core.agent", "hashlib", "zstandard",
+    "core.net", "core.tracing", "core.files", "core.agent", "hashlib", "zstandard", "tomllib",
     "tui.panes.conversation", "tui.panes.trace", "tui.panes.workspace",
 )  # fmt: skip
 

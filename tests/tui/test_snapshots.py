@@ -9,7 +9,9 @@ from textual.pilot import Pilot
 
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
+from tests.tui.tree_host import rows
 from tui.app import UaTuiApp
+from tui.panes.workspace import WorkspacePane
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 Before = Callable[[Pilot[str]], Awaitable[None]]
@@ -51,8 +53,8 @@ def steps(*keys: str, until: str = "") -> Before:
         session.state = "idle"
         for _ in range(100):
             await pilot.pause(0.05)
-            files = app.query_one("#workspace")
-            if "work_products" in str(files.render_lines(files.size.region)) or not files.display:
+            files = app.query_one("#workspace", WorkspacePane)
+            if "work_products" in rows(files):
                 break
         for key in keys:
             await pilot.press(key)
