@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -101,6 +101,36 @@ class LineView(LineWindow[EntryT], can_focus=True):
         self._cursor = None
         self._follow()
         self.settle()
+
+    # A longer view of the same
+
+    def keep_up(self, pane: Self) -> None:
+        """As a view that is on no screen: guess heights for the width of one that is on it."""
+        if self._seen_size.width != pane._seen_size.width:
+            self._seen_size = pane._seen_size
+            self._guess_heights()
+
+    def place_in(self, whole: Self, index: int) -> int:
+        """Where an entry is among those of a longer view: the one of its key, or else as far from the end."""
+        found = whole.index_of(self._entries[index].key) if index < len(self._entries) else None
+        return found if found is not None else max(0, index + len(whole._entries) - len(self._entries))
+
+    def adopt(self, whole: Self) -> None:
+        """Show what a longer view has, which is given up for that; the reader stays where he is."""
+        cursor = self._key_in(whole, self._cursor)
+        top = (self.place_in(whole, self._top[0]), self._top[1]) if self._entries else self._top
+        self.replace_all(whole._entries, whole._index, whole._heights)
+        self._cursor, self._top = cursor, top
+        # Rows tell places among the old entries, and the lines of a key may be others now.
+        self._rows = []
+        self._cache.clear()
+
+    def _key_in(self, whole: Self, key: Hashable | None) -> Hashable | None:
+        """The key that an entry has in a longer view; None when there is none of it."""
+        index = self._index.get(key) if key is not None else None
+        return (
+            None if index is None or not whole._entries else whole._entries[self.place_in(whole, index)].key
+        )
 
     # Placing
 

@@ -163,7 +163,7 @@ async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
             assert wanted in line
         assert app.frame.query_one("#workspace", WorkspacePane).root_path == folder
         assert pane(app, PastConversation).has_focus
-        assert not pane(app, PastTrace)._live
+        assert not pane(app, PastTrace).live
         assert len(app.screen_stack) == 1
 
 
@@ -213,7 +213,7 @@ async def test_what_has_no_end_is_unfinished_and_runs_no_clock(tmp_path: Path) -
     async with past(folder) as (app, pilot):
         trace = pane(app, PastTrace)
         assert [row.split()[-1] for row in rows(trace)[:4]] == ["unfinished"] * 4
-        assert not trace._live
+        assert not trace.live
         assert "unfinished" in text(app, PastObservers)
         talk = text(app, PastConversation)
         assert "I was about to" in talk

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from typing import Self
 
 from core.events import (
     Event,
@@ -63,6 +64,21 @@ class _Turn:
     said: bool = False
 
 
+@dataclass(slots=True)
+class _Known:
+    """What the events told so far, beside the blocks that show it."""
+
+    turns: dict[str, _Turn] = field(default_factory=dict)
+    steered: int = 0
+    streams: dict[str, MessageStream] = field(default_factory=dict)
+    folds: dict[str, Fold] = field(default_factory=dict)
+    agents: dict[str, str] = field(default_factory=dict)
+    topics: dict[Hashable, Notice] = field(default_factory=dict)
+    servers: dict[str, str] = field(default_factory=dict)
+    unfolded: set[Hashable] = field(default_factory=set)
+    numbers: Iterator[int] = field(default_factory=itertools.count)
+
+
 class ConversationPane(FindingView):
     """Shows the dialogue from the session's events; thinking and sub-agents' text are folded to a line."""
 
@@ -80,15 +96,7 @@ class ConversationPane(FindingView):
         """Make an empty conversation; times are shown in `zone`, or else in that of this machine."""
         super().__init__(title="Conversation", suggestions=suggestions, name=name, id=id, classes=classes)
         self._zone = zone
-        self._turns: dict[str, _Turn] = {}
-        self._steered = 0
-        self._streams: dict[str, MessageStream] = {}
-        self._folds: dict[str, Fold] = {}
-        self._agents: dict[str, str] = {}
-        self._topics: dict[Hashable, Notice] = {}
-        self._servers: dict[str, str] = {}
-        self._unfolded: set[Hashable] = set()
-        self._numbers = itertools.count()
+        self._known = _Known()
 
     def on_mount(self) -> None:
         """Load parser and lexers in a thread, so that the first answer does not wait for them."""
@@ -102,18 +110,18 @@ class ConversationPane(FindingView):
         with deferred() if len(events) >= A_SESSION else nullcontext():
             for event in events:
                 self._take(event)
-        for key in self._unfolded:
-            fold = self._folds.get(str(key))
+        for key in self._known.unfolded:
+            fold = self._known.folds.get(str(key))
             if fold is not None and fold.open:
                 self._show_behind(fold)
-        self._unfolded.clear()
+        self._known.unfolded.clear()
         self.settle()
         self.look_again()
 
     def _take(self, event: Event) -> None:
         match event:
             case TextDelta(parent_tool_use_id=None):
-                self._topics.pop("retry", None)
+                self._known.topics.pop("retry", None)
                 self._end_thought(event)
                 self._stream(event.query_id, event.message_id, event.at).write(clean(event.text))
             case ThinkingDelta(parent_tool_use_id=None):
@@ -134,11 +142,11 @@ class ConversationPane(FindingView):
             case ToolCallStarted():
                 self._count_call(event)
             case SubagentStarted():
-                self._agents[event.tool_use_id] = clean_line(event.name)
+                self._known.agents[event.tool_use_id] = clean_line(event.name)
                 self._fold_of(event.tool_use_id, clean_line(event.description, 80))
             case SubagentFinished():
                 self._end_subagent(event.tool_use_id, event.status)
-            case ToolCallFinished(tool_use_id=call) if call in self._folds:
+            case ToolCallFinished(tool_use_id=call) if call in self._known.folds:
                 self._end_subagent(call, event.status)
             case McpStatus():
                 self._tell_servers(event)
@@ -156,33 +164,33 @@ class ConversationPane(FindingView):
         group: tuple[str, ...] = ("query", event.query_id)
         if self.index_of((*group, "heading")) is not None:
             # An id that was used before: what comes from here on is another answer.
-            self._turns.pop(event.query_id, None)
-            group = (*group, str(next(self._numbers)))
+            self._known.turns.pop(event.query_id, None)
+            group = (*group, str(next(self._known.numbers)))
         at = clock(event.at, self._zone)
         self.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=at))
         self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
 
     def _steer(self, event: QuerySteered) -> None:
-        self._steered += 1
-        group = ("steered", str(self._steered))
+        self._known.steered += 1
+        group = ("steered", str(self._known.steered))
         facts = f"into the running query · {clock(event.at, self._zone)}"
         self.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=facts))
         self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
 
     def _turn(self, query_id: str, at: datetime) -> _Turn:
-        turn = self._turns.get(query_id)
+        turn = self._known.turns.get(query_id)
         if turn is None:
             group: tuple[str, ...] = ("answer", query_id)
             if self.index_of(group) is not None:
-                group = (*group, str(next(self._numbers)))
+                group = (*group, str(next(self._known.numbers)))
             facts = clock(at, self._zone)
             heading = Heading(key=group, group=group, speaker="Agent", facts=facts)
-            turn = self._turns[query_id] = _Turn(heading, took=facts)
+            turn = self._known.turns[query_id] = _Turn(heading, took=facts)
             self.add(heading)
         return turn
 
     def _tell_facts(self, query_id: str) -> None:
-        turn = self._turns[query_id]
+        turn = self._known.turns[query_id]
         calls = f"{turn.calls} call{'' if turn.calls == 1 else 's'}" if turn.calls else ""
         turn.heading.facts = " · ".join(fact for fact in (turn.path, calls, turn.took) if fact)
         self.change(turn.heading)
@@ -192,11 +200,11 @@ class ConversationPane(FindingView):
         turn.calls += 1
         self._tell_facts(event.query_id)
         if event.name in {"Agent", "Task"}:
-            self._agents[event.tool_use_id] = tool_label(event.name, event.input)
+            self._known.agents[event.tool_use_id] = tool_label(event.name, event.input)
 
     def _finish_query(self, event: QueryFinished) -> None:
-        self._topics.pop("retry", None)
-        turn = self._turns.get(event.query_id)
+        self._known.topics.pop("retry", None)
+        turn = self._known.turns.get(event.query_id)
         if turn is None and event.text:
             turn = self._turn(event.query_id, event.at)
         if turn is None:
@@ -206,46 +214,46 @@ class ConversationPane(FindingView):
         if event.duration_ms:
             turn.took = duration(event.duration_ms / 1000)
         self._tell_facts(event.query_id)
-        for stream in self._streams.values():
+        for stream in self._known.streams.values():
             stream.rest()
-        self._streams.clear()
+        self._known.streams.clear()
 
     # The agent's text
 
     def _stream(self, query_id: str, message_id: str, at: datetime) -> MessageStream:
-        stream = self._streams.get(message_id)
+        stream = self._known.streams.get(message_id)
         if stream is None:
             turn = self._turn(query_id, at)
             turn.said = True
             last = self._entries[-1] if self._entries else None
             group = turn.heading.group if last is turn.heading else ("message", message_id)
-            stream = self._streams[message_id] = MessageStream(self, group, self._numbers)
+            stream = self._known.streams[message_id] = MessageStream(self, group, self._known.numbers)
         return stream
 
     def _finish_message(self, event: MessageFinished) -> None:
         if event.text.strip():
             self._stream(event.query_id, event.message_id, event.at).finish(clean(event.text))
-        elif event.message_id in self._streams:
-            self._streams[event.message_id].rest()
-        self._streams.pop(event.message_id, None)
+        elif event.message_id in self._known.streams:
+            self._known.streams[event.message_id].rest()
+        self._known.streams.pop(event.message_id, None)
         self._end_thought(event)
 
     # Folded text
 
     def _think(self, event: ThinkingDelta) -> None:
         key = f"thinking/{event.message_id}"
-        fold = self._folds.get(key)
+        fold = self._known.folds.get(key)
         if fold is None:
             self._turn(event.query_id, event.at)
             fold = Fold(key=key, group=key, title="Thinking", markdown=False, began=event.at)
-            self._folds[key] = fold
+            self._known.folds[key] = fold
             self.add(fold)
         fold.messages.setdefault("", []).append(clean(event.text))
         self._sum_up(fold)
 
     def _end_thought(self, event: TextDelta | MessageFinished) -> None:
         """Say how long was thought, when the answer begins or is whole."""
-        thought = self._folds.get(f"thinking/{event.message_id}")
+        thought = self._known.folds.get(f"thinking/{event.message_id}")
         if thought is None or thought.title == "Thought":
             return
         thought.title = "Thought"
@@ -254,12 +262,12 @@ class ConversationPane(FindingView):
         self._sum_up(thought)
 
     def _fold_of(self, call: str, description: str = "") -> Fold:
-        fold = self._folds.get(call)
+        fold = self._known.folds.get(call)
         if fold is None:
-            title = self._agents.get(call, "sub-agent")
+            title = self._known.agents.get(call, "sub-agent")
             if description:
                 title = f"{title}: {description}"
-            fold = self._folds[call] = Fold(key=call, group=call, title=title, summary="at work")
+            fold = self._known.folds[call] = Fold(key=call, group=call, title=title, summary="at work")
             self.add(fold)
         return fold
 
@@ -273,10 +281,10 @@ class ConversationPane(FindingView):
             self._fold_of(call).messages[event.message_id] = [text]
         else:
             self._fold_of(call).messages.setdefault(event.message_id, []).append(text)
-        self._sum_up(self._folds[call])
+        self._sum_up(self._known.folds[call])
 
     def _end_subagent(self, call: str, status: str) -> None:
-        fold = self._folds.get(call)
+        fold = self._known.folds.get(call)
         if fold is not None:
             words = {"success": "done", "error": "failed"}
             fold.summary = f"{words.get(status, status)} · {self._amount(fold)}"
@@ -294,7 +302,7 @@ class ConversationPane(FindingView):
         fold.summary = self._amount(fold) if not fold.markdown else f"at work · {self._amount(fold)}"
         self.change(fold)
         if fold.open:
-            self._unfolded.add(fold.key)
+            self._known.unfolded.add(fold.key)
 
     def _show_behind(self, fold: Fold) -> None:
         """Bring the blocks behind an open fold in line with its text; those that are equal stay as they are."""
@@ -303,7 +311,11 @@ class ConversationPane(FindingView):
         old = self._behind(start)
         new: list[Block] = []
         if fold.open:
-            new = [*pieces_of(fold.text or "…", fold.group, self._numbers, indent=2)] if fold.markdown else []
+            new = (
+                [*pieces_of(fold.text or "…", fold.group, self._known.numbers, indent=2)]
+                if fold.markdown
+                else []
+            )
             if not fold.markdown:
                 key = (fold.key, "text")
                 new = [
@@ -325,7 +337,7 @@ class ConversationPane(FindingView):
 
     def opened(self, entry: Block) -> None:
         """Fold or unfold thinking and the text of sub-agents."""
-        fold = self._folds.get(str(entry.group)) if isinstance(entry.group, str) else None
+        fold = self._known.folds.get(str(entry.group)) if isinstance(entry.group, str) else None
         if fold is not None:
             self.set_open(fold, not fold.open)
             self.show_entry(fold.key)
@@ -338,25 +350,42 @@ class ConversationPane(FindingView):
         self.change(fold)
         self._show_behind(fold)
 
+    # A longer view of the same
+
+    def place_in(self, whole: Self, index: int) -> int:
+        """Where a block is in a longer conversation: both end alike, the pieces of messages are counted anew."""
+        return max(0, index + len(whole.entries) - len(self.entries))
+
+    def adopt(self, whole: Self) -> None:
+        """Show a longer conversation, which is given up for that; what is unfolded stays so."""
+        for key, fold in self._known.folds.items():
+            if fold.open and (theirs := whole._known.folds.get(key)) is not None:
+                whole.set_open(theirs, True)
+        super().adopt(whole)
+        self._known = whole._known
+        for stream in self._known.streams.values():
+            stream.move_to(self)
+        self.settle()
+
     # The app's own messages
 
     def _tell_servers(self, event: McpStatus) -> None:
         for server in event.servers:
-            before, self._servers[server.name] = self._servers.get(server.name, ""), server.status
-            told = ("mcp", server.name) in self._topics
+            before, self._known.servers[server.name] = self._known.servers.get(server.name, ""), server.status
+            told = ("mcp", server.name) in self._known.topics
             message = server_message(server, told=told) if server.status != before else None
             if message is not None:
                 self._tell(message)
 
     def _tell(self, message: Message) -> None:
-        notice = self._topics.get(message.topic) if message.topic is not None else None
+        notice = self._known.topics.get(message.topic) if message.topic is not None else None
         if notice is None:
-            key = ("app", next(self._numbers))
+            key = ("app", next(self._known.numbers))
             notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
             notice.details = message.details
             self.add(notice)
             if message.topic is not None:
-                self._topics[message.topic] = notice
+                self._known.topics[message.topic] = notice
             return
         notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text
         notice.details = message.details

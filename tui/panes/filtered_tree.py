@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from itertools import count
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -81,6 +81,31 @@ class FilteredTree(LineView[CallNode]):
             self._weigh(node)
         self._sift_later(node)
         self.touch(node.key)
+
+    def keep_up(self, pane: Self) -> None:
+        """As a tree that is on no screen: filter as one that is on it, too."""
+        super().keep_up(pane)
+        if self._typed != pane._typed:
+            self.keep_only(pane._typed)
+
+    def counterparts(self, whole: Self) -> Iterator[tuple[CallNode, CallNode]]:
+        """Yield the rows that a longer tree has, too, each with the one there."""
+        yield from ()
+
+    def adopt(self, whole: Self) -> None:
+        """Show the rows of a longer tree, which is given up for that; what is folded stays so."""
+        whole.keep_up(self)
+        # These are unfolded as long as there is a filter.
+        only_now = {node.key for node in self._folded}
+        for mine, theirs in self.counterparts(whole):
+            if mine.key in only_now:
+                whole._folded.append(theirs)
+            elif theirs.open != mine.open:
+                whole.set_open(theirs, open_=mine.open)
+        self._sifting = None
+        super().adopt(whole)
+        self._queries, self._folded = whole._queries, whole._folded
+        self._filter, self._matched = whole._filter, whole._matched
 
     def _left_out(self, node: CallNode) -> bool:
         return self._filter is not None and not node.hits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Hashable, Iterable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 from rich.segment import Segment
 from textual import events
@@ -162,6 +162,24 @@ class FindingView(BlockView):
         if self._findings is not None:
             self._findings.forget(self._entries[start : start + removed])
         super().splice(start, removed, entries)
+
+    def adopt(self, whole: Self) -> None:
+        """Show the blocks of a longer view, which is given up for that; a search goes on in what is new."""
+        places = (whole.index_of(fold.key) for fold in self._unfolded_here)
+        unfolded = [whole.entries[place] for place in places if place is not None]
+        hit = self._key_in(whole, self._hit.key) if self._hit is not None else None
+        top, following, cursor = self._origin
+        origin = (self.place_in(whole, top[0]), top[1])
+        self._origin = _Origin(origin, following, self._key_in(whole, cursor))
+        super().adopt(whole)
+        self._unfolded_here = [fold for fold in unfolded if isinstance(fold, Fold)]
+        if self._findings is not None:
+            self._findings = Findings(self._needle)
+            self._forget_marks()
+            if self._hit is not None and hit is not None:
+                self._hit = Hit(hit, self._hit.number)
+            self._looking = True
+            start_job(self, self._look_at_news, "find")
 
     def look_again(self) -> None:
         """Search what came or changed since; nothing moves for it."""

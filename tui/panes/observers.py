@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
@@ -164,6 +164,21 @@ def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
             return theme.warning
 
 
+@dataclass(slots=True)
+class _Known:
+    """What the events told so far, beside the rows that show it; `names` is the cells of the longest name."""
+
+    names: int = 0
+    calls: dict[str, str] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    latest: dict[tuple[str, str | None], Run] = field(default_factory=dict)
+    copied: set[str] = field(default_factory=set)
+    rules: dict[tuple[str, str], Run] = field(default_factory=dict)
+    files: int = 0
+    all: RunMetrics = field(default_factory=RunMetrics)
+    metrics: dict[str, RunMetrics] = field(default_factory=dict)
+
+
 class ObserversPane(LineView[Run]):
     """Shows a row per observer run, failures with their cause, and what the compliance rules did.
 
@@ -200,17 +215,9 @@ class ObserversPane(LineView[Run]):
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._theme = ObserversTheme()
-        self._names = 0
-        self._calls: dict[str, str] = {}
-        self._runs: dict[str, Run] = {}
-        self._latest: dict[tuple[str, str | None], Run] = {}
-        self._copied: set[str] = set()
-        self._rules: dict[tuple[str, str], Run] = {}
-        self._files = 0
-        self._all = RunMetrics()
-        self._metrics: dict[str, RunMetrics] = {}
+        self._known = _Known()
         self._with_table = False
-        self._tell_counts()
+        self.tell_counts()
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take a batch of events in order, and paint once."""
@@ -218,23 +225,23 @@ class ObserversPane(LineView[Run]):
         for event in events:
             changed = self._take(event) or changed
         if changed:
-            self._tell_counts()
+            self.tell_counts()
             self.settle()
 
     def _take(self, event: Event) -> bool:
         match event:
             case ToolCallStarted():
-                self._calls[event.tool_use_id] = tool_label(event.name, event.input)
+                self._known.calls[event.tool_use_id] = tool_label(event.name, event.input)
                 return False
             case ObserverStarted():
                 self._run(event)
             case ObserverFinished():
                 self._finish(event)
             case ArtifactSaved():
-                self._files += 1
+                self._known.files += 1
                 if event.copied_to:
-                    self._copied.add(event.path)
-                    run = self._latest.get((event.observer, event.tool_use_id))
+                    self._known.copied.add(event.path)
+                    run = self._known.latest.get((event.observer, event.tool_use_id))
                     if run is not None and event.path in run.artifacts:
                         self._change(run, copied=True)
             case ComplianceFailed() | ComplianceEnforced():
@@ -244,30 +251,30 @@ class ObserversPane(LineView[Run]):
         return True
 
     def _run(self, event: ObserverStarted | ObserverFinished) -> Run:
-        run = self._runs.get(event.run_id)
+        run = self._known.runs.get(event.run_id)
         if run is None:
             run = Run(
                 key=f"run/{event.run_id}", observer=clean_line(event.observer), tool_use_id=event.tool_use_id
             )
-            run.call = self._calls.get(event.tool_use_id, "")
-            self._runs[event.run_id] = run
-            self._latest[event.observer, event.tool_use_id] = run
+            run.call = self._known.calls.get(event.tool_use_id, "")
+            self._known.runs[event.run_id] = run
+            self._known.latest[event.observer, event.tool_use_id] = run
             self._add(run)
         return run
 
     def _finish(self, event: ObserverFinished) -> None:
         run = self._run(event)
         run.finish(event)
-        for metrics in (self._all, self._metrics.setdefault(run.observer, RunMetrics())):
+        for metrics in (self._known.all, self._known.metrics.setdefault(run.observer, RunMetrics())):
             metrics.add(event.status, event.items, event.duration_ms)
-        self._change(run, copied=any(path in self._copied for path in run.artifacts))
+        self._change(run, copied=any(path in self._known.copied for path in run.artifacts))
 
     def _tell_rule(self, event: ComplianceFailed | ComplianceEnforced) -> None:
         topic = (event.subagent, event.rule)
-        run = self._rules.get(topic)
+        run = self._known.rules.get(topic)
         if run is None or (isinstance(event, ComplianceFailed) and run.mark is Mark.RETRY):
             run = Run(key=f"rule/{len(self._entries)}", observer="compliance", mark=Mark.DENIED)
-            self._rules[topic] = run
+            self._known.rules[topic] = run
             self._add(run)
         rule = clean_line(event.rule).replace("_", " ")
         run.cause = f"{clean_line(event.subagent)}: {clean(event.message[:4_000]).strip()}"
@@ -278,12 +285,22 @@ class ObserversPane(LineView[Run]):
         self._change(run)
 
     def _add(self, run: Run) -> None:
-        if width_of(run.observer) > self._names:
+        if width_of(run.observer) > self._known.names:
             # All rows share the column of names.
-            self._names = width_of(run.observer)
+            self._known.names = width_of(run.observer)
             for row in self._entries:
                 self._change(row)
         self.append(run)
+
+    def adopt(self, whole: Self) -> None:
+        """Show a longer feed, which is given up for that; a cause that is shown stays so."""
+        for key, run in self._known.runs.items():
+            if run.open and (theirs := whole._known.runs.get(key)) is not None:
+                theirs.open = True
+        super().adopt(whole)
+        self._known = whole._known
+        self.tell_counts()
+        self.settle()
 
     def _change(self, run: Run, *, copied: bool = False) -> None:
         run.copied = run.copied or copied
@@ -295,22 +312,23 @@ class ObserversPane(LineView[Run]):
         """All rows, in the order they came."""
         return self.entries
 
-    def _tell_counts(self) -> None:
+    def tell_counts(self) -> None:
+        """Show on the border what was saved, what failed, and how long a run takes."""
         parts: list[str | Content | tuple[str, str]] = ["Observers"]
         if self._entries:
-            failed = f"{self._all.failed} failed"
+            failed = f"{self._known.all.failed} failed"
             parts += [
-                f" · {self._files} file{'' if self._files == 1 else 's'} · ",
-                (failed, "bold $text-error") if self._all.failed else failed,
+                f" · {self._known.files} file{'' if self._known.files == 1 else 's'} · ",
+                (failed, "bold $text-error") if self._known.all.failed else failed,
             ]
-            if self._all.runs:
-                parts.append(f" · {milliseconds(self._all.p50_ms)}")
+            if self._known.all.runs:
+                parts.append(f" · {milliseconds(self._known.all.p50_ms)}")
         self.border_title = Content.assemble(*parts)
 
     @property
     def metrics(self) -> Mapping[str, RunMetrics]:
         """What each observer did, by name, as far as the feed was told."""
-        return self._metrics
+        return self._known.metrics
 
     def action_toggle_table(self) -> None:
         """Tell more of what each observer did, or less."""
@@ -322,8 +340,8 @@ class ObserversPane(LineView[Run]):
         theme = self._theme
         styles = TableStyles(self.palette["lines--muted"], theme.what, theme.number, theme.quiet, theme.bad)
         if self._with_table:
-            return render_table(self._metrics, width, height, styles)
-        return render_table(self._metrics, width, height * 3 // 4, styles, BRIEFLY)
+            return render_table(self._known.metrics, width, height, styles)
+        return render_table(self._known.metrics, width, height * 3 // 4, styles, BRIEFLY)
 
     def restyled(self) -> None:
         """Read the styles of the feed again."""
@@ -331,7 +349,7 @@ class ObserversPane(LineView[Run]):
 
     def render_entry(self, entry: Run, width: int) -> Sequence[Line]:
         """Render a row."""
-        return render_run(entry, width, self._theme, self._names)
+        return render_run(entry, width, self._theme, self._known.names)
 
     def render_empty(self, width: int) -> Sequence[Line]:
         """Say what will be here."""

@@ -114,7 +114,7 @@ class Filling:
             return False
         self._end(twins, go_on=self.follows)
         for pane, twin in zip(panes, twins, strict=True):
-            pane.take_over(twin)
+            pane.adopt(twin)
             await asyncio.sleep(0)
         return True
 

@@ -32,6 +32,6 @@ class PastWorkspace(WorkspacePane):
         """Make an empty index of files and calls."""
         return Origins()
 
-    def take_over(self, whole: Origins) -> None:
+    def adopt(self, whole: Origins) -> None:
         """Know the calls of all files."""
         self.origins = whole
