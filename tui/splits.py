@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Splits"]
 
 REDRAW_SECONDS = 1 / 30
-"""Each new width wraps what is on the screen anew: a pointer moves more often than an eye can follow that."""
+"""How long a new size stays at least: each wraps and paints what is on the screen anew, and a pointer moves more often
+than anybody sees."""
 KEEP_SECONDS = 0.5
 STACKS = (("trace", "observers"), ("workspace", "preview"))
 COLUMN_OF = {
@@ -61,7 +63,7 @@ class Splits:
         self._frame = frame
         self._kept = kept
         self._drag: _Drag | None = None
-        self._redraw: Timer | None = None
+        self._painting = False
         self._keeping: Timer | None = None
         self._passed_over = False
         self.sizes = self._last = kept.read() if kept is not None else Proportions()
@@ -131,7 +133,7 @@ class Splits:
                     self._end()
                     return False
                 self._drag.pointer = event.screen_offset
-                if self._redraw is None:
+                if not self._painting:
                     self._follow()
                 return True
             case events.MouseUp() if self._drag is not None:
@@ -148,21 +150,25 @@ class Splits:
                 return False
 
     def _follow(self) -> None:
-        """Move the border to where the pointer is, and look again in a moment."""
-        self._redraw = None
+        """Move the border to where the pointer is, and look again when that is painted and others had their turn."""
         drag = self._drag
-        if drag is None or drag.pointer == drag.drawn:
-            return
+        self._painting = drag is not None and drag.pointer != drag.drawn
+        if drag is not None and self._painting:
+            self._move_to_pointer(drag)
+            self._frame.call_after_refresh(self._rest, time.monotonic())
+
+    def _rest(self, began: float) -> None:
+        took = time.monotonic() - began
+        self._frame.set_timer(max(REDRAW_SECONDS, took), self._follow)
+
+    def _move_to_pointer(self, drag: _Drag) -> None:
         drag.drawn = drag.pointer
         way = drag.pointer - drag.began
         self._move(drag.border, drag.border.sign * (way.x if drag.border.along_x else way.y))
-        self._redraw = self._frame.set_timer(REDRAW_SECONDS, self._follow)
 
     def _end(self) -> None:
-        self._follow()
-        if self._redraw is not None:
-            self._redraw.stop()
-            self._redraw = None
+        if self._drag is not None and self._drag.pointer != self._drag.drawn:
+            self._move_to_pointer(self._drag)
         self._drag = None
 
     def _focus(self, at: Offset) -> None:
