@@ -1,4 +1,4 @@
-"""What every line and link goes through before it is stored: secrets out, misleading characters escaped."""
+"""What lines, links and errors go through before they are stored: secrets out, misleading characters escaped."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.text import REDACTED, Redactor, escape_unsafe, middle_truncate
+from core.errors import causes_of
+from core.events import ErrorRaised
+from core.text import REDACTED, Redactor, clean, escape_unsafe, middle_truncate
 
-__all__ = ["mask_link", "preview", "seal_json"]
+__all__ = ["error_raised", "mask_link", "preview", "seal_json"]
+
+
+def error_raised(where: str, error: Exception, redactor: Redactor) -> ErrorRaised:
+    """Tell of a failure and of what is behind it, cleaned and without secrets."""
+    return ErrorRaised(
+        where=where,
+        message=redactor.redact(clean(str(error))) or type(error).__name__,
+        causes=[redactor.redact(clean(cause))[:500] for cause in causes_of(error)],
+    )
 
 
 def mask_link(url: str) -> str:

@@ -9,29 +9,20 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
 
 from core.agent.assembly import AgentAssembly, AgentParts
-from core.agent.auth_watch import AuthWatch
+from core.agent.auth_wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
+from core.agent.connecting import AgentConnection
 from core.agent.gate import Answer
-from core.agent.loop import AgentLoop
 from core.agent.query import QueryPath
 from core.agent.servers import Servers
 from core.agent.turn import TurnOutcome
 from core.budget import Budget
 from core.bus import Bus
-from core.errors import AgentUnavailable, UniversalAgentError, causes_of
-from core.events import (
-    AuthFinished,
-    AuthRequired,
-    ErrorRaised,
-    Event,
-    QueryFinished,
-    QueryReceived,
-    SessionStarted,
-    ToolCallStarted,
-)
+from core.errors import AgentUnavailable, UniversalAgentError
+from core.events import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, SessionStarted
+from core.masking import error_raised
 from core.pipelines import AgentContext, Pipelines
 from core.queue import QueryQueue
 from core.resuming import SoFar
@@ -102,27 +93,36 @@ class Session:
             publish=bus.publish,
             simple_model=settings.simple_model,
         )
-        self._loop: AgentLoop | None = None
-        self._handles: list[Handle] = []
+        self._agent = AgentConnection(
+            self._assembly.connect,
+            spawn,
+            # What a connection may cost cannot be changed; the conversation goes on over another one.
+            terms=lambda: self._budget.limit_usd,
+            over=lambda: self._finished,
+            died=self._died,
+        )
+        self._runner: Handle | None = None
         so_far = parts.so_far
         self._queue = QueryQueue(self.workspace, so_far.queue if so_far is not None else ())
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
-        self._one_at_a_time = asyncio.Lock()
-        self._connecting: asyncio.Future[AgentLoop] | None = None
-        self._connected_for: float | None = None
         self._runner_ended = asyncio.Event()
         self._runner_ended.set()
         self._interrupting = False
         self._finished = False
         self._tally = so_far.tally if so_far is not None else Tally()
         self._last_query = so_far.last_query if so_far is not None else 0
-        self._pending_auth: AuthRequired | None = None
-        self._owes_go_on = False
-        self._auth_watch = AuthWatch(spawn, lambda: self._assembly.is_connected, self._connected)
+        self._auth = AuthWait(
+            spawn,
+            lambda: self._assembly.is_connected,
+            publish=bus.publish,
+            runs=lambda: self.state is SessionState.RUNNING,
+            go_on=self._go_on,
+            looks=parts.agent.interactive,
+        )
         bus.subscribe(self._tally.count)
         bus.subscribe(self._budget.take)
-        bus.subscribe(self._note_auth)
+        bus.subscribe(self._auth.take)
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ class Session:
     @property
     def pending_auth(self) -> AuthRequired | None:
         """The link a person has yet to open."""
-        return self._pending_auth
+        return self._auth.pending
 
     @property
     def servers(self) -> Servers:
@@ -165,7 +165,7 @@ class Session:
         await self._connect_or_fail()
         if not self._finished:
             self._runner_ended.clear()
-            self._handles.append(self._spawn(self._run_queries(), "queries", "agent"))
+            self._runner = self._spawn(self._run_queries(), "queries", "agent")
 
     def submit(self, text: str) -> None:
         """Take a query: it runs now, or waits behind the ones before it."""
@@ -181,7 +181,7 @@ class Session:
         if self.state is not SessionState.RUNNING:
             self.submit(text)
             return False
-        if self._loop is not None and await self._loop.steer(text):
+        if self._agent.loop is not None and await self._agent.loop.steer(text):
             return True
         self._queue.add_first(text)
         self._roused()
@@ -221,8 +221,7 @@ class Session:
             return
         self.state = SessionState.STOPPING
         self._interrupting = True
-        if self._loop is not None:
-            await self._loop.interrupt()
+        await self._agent.interrupt()
 
     def answer_permission(
         self,
@@ -236,28 +235,9 @@ class Session:
         """Answer a waiting tool call; False when it does not wait any more."""
         return self._assembly.answer(request_id, Answer(allow, scope, reason, tuple(patterns)))
 
-    def finish_auth(self, outcome: Literal["completed", "cancelled", "expired", "unattended"]) -> None:
+    def finish_auth(self, outcome: AuthOutcome) -> None:
         """Say how the waiting authentication went; when it is complete the agent goes on by itself."""
-        self._auth_watch.end()
-        waiting, self._pending_auth = self._pending_auth, None
-        if waiting is None:
-            return
-        self.bus.publish(AuthFinished(toolkit=waiting.toolkit, outcome=outcome))
-        if outcome == "completed":
-            self._queue.add_first(GO_ON)
-            self._roused()
-
-    def _connected(self) -> None:
-        """Let the agent go on with the account, which is connected by now.
-
-        A query that still runs may be waiting for that itself: it is told afterwards, if it did nothing more.
-        """
-        if self.state is SessionState.RUNNING and self._pending_auth is not None:
-            waiting, self._pending_auth = self._pending_auth, None
-            self._owes_go_on = True
-            self.bus.publish(AuthFinished(toolkit=waiting.toolkit, outcome="completed"))
-        else:
-            self.finish_auth("completed")
+        self._auth.finish(outcome)
 
     async def restart(self) -> None:
         """Connect the agent again after it died; the conversation goes on, no query is sent again."""
@@ -285,17 +265,13 @@ class Session:
             await self._conclude(reason)
 
     async def _let_go(self) -> None:
-        """End what runs: a connection that is being made, the agent, the workers."""
-        if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.gather(self._connecting, return_exceptions=True)
-        if self._loop is not None:
-            await self._loop.close()
+        """End what runs: the agent, the looking, the task of the queries."""
+        await self._agent.close()
         # The configuration in it has keys: whatever happens next, it must not stay behind.
         self._assembly.close()
-        self._auth_watch.end()
-        for handle in self._handles:
-            handle.cancel()
+        self._auth.close()
+        if self._runner is not None:
+            self._runner.cancel()
         try:
             await asyncio.wait_for(self._runner_ended.wait(), _LET_GO_WITHIN)
         except TimeoutError:
@@ -320,6 +296,11 @@ class Session:
         self._idle.clear()
         self._wake.set()
 
+    def _go_on(self) -> None:
+        if not self._finished:
+            self._queue.add_first(GO_ON)
+            self._roused()
+
     async def _connect_or_fail(self) -> None:
         try:
             await self._connect()
@@ -330,37 +311,13 @@ class Session:
                 self._fail(error)
 
     async def _connect(self) -> None:
-        async with self._one_at_a_time:
-            if self._finished:
-                raise AgentUnavailable("the session is over")
-            # What a connection may cost cannot be changed; the conversation goes on over another one.
-            if self._loop is not None and self._loop.is_alive and self._connected_for == self._budget.limit_usd:
-                return
-            old, self._loop = self._loop, None
-            if old is not None:
-                await old.close()
-            self._connected_for = self._budget.limit_usd
-            connecting = self._connecting = asyncio.ensure_future(self._assembly.connect())
-            try:
-                loop = self._loop = await connecting
-            except asyncio.CancelledError:
-                if self._finished and connecting.cancelled():
-                    raise AgentUnavailable("the session ended while the agent was connecting") from None
-                connecting.cancel()
-                raise
-            finally:
-                self._connecting = None
-            self._handles += [
-                self._spawn(loop.read(), "reader", "agent"),
-                self._spawn(loop.watch_servers(), "servers", "agent"),
-                self._spawn(self._watch_end(loop), "watch", "agent"),
-            ]
+        if await self._agent.connect():
             self.state = SessionState.IDLE
 
-    async def _watch_end(self, loop: AgentLoop) -> None:
-        await loop.ended.wait()
-        if self._loop is loop and self.state is SessionState.IDLE and loop.failure is not None:
-            self._fail(loop.failure)
+    def _died(self, error: Exception) -> None:
+        # While a query runs, that one tells of it.
+        if self.state is SessionState.IDLE:
+            self._fail(error)
 
     async def _run_queries(self) -> None:
         try:
@@ -398,9 +355,8 @@ class Session:
                 self._fail(error)
         finally:
             if self.state in {SessionState.RUNNING, SessionState.STOPPING, SessionState.STARTING}:
-                alive = self._loop is not None and self._loop.is_alive
-                self.state = SessionState.IDLE if alive else SessionState.FAILED
-            for untaken in reversed(self._loop.untaken if self._loop is not None else ()):
+                self.state = SessionState.IDLE if self._agent.is_alive else SessionState.FAILED
+            for untaken in reversed(self._agent.untaken):
                 self._queue.add_first(untaken)
             self._tally.spend(outcome.cost_usd)
             self.bus.publish(
@@ -419,11 +375,10 @@ class Session:
         return outcome.status
 
     async def _attempt(self, text: str, context: AgentContext) -> TurnOutcome:
-        limit = self._budget.limit_usd
-        if self._loop is None or not self._loop.is_alive or self._connected_for != limit:
+        if not self._agent.is_fit:
             self.state = SessionState.STARTING
             await self._connect()
-        loop = self._loop
+        loop = self._agent.loop
         assert loop is not None
         self.state = SessionState.RUNNING
         return await self._path.follow(
@@ -440,27 +395,4 @@ class Session:
         self._report("agent", error)
 
     def _report(self, where: str, error: Exception) -> None:
-        redact = self._parts.agent.redactor.redact
-        self.bus.publish(
-            ErrorRaised(
-                where=where,
-                message=redact(clean(str(error))) or type(error).__name__,
-                causes=[redact(clean(cause))[:500] for cause in causes_of(error)],
-            )
-        )
-
-    def _note_auth(self, event: Event) -> None:
-        match event:
-            case AuthRequired():
-                self._pending_auth = event
-                if self._parts.agent.interactive:
-                    self._auth_watch.begin(event)
-            case ToolCallStarted():
-                self._owes_go_on = False
-            case QueryFinished(status=status) if self._owes_go_on:
-                self._owes_go_on = False
-                if status == "success" and not self._finished:
-                    self._queue.add_first(GO_ON)
-                    self._roused()
-            case _:
-                pass
+        self.bus.publish(error_raised(where, error, self._parts.agent.redactor))

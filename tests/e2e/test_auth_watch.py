@@ -58,7 +58,7 @@ async def test_an_account_that_is_connected_while_the_query_runs_is_told_after_i
         def act(event: Event) -> None:
             loop = asyncio.get_running_loop()
             if isinstance(event, AuthRequired):
-                loop.call_soon(session._connected)
+                loop.call_soon(session._auth.connected)
             elif isinstance(event, PermissionAsked):
                 loop.call_soon(lambda: session.answer_permission(event.request_id, allow=False))
 
