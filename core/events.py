@@ -105,6 +105,7 @@ class SessionStarted(Event, frozen=True, kw_only=True):
     demo: bool = False
     provider_session_id: str | None = None
     resumed_from: str | None = None
+    queries_before: int = 0
 
 
 class QueryReceived(Event, frozen=True, kw_only=True):

@@ -158,6 +158,7 @@ class Session:
                 demo=settings.demo,
                 provider_session_id=self._assembly.conversation_id,
                 resumed_from=so_far.session_id if so_far is not None else None,
+                queries_before=so_far.tally.queries if so_far is not None else 0,
             )
         )
         for end in so_far.ends() if so_far is not None else ():

@@ -40,6 +40,7 @@ class Wording:
     """How each kind of line is written: templates, and how a time in milliseconds is."""
 
     session: str
+    resumed: str
     demo: str
     query: str
     steered: str
@@ -73,6 +74,7 @@ class Wording:
 
 MARKS = Wording(
     session="session {id}{demo} in {workspace}",
+    resumed="session {id}{demo} goes on after {queries}, in {workspace}",
     demo=" (DEMO)",
     query="› {text}",
     steered="  » {text}",
@@ -121,9 +123,7 @@ class EventLines:
         say = self._wording
         match event:
             case SessionStarted():
-                return say.session.format(
-                    id=event.session_id, demo=say.demo if event.demo else "", workspace=event.workspace
-                )
+                return self._began(event)
             case QueryReceived():
                 return say.query.format(text=clean_line(event.text, say.most_of_query))
             case QuerySteered():
@@ -183,6 +183,16 @@ class EventLines:
             if event.level == "warning":
                 template = say.budget_warning
         return template.format(spent=money(event.spent_usd), limit=money(event.limit_usd))
+
+    def _began(self, event: SessionStarted) -> str:
+        say, before = self._wording, event.queries_before
+        template = say.session if event.resumed_from is None else say.resumed
+        return template.format(
+            id=event.session_id,
+            demo=say.demo if event.demo else "",
+            workspace=event.workspace,
+            queries="1 query" if before == 1 else f"{before} queries",
+        )
 
     def _changed_servers(self, event: McpStatus) -> str | None:
         shown = ", ".join(

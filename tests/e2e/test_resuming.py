@@ -77,6 +77,8 @@ def test_the_model_is_sent_the_earlier_turns(tmp_path: Path) -> None:
     assert [event.seq for event in events] == sorted({event.seq for event in events})
     begun = second.of(SessionStarted)
     assert [each.resumed_from for each in begun] == [None, first.session.name]
+    assert [each.queries_before for each in begun] == [0, 1]
+    assert f"session {first.session.name} goes on after 1 query, in {first.session}" in second.stderr
     assert begun[0].provider_session_id == begun[1].provider_session_id
     assert [(e.query_id, e.text) for e in second.of(QueryReceived)] == [("q1", FIRST), ("q2", SECOND)]
     ends = second.of(SessionFinished)

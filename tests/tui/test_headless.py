@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from core.events import Event, QueryReceived, QuerySteered, TextDelta
+from core.events import Event, QueryReceived, QuerySteered, SessionStarted, TextDelta
 from tui.headless import ProgressPrinter
 
 
@@ -21,3 +21,24 @@ def test_what_is_said_into_a_query_stands_below_it() -> None:
         QuerySteered(query_id="q1", text="also\x1b[2J\ncats"),
     )
     assert lines == ["› Research this", "  » also\N{REPLACEMENT CHARACTER}[2J cats"]
+
+
+def test_a_session_that_goes_on_says_so() -> None:
+    def begun(before: int, resumed_from: str | None = "session_1") -> str:
+        (line,) = printed(
+            SessionStarted(
+                session_id="session_1",
+                workspace="/out/session_1",
+                cwd="/",
+                version="1",
+                demo=True,
+                resumed_from=resumed_from,
+                queries_before=before,
+            )
+        )
+        return line
+
+    assert begun(0, None) == "session session_1 (DEMO) in /out/session_1"
+    assert begun(0) == "session session_1 (DEMO) goes on after 0 queries, in /out/session_1"
+    assert begun(1) == "session session_1 (DEMO) goes on after 1 query, in /out/session_1"
+    assert begun(12) == "session session_1 (DEMO) goes on after 12 queries, in /out/session_1"

@@ -24,6 +24,7 @@ def spoken(milliseconds: float) -> str:
 
 WORDS = Wording(
     session="Session {id}{demo} in {workspace}",
+    resumed="Session {id}{demo} goes on after {queries}, in {workspace}",
     demo=" (demo)",
     query="You: {text}",
     steered="You, into the running query: {text}",
