@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-import pexpect
-
-from tests.bench.processes import descendants, kill, running_seconds, waiting_seconds
-from tests.bench.terminal import ASKED, COLUMNS, LEAVE_SECONDS, ROWS
+from tests.bench.child import Child
+from tests.bench.processes import running_seconds, waiting_seconds
 
 QUIET = 0.2
 SAME_FRAME = 0.02
@@ -47,44 +42,15 @@ def probes() -> Iterator[str]:
     yield from map(chr, range(FIRST_PROBE, FIRST_PROBE + PROBES))
 
 
-class Driven:
+class Driven(Child):
     """The program, and all it wrote since the last `forget`."""
 
     def __init__(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
-        self._child = pexpect.spawn(
-            command[0],
-            list(command[1:]),
-            cwd=str(cwd),
-            env=dict(env),
-            dimensions=(ROWS, COLUMNS),
-            timeout=None,
-        )
+        super().__init__(command, cwd=cwd, env=env)
         self._written = bytearray()
         self._ends: list[int] = []
         self._times: list[float] = []
         self._without_core: list[tuple[float, float]] = []
-
-    @property
-    def pid(self) -> int:
-        """The process in the terminal."""
-        assert self._child.pid is not None
-        return self._child.pid
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        started = [self.pid, *descendants(self.pid)]
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGTERM)
-        until = time.monotonic() + LEAVE_SECONDS
-        with suppress(EOFError):
-            while self._child.isalive() and time.monotonic() < until:
-                self._read(0.05)
-        kill(started, seconds=1.0)
-        self._child.close(force=True)
 
     def send(self, text: str) -> float:
         """Type something; the moment it was typed (`time.perf_counter`)."""
@@ -184,11 +150,3 @@ class Driven:
         self._written += data
         self._ends.append(len(self._written))
         self._answer(data)
-
-    def _answer(self, data: bytes) -> None:
-        for match in ASKED.finditer(data):
-            if match[2] is not None:
-                answer = b"\x1b[?%s;0$y" % match[2]
-            else:
-                answer = b"\x1b[?62;22c" if match[1] == b"c" else b"\x1b[1;1R"
-            os.write(self._child.child_fd, answer)

@@ -3,30 +3,22 @@ from __future__ import annotations
 import os
 import re
 import select
-import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-import pexpect
 import pyte
 
-from tests.bench.processes import descendants, kill
+from tests.bench.child import COLUMNS, ROWS, Child
 
-COLUMNS, ROWS = 120, 40
 VISIBLE = 40
-LEAVE_SECONDS = 15.0
 
 UNKNOWN = re.compile(rb"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b[P_^][^\x1b]*\x1b\\")
 """Sequences of newer terminals, which pyte would print: a plain terminal passes over them."""
-ASKED = re.compile(rb"\x1b\[(c|6n|\?(\d+)\$p)")
 CUT = re.compile(rb"\x1b(\[[<>=?]?[0-9;$]*|[P_^][^\x1b]*)?$")
 
 
-class Terminal:
+class Terminal(Child):
     """A real pseudo-terminal with a program in it, and the screen a person would see there."""
 
     def __init__(self, command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
@@ -34,28 +26,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self.screen)
         self._rest = b""
         self.started = time.perf_counter()
-        self._child = pexpect.spawn(
-            command[0],
-            list(command[1:]),
-            cwd=str(cwd),
-            env=dict(env),
-            dimensions=(ROWS, COLUMNS),
-            timeout=None,
-        )
-
-    @property
-    def pid(self) -> int:
-        """The process in the terminal."""
-        assert self._child.pid is not None
-        return self._child.pid
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.end()
+        super().__init__(command, cwd=cwd, env=env)
 
     def send(self, text: str) -> None:
         """Type something."""
@@ -78,17 +49,6 @@ class Terminal:
         while (left := until - time.monotonic()) > 0 and self._read(left) is not None:
             pass
 
-    def end(self) -> None:
-        """Ask the program to leave as a closing terminal would, and end what is still there afterwards."""
-        started = [self.pid, *descendants(self.pid)]
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGTERM)
-        until = time.monotonic() + LEAVE_SECONDS
-        while self._child.isalive() and time.monotonic() < until:
-            self._read(0.05)
-        kill(started, seconds=1.0)
-        self._child.close(force=True)
-
     def _read(self, seconds: float) -> float | None:
         """Take in what comes; 0 when nothing came, None when nothing can come any more."""
         if not select.select([self._child.child_fd], [], [], seconds)[0]:
@@ -101,20 +61,10 @@ class Terminal:
         data = self._rest + data
         cut = CUT.search(data)
         data, self._rest = (data[: cut.start()], data[cut.start() :]) if cut else (data, b"")
-        self._answer(data)
+        cursor = self.screen.cursor
+        self._answer(data, cursor.y + 1, cursor.x + 1)
         self._stream.feed(UNKNOWN.sub(b"", data))
         return came
-
-    def _answer(self, data: bytes) -> None:
-        for match in ASKED.finditer(data):
-            cursor = self.screen.cursor
-            if match[2] is not None:
-                answer = b"\x1b[?%s;0$y" % match[2]
-            elif match[1] == b"c":
-                answer = b"\x1b[?62;22c"
-            else:
-                answer = b"\x1b[%d;%dR" % (cursor.y + 1, cursor.x + 1)
-            os.write(self._child.child_fd, answer)
 
 
 def visible(screen: pyte.Screen) -> int:
