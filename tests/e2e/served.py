@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-import shutil
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -18,12 +17,9 @@ import aiohttp
 
 from core.events import Event
 from core.journal import read_journal
+from tests.e2e.chromium import browser
 from tests.e2e.running import environment, program
 
-BROWSER = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
-    None,
-)
 PATIENCE = 60.0
 
 
@@ -151,25 +147,15 @@ class Page:
 @asynccontextmanager
 async def browsing(folder: Path) -> AsyncIterator[Page]:
     """Start a browser without a window, with one empty page."""
-    assert BROWSER is not None
     process = await asyncio.create_subprocess_exec(
-        BROWSER,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--disable-extensions",
-        "--no-proxy-server",
-        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-        "--remote-debugging-port=0",
-        "--remote-allow-origins=*",
-        "--window-size=1300,800",
-        f"--user-data-dir={folder}",
-        "about:blank",
+        *browser(
+            folder,
+            "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            "--remote-debugging-port=0",
+            "--remote-allow-origins=*",
+            "--window-size=1300,800",
+            "about:blank",
+        ),
         env=environment(folder),
         stderr=asyncio.subprocess.PIPE,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -14,13 +13,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.e2e.chromium import BROWSER, browser
 from tests.e2e.running import environment
 from tests.e2e.terminal import WORKSPACE, terminal
 
-BROWSER = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
-    None,
-)
 FETCHED_FROM_THE_ORIGINAL = (
     "script svg-script onload onerror beacon socket form refresh frame srcdoc object embed image srcset source lazy"
     " body table svg-image foreign video poster audio input-image style-link css-import css-escaped css-attribute"
@@ -128,28 +124,11 @@ def listening() -> Iterator[Listener]:
 
 def loaded(url: str, listener: Listener, folder: Path) -> str:
     """Load a page, let six seconds pass on its clock, and return what became of it; all its hosts are the listener."""
-    assert BROWSER is not None
     folder.mkdir()
+    # The browser itself asks its makers for this and that; those are nowhere.
+    hosts = f"MAP *.example 127.0.0.1:{listener.port}, MAP * ~NOTFOUND"
     done = subprocess.run(
-        [
-            BROWSER,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--disable-extensions",
-            "--no-proxy-server",
-            f"--user-data-dir={folder}",
-            # The browser itself asks its makers for this and that; those are nowhere.
-            f"--host-resolver-rules=MAP *.example 127.0.0.1:{listener.port}, MAP * ~NOTFOUND",
-            "--virtual-time-budget=6000",
-            "--dump-dom",
-            url,
-        ],
+        browser(folder, hosts, "--virtual-time-budget=6000", "--dump-dom", url),
         env=environment(folder),
         capture_output=True,
         text=True,

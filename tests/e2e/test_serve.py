@@ -13,8 +13,9 @@ import pytest
 from PIL import Image
 
 from core.events import QueryFinished, QueryReceived, SessionFinished
+from tests.e2e.chromium import BROWSER
 from tests.e2e.running import run
-from tests.e2e.served import BROWSER, browsing, drawn, serving, until
+from tests.e2e.served import browsing, drawn, serving, until
 
 TOKEN = "a-token-that-nobody-guesses"
 QUERY = "What is the capital of France?"
