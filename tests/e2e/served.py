@@ -7,7 +7,7 @@ import base64
 import re
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,23 @@ async def drawn(websocket: aiohttp.ClientWebSocketResponse, *wanted: str) -> str
             assert message.type in (aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT), message
             data += message.data if message.type is aiohttp.WSMsgType.BINARY else b""
     return data.decode("utf-8", "replace")
+
+
+@asynccontextmanager
+async def kept_open(websocket: aiohttp.ClientWebSocketResponse) -> AsyncIterator[None]:
+    """Answer the server's pings while nobody reads what is drawn, as a browser does."""
+
+    async def read() -> None:
+        while not websocket.closed:
+            await websocket.receive()
+
+    reading = asyncio.create_task(read())
+    try:
+        yield
+    finally:
+        reading.cancel()
+        with suppress(asyncio.CancelledError):
+            await reading
 
 
 class Page:

@@ -12,10 +12,10 @@ import aiohttp
 import pytest
 from PIL import Image
 
-from core.events import QueryFinished, QueryReceived, SessionFinished
+from core.events import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from tests.e2e.chromium import BROWSER
 from tests.e2e.running import run
-from tests.e2e.served import browsing, drawn, serving, until
+from tests.e2e.served import Served, browsing, drawn, kept_open, serving, until
 
 TOKEN = "a-token-that-nobody-guesses"
 QUERY = "What is the capital of France?"
@@ -48,8 +48,9 @@ async def test_each_tab_has_a_session_that_ends_with_it_or_with_the_server(tmp_p
                 await first.send_str(noise)
             await drawn(first, "DEMO", "sonnet-5")
             await drawn(second, "DEMO", "sonnet-5")
-            await first.send_str(json.dumps(["stdin", QUERY + "\r"]))
-            await drawn(first, "Paris")
+            async with kept_open(second):
+                await first.send_str(json.dumps(["stdin", QUERY + "\r"]))
+                await drawn(first, "Paris")
             assert len(served.sessions) == len(served.children) == 2
 
             # The tab is closed.
@@ -146,6 +147,64 @@ def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path) -> None:
         assert named in done.stderr
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
+
+
+async def test_query_theme_and_options_reach_each_session(tmp_path: Path) -> None:
+    options = ("--theme", "ua-light", "--permission-mode", "plan", "--max-turns=7", QUERY)
+    with serving(tmp_path, *options) as served:
+        async with aiohttp.ClientSession() as client:
+            for count in (1, 2):
+                url = f"{served.origin}/ws?width=140&height=40"
+                async with client.ws_connect(url, headers={"Origin": served.origin}) as opened:
+                    # The background of the light theme.
+                    seen = await drawn(opened, "Paris", "48;2;251;251;250")
+                    assert "48;2;17;19;24" not in seen
+                assert [len(asked(events)) for events in served.sessions] == [1] * count
+    for events in served.sessions:
+        assert asked(events) == [QUERY]
+        (begun,) = [event for event in events if isinstance(event, SessionStarted)]
+        assert (begun.permission_mode, begun.demo) == ("plan", True)
+
+
+def asked(events: list[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, QueryReceived)]
+
+
+def make_unstartable(served: Served) -> None:
+    """Let no session read its settings any more."""
+    (served.base / "ua-tui.toml").write_text("max_turns = 0\n")
+
+
+async def test_the_page_is_told_why_a_session_cannot_start(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        make_unstartable(served)
+        url, told = f"{served.origin}/ws", list[str]()
+        async with aiohttp.ClientSession() as client:
+            async with client.ws_connect(url, headers={"Origin": served.origin}) as opened:
+                async with asyncio.timeout(60):
+                    async for message in opened:
+                        if message.type is aiohttp.WSMsgType.TEXT:
+                            told.append(message.data)
+        (kind, why) = json.loads(told[-1])
+        assert kind == "ended"
+        assert why["how"] == "ended with code 2"
+        assert "max_turns" in why["said"]
+        assert served.sessions == []
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
+async def test_a_real_browser_shows_why_a_session_cannot_start(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        make_unstartable(served)
+        async with browsing(tmp_path / "profile") as page:
+            await page.call("Page.navigate", url=f"{served.origin}/")
+            await page.until("document.body.classList.contains('-closed')")
+            shown = str(await page.value("document.body.innerText"))
+            assert "The session ended with code 2." in shown
+            assert "max_turns" in shown
+            assert "Start another one" in shown
+            assert "starts" not in shown
+            assert page.failures == []
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
