@@ -212,6 +212,11 @@ class DocumentView(ScrollView, can_focus=True):
         """Colour everything anew when the theme changed."""
         super().notify_style_update()
         self._strips.clear()
+        if self._theme is not None:
+            # The styles of the components follow this one: read now they would be those of the theme before.
+            self.call_next(self._colour_anew)
+
+    def _colour_anew(self) -> None:
         if self._theme is not None and self._read_theme() != self._theme:
             self._place = self._place or self.place or None
             self._start_layout()
