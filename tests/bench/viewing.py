@@ -1,21 +1,17 @@
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests.bench.apart import report_of
 from tests.bench.sights import SIGHTS
 from tests.bench.table import Row, Section
-from tests.e2e.running import environment
 
 FILES_STALL = 100.0
 STALL = 50.0
 SIGHT = 200.0
 SECONDS = 400.0
-ROOT = Path(__file__).parents[2]
 FILES = {"files": "a new folder", "open": "a folder that is listed"}
 SORTS = {"sort numbers": "numbers", "sort words": "words"}
 
@@ -60,21 +56,7 @@ def _longest(report: dict[str, Any], phase: str) -> float:
 
 
 def _measure(base: Path, mode: str, details: list[str]) -> dict[str, Any]:
-    base.mkdir(parents=True)
-    result = base / "result.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.bench.viewing_child", mode, str(result)],
-        cwd=base,
-        env=environment(base, PYTHONPATH=str(ROOT), COLORTERM="truecolor"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{mode} failed:\n{done.stderr}")
-    report = dict(json.loads(result.read_text(encoding="utf-8")))
+    report = report_of("tests.bench.viewing_child", mode, base, seconds=SECONDS)
     for stall in report["stalls"]:
         details.append(
             f"{stall['phase']}, at {stall['at']:.2f} s: {stall['late']:.0f} ms, {stall['working']:.0f} ms computed, "

@@ -16,9 +16,8 @@ from core.events import ToolCallFinished, ToolCallStarted
 from core.observation import ImageContent, McpObservation, TextContent
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
-from tests.tui.tree_host import cursor, rows
+from tests.tui.tree_host import previewed
 from tui.app import UaTuiApp
-from tui.panes.preview import PreviewPane
 from tui.panes.workspace import WorkspacePane
 from tui.pictures.kitty import PLACEHOLDER
 from tui.screens.call_view import CallView
@@ -73,19 +72,6 @@ def terminal_of(
     yield make_app(tmp_path, make_session(tmp_path), pictures=pictures), sent
 
 
-async def shown(app: UaTuiApp, path: Path) -> PreviewPane:
-    """Point the workspace at a file and wait for its preview."""
-    await until(lambda: app.query(WorkspacePane) and app.state == "idle")
-    pane = app.query_one(WorkspacePane)
-    pane.set_root(path.parent)
-    await until(lambda: any(path.name in row for row in rows(pane)))
-    pane.reveal(path)
-    await until(lambda: cursor(pane) == path.name)
-    preview = app.query_one(PreviewPane)
-    await until(lambda: preview.path == path and preview.document is not None and preview.row_count)
-    return preview
-
-
 def placeholders(view: DocumentView) -> int:
     return sum(view.render_line(y).text.count(PLACEHOLDER) for y in range(view.size.height))
 
@@ -113,7 +99,7 @@ async def test_a_picture_is_sent_once_shown_by_cells_and_deleted_when_left(
     (path.parent / "b.txt").write_text("text")
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
         async with app.run_test(size=(160, 50)) as pilot:
-            preview = await shown(app, path)
+            preview = await previewed(app, path)
             await until(lambda: placeholders(preview))
             (first, data), *rest = sent.commands
             assert first["a"] == "T"
@@ -126,10 +112,10 @@ async def test_a_picture_is_sent_once_shown_by_cells_and_deleted_when_left(
             assert placeholders(preview) == int(first["c"]) * int(first["r"])
             assert int(first["c"]) <= preview.scrollable_content_region.width
             assert "400 × 300" in screen_text(app)
-            await shown(app, path.with_name("b.txt"))
+            await previewed(app, path.with_name("b.txt"))
             await until(lambda: not sent.live)
             assert placeholders(preview) == 0
-            await shown(app, path)
+            await previewed(app, path)
             await until(lambda: placeholders(preview))
             assert len(sent.live) == 1
             await pilot.press("ctrl+q")
@@ -143,7 +129,7 @@ async def test_viewer_and_preview_have_each_their_own(
     path = picture(folder_of(tmp_path) / "a.png")
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
         async with app.run_test(size=(160, 50)) as pilot:
-            preview = await shown(app, path)
+            preview = await previewed(app, path)
             await until(lambda: placeholders(preview))
             await viewed(app, path)
             await until(lambda: in_viewer(app))
@@ -165,7 +151,7 @@ async def test_while_another_program_has_the_terminal_it_holds_none(
     path = picture(folder_of(tmp_path) / "a.png")
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
         async with app.run_test(size=(160, 50)):
-            preview = await shown(app, path)
+            preview = await previewed(app, path)
             await until(lambda: placeholders(preview))
             before = placeholders(preview)
             app.app_suspend_signal.publish(app)
@@ -214,7 +200,7 @@ async def test_half_blocks_stay_where_nothing_else_is_known(
     for setting in ("auto", "blocks"):
         with terminal_of(tmp_path, monkeypatch, setting) as (app, sent):
             async with app.run_test(size=(160, 50)):
-                preview = await shown(app, path)
+                preview = await previewed(app, path)
                 await until(lambda: "▀" in screen_text(app))
                 assert placeholders(preview) == 0
                 assert not sent.commands
@@ -233,7 +219,7 @@ async def test_sixel_is_painted_where_the_rows_are_and_not_under_a_dialog(
 
     with terminal_of(tmp_path, monkeypatch, "sixel") as (app, sent):
         async with app.run_test(size=(160, 50)) as pilot:
-            preview = await shown(app, path)
+            preview = await previewed(app, path)
             await until(lambda: any("\x1bP0;1;0q" in text for text in sent))
             await pilot.pause()
             seen = preview.scrollable_content_region
@@ -255,7 +241,7 @@ async def test_sixel_is_painted_where_the_rows_are_and_not_under_a_dialog(
             await until(lambda: any("\x1bP0;1;0q" in text for text in sent))
             await pilot.pause()
             assert painted(sent) == lines
-            await shown(app, picture(path.with_name("c.png"), (20, 10)))
+            await previewed(app, picture(path.with_name("c.png"), (20, 10)))
             app.query_one(WorkspacePane).focus()
 
 

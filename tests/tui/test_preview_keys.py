@@ -9,10 +9,9 @@ from textual.pilot import Pilot
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import sit_at_a_desktop, until
-from tests.tui.tree_host import cursor, rows
+from tests.tui.tree_host import previewed
 from tui.app import UaTuiApp
 from tui.panes.preview import PreviewPane
-from tui.panes.workspace import WorkspacePane
 from tui.screens.delete import DeleteScreen
 
 NOTES = "notes.txt"
@@ -20,14 +19,7 @@ NOTES = "notes.txt"
 
 async def preview_of(app: UaTuiApp, pilot: Pilot[str], path: Path) -> PreviewPane:
     """Point the workspace at a file and go to its preview."""
-    await until(lambda: app.query(WorkspacePane) and app.state == "idle")
-    pane = app.query_one(WorkspacePane)
-    pane.set_root(path.parent)
-    await until(lambda: any(path.name in row for row in rows(pane)))
-    pane.reveal(path)
-    await until(lambda: cursor(pane) == path.name)
-    preview = app.query_one(PreviewPane)
-    await until(lambda: preview.path == path and preview.document is not None and preview.row_count)
+    preview = await previewed(app, path)
     preview.focus()
     await pilot.pause()
     return preview

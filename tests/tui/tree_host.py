@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.tui.files_host import until
+from tui.app import UaTuiApp
 from tui.panes.folder_tree import FolderTree, Row
+from tui.panes.preview import PreviewPane
 from tui.panes.workspace import WorkspacePane
 
 
@@ -45,3 +48,16 @@ def model_of(pane: WorkspacePane) -> FolderTree:
 
 def is_folder(row: Row) -> bool:
     return row.entry is not None and row.entry.is_folder
+
+
+async def previewed(app: UaTuiApp, path: Path) -> PreviewPane:
+    """Point the workspace at a file and wait for its preview."""
+    await until(lambda: app.query(WorkspacePane) and app.state == "idle")
+    pane = app.query_one(WorkspacePane)
+    pane.set_root(path.parent)
+    await until(lambda: any(path.name in row for row in rows(pane)))
+    pane.reveal(path)
+    await until(lambda: cursor(pane) == path.name)
+    preview = app.query_one(PreviewPane)
+    await until(lambda: preview.path == path and preview.document is not None and preview.row_count)
+    return preview
