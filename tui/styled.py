@@ -14,8 +14,9 @@ from tui.browsing import BrowsingApp
 from tui.clipboard import Clipboard
 from tui.copying import CopyingApp
 from tui.filters import ControlFilter
+from tui.palette import PaletteFilter
 from tui.stylesheet import KeptStylesheet
-from tui.themes import DEFAULT_THEME, MISSING, THEMES
+from tui.themes import DEFAULT_THEME, MISSING, THEMES, readable
 
 __all__ = ["StyledApp"]
 
@@ -39,17 +40,25 @@ class StyledApp(CopyingApp, BrowsingApp):
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         # Always the same one: strips keep what each filter made of them.
         self._fence = ControlFilter()
+        self._palette = PaletteFilter(self.console.color_system == "256")
         for each in THEMES:
             self.register_theme(each)
         self.theme = theme if theme and theme in self.available_themes else DEFAULT_THEME
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing through to the terminal that could steer it."""
-        return [*super().get_line_filters(), self._fence]
+        palette = [self._palette] if self._palette.enabled else []
+        return [*super().get_line_filters(), *palette, self._fence]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Fill in what some themes leave out."""
         return MISSING
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Give the variables of the theme, those of a theme that is not ours such that it can be read."""
+        variables = readable(self.current_theme, super().get_css_variables())
+        self.theme_variables = variables
+        return variables
 
     def refresh_css(self, animate: bool = True) -> None:
         """Style everything anew; before there is a screen nothing has been styled, and one parse is enough."""

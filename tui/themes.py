@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.theme import Theme
 
-__all__ = ["DEFAULT_THEME", "MISSING", "THEMES"]
+__all__ = ["DEFAULT_THEME", "MISSING", "THEMES", "readable"]
 
 DEFAULT_THEME = "ua-dark"
 MISSING = {"foreground-disabled": "ansi_bright_black", "surface-active": "ansi_default"}
@@ -146,3 +146,18 @@ ANSI = Theme(
 )
 
 THEMES = (DARK, LIGHT, ANSI)
+
+_OF_TERMINALS = ("block-cursor-", "foreground-", "text-", "border-blurred", "input-", "screen-selection-")
+
+
+def readable(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
+    """The variables of a theme, of one that is not ours with those changed that could not be read."""
+    if theme.name in {own.name for own in THEMES}:
+        return variables
+    if theme.ansi:
+        # Which colours a terminal has nobody knows: the cursor turns them around, and what is quiet is grey.
+        ours = {name: value for name, value in ANSI.variables.items() if name.startswith(_OF_TERMINALS)}
+        return {**variables, **ours}
+    from tui.legible import legible
+
+    return legible(variables)

@@ -1,0 +1,186 @@
+"""Every theme there is, on the screens there are: what is written can be read on what it is written on."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.style import Style
+from textual.app import App
+from textual.color import Color
+from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.theme import BUILTIN_THEMES, Theme
+
+from core.events import BudgetReached, ErrorRaised, McpServer, McpStatus
+from tests.tui.files_host import until
+from tests.tui.test_dialog_snapshots import DIALOGS
+from tests.tui.test_snapshots import played_app, steps
+from tui.legible import DIM, TEXT, contrast, legible
+from tui.screens.viewer import ViewerScreen
+from tui.themes import THEMES, readable
+
+SIZE = (150, 46)
+PARTS = 4
+DARK_AND_CLEAR = {
+    "background": "#000000",
+    "foreground": "#FFFFFF",
+    "primary": "#88AAFF",
+    "secondary": "#CCCCCC",
+    "accent": "#88AAFF",
+    "success": "#88FF88",
+    "warning": "#FFDD66",
+    "error": "#FF9999",
+}
+DOCUMENT = (
+    "# One\n\n## Two\n\n### Three\n\ntext *em* **strong** `code` [link](https://a.example)\n\n> quote\n\n"
+    "| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\ndef f(x: int) -> str:\n    # comment\n    return 'a' + str(1)\n"
+    "```\n\n- item\n\n![picture](x.png)\n"
+)
+COLOURED = [theme.name for theme in (*THEMES, *BUILTIN_THEMES.values()) if not theme.ansi]
+NO_TEXT = set("─│╭╮╰╯┃━▌▐█▀▄▁▂▃▅▆▇▔▏▎▍▊▋▉╷╵╶╴┌┐└┘├┤┬┴┼═║╔╗╚╝")
+
+
+@pytest.fixture(autouse=True)
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No animation: a colour on its way to another one is none of a theme."""
+    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setitem(os.environ, "TEXTUAL_ANIMATIONS", "none")
+
+
+def parts(style: Style | None) -> tuple[Color, Color] | None:
+    """The colours of a text and of what is behind it; None where the terminal chooses one."""
+    if style is None or style.color is None or style.bgcolor is None:
+        return None
+    if style.color.triplet is None or style.bgcolor.triplet is None:
+        return None
+    ink, ground = Color(*style.color.triplet), Color(*style.bgcolor.triplet)
+    return (ground, ink) if style.reverse else (ink, ground)
+
+
+def unreadable(app: Any, quiet: set[Color]) -> dict[tuple[str, str], set[str]]:
+    """What stands on the screen in colours too near to each other; `quiet` are those of what is said quietly."""
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for y, strip in enumerate(app.screen._compositor.render_strips()):
+        x = 0
+        for text, style, _ in strip:
+            colours = parts(style)
+            at, x = x, x + sum(1 for _ in text)
+            if colours is None or not set(text.strip()) - NO_TEXT:
+                continue
+            if contrast(*colours) < TEXT - 0.05:
+                widget, _region = app.screen.get_widget_at(min(at, app.size.width - 1), y)
+                hint = text.strip() in str(getattr(widget, "placeholder", ""))
+                if (hint or quiet & set(colours)) and contrast(*colours) >= DIM - 0.05:
+                    continue
+                # What lies behind a dialog is meant to be less than that.
+                if not isinstance(widget, Screen):
+                    name = f"{type(widget).__name__} {text.strip()[:24]!r} {contrast(*colours):.1f}"
+                    found[(colours[0].hex, colours[1].hex)].add(name)
+    return found
+
+
+def quiet_colours(app: App[Any]) -> set[Color]:
+    names = ("foreground-muted", "foreground-disabled", "text-muted", "text-disabled", "border-blurred")
+    return {Color.parse(app.theme_variables[name]) for name in names}
+
+
+async def scenes(pilot: Pilot[str]) -> AsyncIterator[str]:
+    """Go through what there is to be seen, and name it; everything is as it was afterwards."""
+    app = pilot.app
+    yield "prompt"
+    for key, pane in (("f2", "conversation"), ("f3", "trace"), ("f4", "observers"), ("f5", "workspace")):
+        await pilot.press(key, "down")
+        yield pane
+    await pilot.press("f2", "slash", *"chip", "enter")
+    yield "finding"
+    await pilot.press("escape")
+    app.query_one("#prompt").focus()
+    await pilot.press("slash")
+    await pilot.pause(0.1)
+    yield "commands"
+    await pilot.press("escape", "backspace")
+    for name, (make, _) in DIALOGS.items():
+        dialog = make()
+        app.push_screen(dialog)
+        await pilot.pause()
+        dialog.remove_class("-quiet")
+        await pilot.pause()
+        yield name
+        dialog.dismiss(None)
+        await pilot.pause()
+
+
+def trouble(app: Any) -> None:
+    """Let something have failed, and something be told."""
+    bus = app.session_under_test.bus
+    bus.publish(McpStatus(servers=[McpServer(name="composio", status="failed", error="401")]))
+    bus.publish(BudgetReached(level="warning", spent_usd=0.9, limit_usd=1.0))
+    bus.publish(ErrorRaised(where="records", message="It broke"))
+    for severity in ("information", "warning", "error"):
+        app.notify(f"Words of a kind: {severity}", severity=severity, timeout=1000, markup=False)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_everything_can_be_read_in_every_theme(tmp_path: Path, part: int) -> None:
+    app = played_app(tmp_path)
+    bad = {}
+    async with app.run_test(size=SIZE) as pilot:
+        await steps()(pilot)
+        trouble(app)
+        await pilot.pause(0.1)
+        for theme in COLOURED[part::PARTS]:
+            app.theme = theme
+            await pilot.pause()
+            await pilot.pause()
+            async for scene in scenes(pilot):
+                await pilot.pause()
+                if found := unreadable(app, quiet_colours(app)):
+                    bad[theme, scene] = dict(found)
+    assert bad == {}
+
+
+async def test_a_document_takes_the_colours_of_each_theme_that_is_chosen(tmp_path: Path) -> None:
+    app = played_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await steps()(pilot)
+        folder = app.session_under_test.workspace.path  # type: ignore[attr-defined]
+        path = folder / "all.md"
+        path.write_text(DOCUMENT)
+        app.push_screen(ViewerScreen(path, folder))
+        await pilot.pause(0.3)
+        for theme in ("ua-light", "nord", "textual-light"):
+            app.theme = theme
+            await until(lambda: not unreadable(app, quiet_colours(app)))
+
+
+@pytest.mark.parametrize("theme", BUILTIN_THEMES.values(), ids=lambda theme: theme.name)
+def test_a_theme_keeps_what_can_be_read_of_it(theme: Theme) -> None:
+    given = {**theme.to_color_system().generate(), **theme.variables}
+    found = readable(theme, given)
+    assert set(given) <= set(found)
+    assert found["background"].upper() == given["background"].upper() or theme.ansi
+    if theme.ansi:
+        assert "reverse" in found["block-cursor-text-style"]
+        return
+    ground, cursor = Color.parse(found["background"]), Color.parse(found["block-cursor-background"])
+    assert contrast(ground, cursor) >= 1.12, "the row of the cursor is seen"
+    for name in ("foreground", "foreground-muted", "accent", "success", "warning", "error"):
+        for behind in (ground, cursor):
+            assert contrast(Color.parse(found[name]), behind) >= TEXT, name
+
+
+def test_colours_that_can_be_read_stay_what_they_are() -> None:
+    given = {**DARK_AND_CLEAR, **dict.fromkeys(("surface", "panel"), "#000000")}
+    found = legible(given)
+    assert {name: found[name] for name in DARK_AND_CLEAR} == DARK_AND_CLEAR
+    assert legible({**given, "warning": "#202000"})["warning"] != "#202000"
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+def test_our_own_themes_are_left_alone(theme: Theme) -> None:
+    assert readable(theme, {"foreground": "x"}) == {"foreground": "x"}

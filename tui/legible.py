@@ -1,0 +1,122 @@
+"""Makes any theme one to read by: every colour that text is written in stands out from all it is written on.
+
+A theme is made for the widgets of Textual. Here one row has names, figures and states in their own colours, and the
+cursor goes over it: what lies behind such a row has to be quiet, and no colour of text may vanish on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from textual.color import Color
+
+__all__ = ["DIM", "TEXT", "contrast", "legible"]
+
+TEXT = 4.5
+"""The least contrast of text, as WCAG has it."""
+DIM = 3.0
+"""The least contrast of what is said quietly."""
+
+_STRONG = 7.0
+_EASY = 6.0
+_STEPS = 24
+_INKS = ("accent", "success", "warning", "error", "secondary", "primary")
+_CURSOR = (0.3, 0.25, 0.2, 0.15, 0.1)
+
+
+def contrast(first: Color, second: Color) -> float:
+    """The contrast of two opaque colours, from 1 to 21, as WCAG defines it."""
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def legible(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a theme with those changed that could not be read; for themes in colours of their own."""
+    return dict(_legible(tuple(sorted(variables.items()))))
+
+
+@lru_cache(64)
+def _legible(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    variables = dict(given)
+    background = Color.parse(variables["background"])
+    surface = _on(variables["surface"], background)
+    panel = _on(variables["panel"], surface)
+    plain = (background, surface, panel)
+    foreground = _readable(_on(variables["foreground"], background), plain, _STRONG)
+    cursor = _cursor(background, _on(variables["primary"], background), foreground)
+    resting = background.blend(foreground, 0.07)
+    hover = background.blend(foreground, 0.04)
+    rows = (*plain, cursor, resting, hover)
+    muted = background.blend(foreground, 0.62)
+    found: dict[str, Color] = {
+        "background": background,
+        "surface": surface,
+        "panel": panel,
+        "foreground": foreground,
+        "foreground-muted": _readable(muted, rows, TEXT),
+        "foreground-disabled": _readable(background.blend(foreground, 0.45), rows, DIM),
+        "block-cursor-background": cursor,
+        "block-cursor-foreground": foreground,
+        "block-cursor-blurred-background": resting,
+        "block-cursor-blurred-foreground": foreground,
+        "block-hover-background": hover,
+        "input-selection-background": background.blend(_on(variables["primary"], background), 0.4),
+        "input-cursor-background": foreground,
+        "input-cursor-foreground": background,
+        "border-blurred": _readable(background.blend(foreground, 0.2), (background,), 1.3),
+    }
+    found["input-selection-foreground"] = _readable(foreground, (found["input-selection-background"],), TEXT)
+    found["screen-selection-background"] = found["input-selection-background"]
+    found["screen-selection-foreground"] = found["input-selection-foreground"]
+    for name in _INKS:
+        ink = _on(variables[name], background)
+        washed = (
+            (background.blend(ink, 0.12), background.blend(ink, 0.3)) if name in ("error", "warning") else ()
+        )
+        found[name] = found[f"text-{name}"] = _readable(ink, (*rows, *washed), TEXT)
+    found["border"] = found["accent"]
+    found["text-muted"], found["text-disabled"] = found["foreground-muted"], found["foreground-disabled"]
+    found["footer-key-foreground"] = found["accent"]
+    styles = {
+        "block-cursor-text-style": "none",
+        "block-cursor-blurred-text-style": "none",
+        "button-focus-text-style": "bold",
+    }
+    return {**variables, **{name: colour.hex6 for name, colour in found.items()}, **styles}
+
+
+def _on(colour: str, ground: Color) -> Color:
+    """A colour as it looks on another one, without whatever shines through."""
+    if colour.startswith("auto"):
+        return ground.get_contrast_text(1.0)
+    return ground + Color.parse(colour)
+
+
+def _readable(ink: Color, grounds: Iterable[Color], least: float) -> Color:
+    """The ink, as far towards black or white as it must be to be read on each of the grounds."""
+    grounds = tuple(grounds)
+    ends = sorted(
+        (Color(0, 0, 0), Color(255, 255, 255)), key=lambda end: -min(contrast(end, each) for each in grounds)
+    )
+    for step in range(_STEPS + 1):
+        mended = ink.blend(ends[0], step / _STEPS)
+        if min(contrast(mended, each) for each in grounds) >= least:
+            return mended
+    return ends[0]
+
+
+def _cursor(background: Color, primary: Color, foreground: Color) -> Color:
+    """What lies behind the row of the cursor: as strong as it can be while that can be read with ease."""
+    for share in _CURSOR:
+        ground = background.blend(primary, share)
+        if contrast(foreground, ground) >= _EASY or share == _CURSOR[-1]:
+            break
+    return ground
+
+
+def _luminance(colour: Color) -> float:
+    parts = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour.normalized
+    )
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))

@@ -1,0 +1,61 @@
+"""Colours for terminals that have 256 of them: each as near as it can be to what a theme wants."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.color import Color as RichColor
+from rich.color import ColorType
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+__all__ = ["PaletteFilter", "nearest"]
+
+_STEPS = (0, 95, 135, 175, 215, 255)
+_GREYS = tuple(8 + 10 * step for step in range(24))
+
+
+@lru_cache(4096)
+def nearest(red: int, green: int, blue: int) -> int:
+    """The number of the colour of the 256 that is nearest to this one; of the first 16 none, as they differ."""
+    cube = [min(range(6), key=lambda step: abs(_STEPS[step] - part)) for part in (red, green, blue)]
+    grey = min(range(24), key=lambda step: abs(3 * _GREYS[step] - red - green - blue))
+    found = {
+        16 + 36 * cube[0] + 6 * cube[1] + cube[2]: [_STEPS[step] for step in cube],
+        232 + grey: [_GREYS[grey]] * 3,
+    }
+    wanted = (red, green, blue)
+    return min(
+        found, key=lambda number: sum((a - b) ** 2 for a, b in zip(found[number], wanted, strict=True))
+    )
+
+
+class PaletteFilter(LineFilter):
+    """Puts the nearest of 256 colours in the place of every other one.
+
+    What writes to the terminal would round each part of a colour by itself, which makes of a dark blue behind the
+    cursor a strong green.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """Give the segments back in colours of the palette."""
+        return [
+            segment
+            if segment.style is None or segment.control
+            else Segment(segment.text, _mapped(segment.style))
+            for segment in segments
+        ]
+
+
+@lru_cache(4096)
+def _mapped(style: Style) -> Style:
+    ink, ground = _in_palette(style.color), _in_palette(style.bgcolor)
+    return style if ink is None and ground is None else style + Style(color=ink, bgcolor=ground)
+
+
+def _in_palette(colour: RichColor | None) -> RichColor | None:
+    if colour is None or colour.type is not ColorType.TRUECOLOR or colour.triplet is None:
+        return None
+    return RichColor.from_ansi(nearest(*colour.triplet))
