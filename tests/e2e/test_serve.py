@@ -179,12 +179,11 @@ async def test_the_page_is_told_why_a_session_cannot_start(tmp_path: Path) -> No
     with serving(tmp_path) as served:
         make_unstartable(served)
         url, told = f"{served.origin}/ws", list[str]()
-        async with aiohttp.ClientSession() as client:
-            async with client.ws_connect(url, headers={"Origin": served.origin}) as opened:
-                async with asyncio.timeout(60):
-                    async for message in opened:
-                        if message.type is aiohttp.WSMsgType.TEXT:
-                            told.append(message.data)
+        async with aiohttp.ClientSession() as client, asyncio.timeout(60):
+            opened = await client.ws_connect(url, headers={"Origin": served.origin})
+            async for message in opened:
+                if message.type is aiohttp.WSMsgType.TEXT:
+                    told.append(message.data)
         (kind, why) = json.loads(told[-1])
         assert kind == "ended"
         assert why["how"] == "ended with code 2"
