@@ -45,8 +45,8 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 
 _NO_MODEL = (
-    "there is no way to reach a model: set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with "
-    "ANTHROPIC_AUTH_TOKEN, or log in with `claude`, or try --demo"
+    "there is no way to reach a model: start `ua-tui` in a terminal, which sets one up, or set ANTHROPIC_API_KEY, "
+    "or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN, or log in with `claude`, or try --demo"
 )
 _TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
 
