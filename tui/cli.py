@@ -136,6 +136,7 @@ def _sessions(args: argparse.Namespace) -> int:
 
 
 def _add_sessions(parser: argparse.ArgumentParser) -> None:
+    # Their module brings in the screen.
     parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 

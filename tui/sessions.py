@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.session_summary import Summary
     from core.settings import Settings
 
-__all__ = ["SessionsApp", "add_arguments", "open_to_read", "resumed_folder", "resuming", "run"]
+__all__ = ["SessionsApp", "open_to_read", "resumed_folder", "resuming", "run"]
 
 _RESUME = "resume "
 _HEADER = ("SESSION", "STATE", "STARTED", "TIME", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
@@ -102,15 +102,6 @@ class SessionsApp(OrderedKeysApp, SuspendingApp, StyledApp):
 
     def _settle(self, folder: Path | None) -> None:
         self.exit(None if folder is None else resuming(folder))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to its parser."""
-    parser.add_argument(
-        "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
-    )
-    parser.add_argument("--theme", help="the colour theme of the screen")
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
 
 
 def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
