@@ -15,6 +15,7 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "open": (["latest"], [("--workspace", "out"), ("--theme", "nord")]),
     "resume": (["latest", "why?"], [("--plain",), ("--workspace", "out"), ("--fresh",)]),
     "observe": ([], [("--tool", "a"), ("--result", "b"), ("--json",)]),
+    "doctor": ([], [("--json",), ("--demo",), ("--workspace", "out")]),
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),
     "blacklist": (["clear", "a.example", "b.example"], [("--json",), ("--workspace", "out")]),
     "schema": (["article"], []),
