@@ -12,7 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 from core.errors import UniversalAgentError
-from core.events import AuthFinished, AuthRequired, BudgetReached, Event, PermissionAnswered, PermissionAsked, QueryFinished
+from core.events import (
+    AuthFinished,
+    AuthRequired,
+    BudgetReached,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+)
 from core.resuming import Resume
 from core.session import Session
 from core.settings import Settings
