@@ -100,6 +100,26 @@ def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
     assert {entry.name: entry.size for entry in listing.entries}["20.json"] == len("longer")
 
 
+def test_a_folder_of_which_it_is_too_early_to_tell_is_read_at_the_next_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    path = str(tmp_path)
+    tree = FolderTree(path)
+    tree.take(list_folder(path, 100))
+    touched = os.stat(path).st_mtime_ns
+    # It came in the tick of the clock in which the folder was listed.
+    (tmp_path / "b.json").write_text("{}")
+    os.utime(path, ns=(touched, touched))
+    tree.doubted.add(path)
+    assert list_folders([tree.request(path)]) == []
+    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
+    (listing,) = list_folders([tree.request(path)])
+    taken = tree.take(listing)
+    assert taken is not None
+    assert [entry.name for entry in taken[0]] == ["b.json"]
+
+
 def test_no_file_is_older_than_what_it_came_after(tmp_path: Path) -> None:
     since = {}
     for number in range(200):

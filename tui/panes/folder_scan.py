@@ -95,9 +95,9 @@ class Listing:
 class Request:
     """A folder to list and how.
 
-    At most `limit` entries are listed, the first in `order`; only those that `only` lets through. A folder
-    whose stamp is `unless` need not be listed, and one that holds the same since `before` was listed, when it was
-    too early for a stamp, is not looked at entry by entry.
+    At most `limit` entries are listed, the first in `order`; only those that `only` lets through. A folder whose
+    stamp is `unless` need not be listed. `before` was listed too early for a stamp: as long as it still is, a folder
+    of the same time need not be listed either, and after that not entry by entry if it holds the same names.
     """
 
     path: str
@@ -125,12 +125,8 @@ def list_folder(path: str, limit: int, *, hidden: bool = False) -> Listing:
 
 
 def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[Listing]:
-    """List several folders, in order, without those that are as their stamp says."""
-    return [
-        _list(request, hidden)
-        for request in requests
-        if not request.unless or _stamp(request.path) != request.unless
-    ]
+    """List several folders, in order, without those that are as they were, or of which it is too early to tell."""
+    return [_list(request, hidden) for request in requests if not _may_wait(request)]
 
 
 def _list(request: Request, hidden: bool) -> Listing:
@@ -167,13 +163,16 @@ def _is_still(before: Listing, named: Sequence[Entry], touched: int) -> bool:
     """Whether a folder holds what it did; two changes in one tick of its clock still differ in names."""
     if before.touched != touched or before.more or len(before.entries) != len(named):
         return False
-    return {(entry.name, entry.is_folder) for entry in before.entries} == {
-        (entry.name, entry.is_folder) for entry in named
-    }
+    known = {entry.name: entry.is_folder for entry in before.entries}
+    return all(known.get(entry.name) is entry.is_folder for entry in named)
 
 
-def _stamp(path: str) -> int:
-    return _settled(_touched(path))
+def _may_wait(request: Request) -> bool:
+    touched, before = _touched(request.path), request.before
+    if request.unless:
+        return _settled(touched) == request.unless
+    # What came in the same tick as its listing is found once its time can tell a change: by the next look.
+    return before is not None and before.touched == touched and not _settled(touched)
 
 
 def _touched(path: str) -> int:
