@@ -11,14 +11,33 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.events import AuthRequired, PermissionAsked, QueryReceived, ToolCallStarted
+from core.events import (
+    AuthRequired,
+    BudgetReached,
+    McpServer,
+    McpStatus,
+    PermissionAsked,
+    QueryClassified,
+    QueryReceived,
+    SessionStarted,
+    TokensSpent,
+    ToolCallStarted,
+    Usage,
+)
 from tests.tui.test_snapshots import SIZES, Before, played_app, steps
 from tui.at_work import AtWork
+from tui.panes.status_facts import StatusFacts
 from tui.screens.auth import AuthScreen
-from tui.screens.dialog import Dialog
+from tui.screens.budget import BudgetScreen
+from tui.screens.closing import Closing
+from tui.screens.delete import DeleteScreen
 from tui.screens.error import RESTARTS, ErrorScreen
+from tui.screens.fresh import FreshScreen
+from tui.screens.link import LinkScreen
 from tui.screens.permission import PermissionScreen
+from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
+from tui.screens.status import StatusScreen
 
 THEMES = ["ua-dark", "ua-light", "ua-ansi"]
 NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
@@ -72,7 +91,28 @@ def working() -> AtWork:
     return work
 
 
-DIALOGS: dict[str, tuple[Callable[[], Dialog[Any]], tuple[str, ...]]] = {
+def told() -> list[tuple[str, str]]:
+    facts = StatusFacts(limit=1.0)
+    for event in (
+        SessionStarted(
+            session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-5", demo=True
+        ),
+        QueryReceived(query_id="q1", text="x"),
+        QueryClassified(query_id="q1", decision="COMPLEX", source="rule", raw_response="it says “research”"),
+        McpStatus(
+            servers=[
+                McpServer(name="local_toolkit", status="connected", tools=7),
+                McpServer(name="composio", status="failed", error="the server refused the key (401)"),
+            ]
+        ),
+        TokensSpent(query_id="q1", message_id="m", usage=Usage(input_tokens=38_100), cost_usd=0.85),
+        BudgetReached(level="warning", spent_usd=0.85, limit_usd=1.0),
+    ):
+        facts.take(event)
+    return facts.told()
+
+
+DIALOGS: dict[str, tuple[Callable[[], Closing[Any]], tuple[str, ...]]] = {
     "permission": (lambda: PermissionScreen(MAIL, 2), ()),
     "permission-pattern": (
         lambda: PermissionScreen(PAGE, seen={("composio", "NOTION_GET_BLOCK")}),
@@ -89,6 +129,19 @@ DIALOGS: dict[str, tuple[Callable[[], Dialog[Any]], tuple[str, ...]]] = {
         (),
     ),
     "quit": (lambda: QuitScreen(1, working()), ()),
+    "delete": (lambda: DeleteScreen("work_products/ai-chip-news.html", "12K, saved 14:02."), ()),
+    "link": (lambda: LinkScreen("https://computewire.example/accelerators/halden-h7\u202e?from=report"), ()),
+    "fresh": (lambda: FreshScreen("the agent does not know the conversation of this session any more"), ()),
+    "queue": (
+        lambda: QueueScreen(
+            lambda: ("Mail the report to the team", "Compare it with last week's\nand say what is new"),
+            lambda _seen, _wanted: True,
+        ),
+        ("down",),
+    ),
+    "budget": (lambda: BudgetScreen(1.02, 1.0, waiting=1), ()),
+    "budget-amount": (lambda: BudgetScreen(0.85, 1.0, running=True), ("r",)),
+    "status": (lambda: StatusScreen(told()), ()),
 }
 
 
