@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -31,7 +31,7 @@ class DoctorFailed(UniversalAgentError):
     """The checks could not be made, or did not come to their end."""
 
 
-async def examine_beside(settings: Settings) -> AsyncIterator[Check]:
+async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
     """Run every check in a child process and give each as it ends; leaving early ends the child.
 
     Raises:

@@ -79,6 +79,7 @@ class ConnectionsScreen(Closing[None]):
         self._unsubscribe: Callable[[], None] = lambda: None
         self._checks: list[Check] = []
         self._testing = False
+        self._following = False
 
     def compose(self) -> ComposeResult:
         """Put down the list, what is to be said, and the keys."""
@@ -203,10 +204,9 @@ class ConnectionsScreen(Closing[None]):
         if self._testing:
             self._complain("The tests are running already.")
             return
-        self._testing = True
+        self._testing = self._following = True
         self._checks = []
         self._show_checks()
-        self.query_one("#connections-checks").scroll_visible(animate=False, top=True)
         start_job(self, self._test, "doctor")
 
     async def _test(self) -> None:
@@ -224,10 +224,15 @@ class ConnectionsScreen(Closing[None]):
 
     def _show_checks(self, failure: str = "") -> None:
         told = say.checks(self._checks, running=self._testing, failure=failure)
-        self.query_one("#connections-checks", Static).update(told)
+        shown = self.query_one("#connections-checks", Static)
+        shown.update(told)
+        if self._following:
+            # Unless the person went elsewhere; there is room for them only once they are laid out.
+            self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
 
     def action_scroll_facts(self, by: int) -> None:
         """Scroll what has no room below the list."""
+        self._following = False
         facts = self.query_one("#connections-facts", VerticalScroll)
         facts.scroll_relative(y=by * max(1, facts.size.height - 1), animate=False)
 

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.doctor.beside import examine_beside
+from core.settings import Settings
+from tests.e2e.added_server import own_home
+from tests.e2e.running import environment, run
+from tests.model_server import Answer, model_server, refusal
+from tests.tui.files_host import until
+
+KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
+NAMES = ["python", "agent", "workspace", "model", "toolkit", "composio", "logfire"]
+
+
+def test_the_demo_could_start_and_says_so_as_json(tmp_path: Path) -> None:
+    done = run(tmp_path, "doctor", "--demo", "--json")
+    told = json.loads(done.stdout)
+    assert (done.code, told["could_start"], done.stderr) == (0, True, "")
+    assert [check["name"] for check in told["checks"]] == NAMES
+    states = {check["name"]: check["status"] for check in told["checks"]}
+    assert states == dict.fromkeys(NAMES, "ok") | {"logfire": "skipped"}
+    assert "AGENT_RUN_WORKSPACES" not in os.listdir(tmp_path)
+
+
+def test_a_refused_key_keeps_a_session_from_starting_and_is_not_repeated(tmp_path: Path) -> None:
+    with model_server(Answer(401, refusal("authentication_error", f"invalid key {KEY}"))) as server:
+        env = environment(tmp_path, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY=KEY)
+        done = run(tmp_path, "doctor", env=env)
+    assert done.code == 1
+    assert "FAILED   Model" in done.stdout
+    assert "ANTHROPIC_API_KEY" in done.stdout
+    assert "no session could start" in done.stdout
+    assert KEY not in done.stdout + done.stderr
+    assert done.stderr == ""
+
+
+def test_without_credentials_it_says_what_to_set(tmp_path: Path) -> None:
+    done = run(tmp_path, "doctor", "--json")
+    told = json.loads(done.stdout)
+    assert (done.code, told["could_start"]) == (1, False)
+    (model,) = [check for check in told["checks"] if check["name"] == "model"]
+    assert (model["status"], model["required"]) == ("failed", True)
+    assert "ANTHROPIC_API_KEY" in model["advice"]
+
+
+@pytest.mark.parametrize("args", [["--nonsense"], ["--permission-mode", "yolo"], ["a query"]])
+def test_wrong_usage_is_told_in_a_line(tmp_path: Path, args: list[str]) -> None:
+    done = run(tmp_path, "doctor", *args)
+    assert (done.code, done.stdout) == (2, "")
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+async def test_beside_a_session_the_checks_are_made_with_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_home(tmp_path, monkeypatch)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-another-0123456789")
+    with model_server() as server:
+        settings = Settings(
+            workspace_base=tmp_path, base_url=server.url, api_key=KEY, model="m1", allow=("A_*", "B(c,d)")
+        )
+        checks = {check.name: check async for check in examine_beside(settings)}
+        ((headers, body),) = server.messages
+    assert (headers["x-api-key"], body["model"]) == (KEY, "m1")
+    assert sorted(checks) == sorted(NAMES)
+    assert checks["model"].status == "ok"
+    assert checks["workspace"].found.startswith(str(tmp_path))
+
+
+async def test_who_leaves_early_ends_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_home(tmp_path, monkeypatch)
+    checks = examine_beside(Settings(workspace_base=tmp_path, cli_path=_slow(tmp_path)))
+    async for check in checks:
+        assert check.name != "agent"
+        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+            break
+    await checks.aclose()
+    pid = int((tmp_path / "pid").read_text())
+    await until(lambda: not _runs(pid))
+
+
+def _runs(pid: int) -> bool:
+    # One whose parent is gone is at times never waited for.
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return done.stdout.strip()[:1] not in {"", "Z"}
+
+
+def _slow(folder: Path) -> Path:
+    path = folder / "claude"
+    path.write_text(f"#!/bin/sh\necho $$ > {folder}/pid; exec sleep 600\n")
+    path.chmod(0o700)
+    return path
