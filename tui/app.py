@@ -231,7 +231,10 @@ class UaTuiApp(
                 case QueryReceived():
                     self.notice.clear()
                 case QueryFinished(status="error", error=error) if not self.frame.shows("conversation"):
-                    self.notice.show(error or "The query failed.", "1 shows the conversation")
+                    self.notice.show(
+                        error or "The query failed.",
+                        f"{self.keys.shown('show.conversation')} shows the conversation",
+                    )
                 case ErrorRaised():
                     self._failures.take(event)
                 case _:
@@ -357,7 +360,8 @@ class UaTuiApp(
             self.call_later(self.action_quit)
             return
         self._copy_pressed_at = now
-        self.notify("Nothing is selected. Press Ctrl+C again to quit.", markup=False, timeout=AGAIN_SECONDS)
+        told = f"Nothing is selected. Press {self.keys.shown('copy')} again to quit."
+        self.notify(told, markup=False, timeout=AGAIN_SECONDS)
 
     async def action_quit(self) -> None:
         """Quit; ask first while work runs; leave at once when pressed again."""

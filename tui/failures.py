@@ -49,7 +49,7 @@ class Failures:
     def _show(self, failure: ErrorRaised) -> None:
         from tui.screens.error import ErrorScreen
 
-        self._app.notice.show(failure.message, "Ctrl+R restarts")
+        self._app.notice.show(failure.message, f"{self._app.keys.shown('restart')} restarts")
         self._app.status.state = self._app.state
         if not isinstance(self._app.screen, ErrorScreen):
             self._times[failure.message] += 1

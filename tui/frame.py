@@ -24,7 +24,7 @@ from tui.panes.prompt import Prompt
 from tui.panes.tabs import PaneTabs
 from tui.splits import Splits
 
-__all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane"]
+__all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane", "Slot"]
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (140, "-wide")]
 LEAST_FRAMED = 10

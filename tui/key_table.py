@@ -146,6 +146,9 @@ STANDARD: Mapping[str, str] = {
     "error.close": "escape",
     "fresh.begin": "f",
     "fresh.quit": "escape,q",
+    "budget.raise": "r",
+    "budget.leave": "escape,q",
+    "status.close": "escape,q",
     "delete.confirm": "d",
     "delete.keep": "n,escape,q",
 }
@@ -155,7 +158,7 @@ HANDLED = frozenset({"prompt.send", "prompt.new_line", "prompt.steer", "prompt.q
 """Looked at by the prompt itself, and no bindings."""
 ALWAYS_HELD = frozenset({"quit", "copy", "commands", "app.suspend"})
 """Work everywhere, also where a person types: none of them can be a key that is text."""
-GUARDED = ("permission.", "delete.", "quit.", "auth.", "link.", "fresh.")
+GUARDED = ("permission.", "delete.", "quit.", "auth.", "link.", "fresh.", "budget.")
 """How a question is answered: the settings of a folder may not change it."""
 
 _TREE = "move.fold move.unfold"
@@ -190,6 +193,15 @@ PLACES: Mapping[str, Place] = {
         ),
         ("Prompt",),
         ("anywhere",),
+        (
+            "pane.maximise",
+            "pane.narrower",
+            "pane.wider",
+            "pane.lower",
+            "pane.higher",
+            "pane.standard",
+            "help.here",
+        ),
     ),
     "pane": Place(
         "In a pane",
@@ -425,6 +437,13 @@ PLACES: Mapping[str, Place] = {
         ("FreshScreen",),
         ("screen",),
     ),
+    "budget": Place(
+        "When the session may cost no more",
+        (Row("budget.raise", "raise the limit"), Row("budget.leave", "leave it")),
+        ("BudgetScreen",),
+        ("screen",),
+    ),
+    "status": Place("At the status in words", (Row("status.close", "back"),), ("StatusScreen",), ("screen",)),
     "delete": Place(
         "Before something is deleted",
         (Row("delete.confirm", "delete"), Row("delete.keep", "keep")),

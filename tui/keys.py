@@ -69,7 +69,11 @@ def written_key(widget: Widget, key: str) -> str:
     chosen = keys_of(widget.app).chosen
     if not chosen:
         return key
-    name = key_name(key)
+    try:
+        name = key_name(key)
+    except ValueError:
+        # Several keys in one word, such as arrows: there is none to put in its place.
+        return key
     for node in (widget.screen, *widget.screen.walk_children(Widget)):
         for binding in node._bindings.key_to_bindings.get(name, ()):
             if binding.id is not None and binding.id in chosen:

@@ -20,7 +20,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _BUSY = ("running", "stopping")
 _CLOSE_SECONDS = 30.0
 _EXIT_SECONDS = 4.0
-WAITING = "quits when this is done  ^Q asks again"
+WAITING = "quits when this is done"
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,10 @@ class Leaving:
         self._app = app
         self._begun = False
         self._after: int | None = None
+
+    @property
+    def _key(self) -> str:
+        return self._app.keys.shown("quit").replace("Ctrl+", "^")
 
     def heed_signals(self) -> None:
         """Leave in good order when a signal asks for the end."""
@@ -60,7 +64,7 @@ class Leaving:
                 self.leave("quit")
             case "wait":
                 self._after = self._app.at_work.finished
-                self._app.status.hint = WAITING
+                self._app.status.hint = f"{WAITING}  {self._key} asks again"
                 # The query may have ended while the dialog was read.
                 if self._app.state not in _BUSY:
                     self.leave("quit")
@@ -80,7 +84,7 @@ class Leaving:
         if self._begun:
             return
         self._begun = True
-        self._app.status.hint = "closing…  ^Q leaves at once"
+        self._app.status.hint = f"closing…  {self._key} leaves at once"
         self._app.spawn(self._close(reason, code, result), "close", "close")
 
     async def _close(self, reason: str, code: int, result: str | None) -> None:

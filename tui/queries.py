@@ -65,7 +65,8 @@ class Queries:
         if session is None or not session.queue_held:
             return
         if self._app.state == "failed":
-            self._app.notify("The agent is gone: Ctrl+R restarts it first.", markup=False)
+            key = self._app.keys.shown("restart")
+            self._app.notify(f"The agent is gone: {key} restarts it first.", markup=False)
         else:
             session.resume_queue()
         self.show()

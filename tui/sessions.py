@@ -16,6 +16,7 @@ from core.text import clean_line
 from tui.clipboard import Clipboard
 from tui.foreground import run_in_foreground
 from tui.key_order import OrderedKeysApp
+from tui.keys import ChosenKeysApp, choose_keys
 from tui.programs import NoProgram
 from tui.styled import StyledApp
 from tui.suspending import SuspendingApp
@@ -75,7 +76,7 @@ def open_to_read(app: App[Any], folder: Path) -> None:
         raise NoProgram(f"`ua-tui open` ended with code {code}; run it in a shell to read why: {folder}.")
 
 
-class SessionsApp(OrderedKeysApp, SuspendingApp, StyledApp):
+class SessionsApp(OrderedKeysApp, ChosenKeysApp, SuspendingApp, StyledApp):
     """The sessions of a folder, with nothing around them; returns which one is to go on.
 
     Args:
@@ -119,7 +120,9 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
     if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
         _print([summary for batch in index.look() for summary in batch], as_json=args.json)
         return settings, None
-    return settings, resumed_folder(SessionsApp(index, settings.theme).run())
+    app = SessionsApp(index, settings.theme)
+    app.use_keys(choose_keys(settings.keys))
+    return settings, resumed_folder(app.run())
 
 
 def _print(summaries: list[Summary], *, as_json: bool) -> None:

@@ -83,7 +83,7 @@ async def test_a_dead_agent_is_restarted_before_the_queue_goes_on(tmp_path: Path
         await queue_of(app, pilot, session, "one")
         session.queue_held = True
         session.state = "failed"
-        app._queries.show()
+        app.queries.show()
         await pilot.press("enter")
         await pilot.pause()
         assert session.waiting == ["one"]
@@ -130,7 +130,7 @@ async def test_a_queue_that_moves_on_is_followed_and_never_overwritten(tmp_path:
         assert session.waiting == ["two", "three"]
         assert listed(app) == ["two", "three"]
         del session.waiting[0]
-        app._queries.show()
+        app.queries.show()
         assert listed(app) == ["three"]
         await pilot.press("d", "d", "escape")
         await pilot.pause()

@@ -14,6 +14,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 
 from core.events import Event
+from tui.keys import keys_of
 from tui.panes.status_facts import StatusFacts
 from tui.panes.status_line import KEPT, Cell, Line, lay_out, short_count, short_model, short_time
 
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_time", "traces"]
 
 BUSY = ("starting", "running", "stopping")
-ALWAYS, QUITS, STOPS = "F1 keys", "^Q quit", "Esc stops"
-KEYS = {STOPS: "app.escape", ALWAYS: "app.help", QUITS: "app.quit"}
-"""What a click on a key at the right does."""
+ALWAYS, QUITS, STOPS = ("help.all", "keys"), ("quit", "quit"), ("stop", "stops")
+DEEDS = {STOPS: "app.escape", ALWAYS: "app.help", QUITS: "app.quit"}
+"""What a click on a key at the right does, by the name of the key and the word beside it."""
 OPENS = {"servers": "connections", "cost": "budget"}
 """The command that opens what a cell belongs to; where there is none, all is told in words."""
 
@@ -117,9 +118,11 @@ class StatusLine(Widget):
         return self._line.content
 
     def _keys(self) -> list[list[str]]:
-        if self.state == "running":
-            return [[STOPS, ALWAYS], [STOPS]]
-        return [[ALWAYS, QUITS], [ALWAYS]]
+        hints = [[STOPS, ALWAYS], [STOPS]] if self.state == "running" else [[ALWAYS, QUITS], [ALWAYS]]
+        return [[self._hint_of(*each) for each in keys] for keys in hints]
+
+    def _hint_of(self, name: str, word: str) -> str:
+        return f"{keys_of(self.app).shown(name).replace('Ctrl+', '^')} {word}"
 
     def _cells(self) -> list[Cell]:
         return self.facts.cells(self.state, self._frame, self.content_size.width)
@@ -146,9 +149,10 @@ class StatusLine(Widget):
         """Do what the key under the pointer does, or open what the cell there belongs to."""
         offset = event.get_content_offset(self)
         name = self._line.at(offset.x) if offset is not None else ""
-        if name in KEYS:
+        deeds = {self._hint_of(*key): deed for key, deed in DEEDS.items()}
+        if name in deeds:
             event.stop()
-            await self.run_action(KEYS[name])
+            await self.run_action(deeds[name])
         elif name and name != self.hint:
             event.stop()
             self.open(name)

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Button, Static
 
+from tui.keys import written_key
 from tui.screens.closing import Closing
 
 __all__ = ["NARROW", "QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "fields"]
@@ -33,8 +34,15 @@ class Choice(Button):
     def __init__(self, key: str, label: str, id: str, *, disabled: bool = False) -> None:
         words = Content.assemble((key, "bold $accent"), f" {label}")
         super().__init__(words, id=id, compact=True, disabled=disabled)
+        self._key, self._words = key, label
         # While a button looks pressed Textual ignores it: an early click would swallow the one that counts.
         self.active_effect_duration = 0
+
+    def on_mount(self) -> None:
+        """Name the key that holds."""
+        key = written_key(self, self._key)
+        if key != self._key:
+            self.label = Content.assemble((key, "bold $accent"), f" {self._words}")
 
 
 class Foot(Horizontal):

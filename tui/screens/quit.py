@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from tui.at_work import AtWork
+from tui.keys import keys_of
 from tui.screens.dialog import Box, Choice, Dialog, Foot, fields
 
 __all__ = ["QuitAnswer", "QuitScreen"]
@@ -69,9 +70,10 @@ class QuitScreen(Dialog[QuitAnswer]):
         return fields(*self._at_work.rows()) if self._at_work is not None else Content("")
 
     def _advice(self) -> str:
+        key = keys_of(self.app).shown("quit")
         queries = "query" if self._queued == 1 else "queries"
         waiting = f"{self._queued} queued {queries} would not run; queue.json keeps what waits. "
-        return (waiting if self._queued else "") + "What is saved stays. Ctrl+Q again stops it at once."
+        return (waiting if self._queued else "") + f"What is saved stays. {key} again stops it at once."
 
     def _tell_again(self) -> None:
         for heading in self.query(".heading").results(Static):

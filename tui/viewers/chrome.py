@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui.format import middle_cut, tail_cut
+from tui.keys import written_key
 
 __all__ = ["KeyLine", "TitleLine"]
 
@@ -86,15 +87,16 @@ class KeyLine(Static):
 
     def _draw(self) -> None:
         room = self.content_size.width or 1000
+        keys = [(written_key(self, key), what, action) for key, what, action in self._keys]
         parts: list[Content] = []
         # The last key is always there: it is the one that tells of all the others.
-        kept = self._keys[-1:]
+        kept = keys[-1:]
         used = sum(cell_len(f"{key} {what}") for key, what, _ in kept)
-        for number, (key, what, _) in enumerate(self._keys[:-1]):
+        for number, (key, what, _) in enumerate(keys[:-1]):
             used += cell_len(f"{key} {what}") + _GAP
             if used > room:
                 break
-            kept = (*self._keys[: number + 1], self._keys[-1])
+            kept = [*keys[: number + 1], keys[-1]]
         for key, what, action in kept:
             parts.append(
                 Content.assemble((key, "bold $accent"), (f" {what}", "$text-muted")).stylize(
