@@ -6,9 +6,7 @@ import asyncio
 from functools import partial
 from typing import ClassVar
 
-from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
@@ -25,6 +23,7 @@ from tui.pictures.shelf import PicturingApp, Shelf
 from tui.viewers.document import ROLES, Body, Glanced, ListRows, Match, Rows
 from tui.viewers.hook import Hook
 from tui.viewers.links_in import links_in
+from tui.viewers.marks import marked
 from tui.viewers.picture_body import Drawn, Pictured
 from tui.viewers.stopping import in_thread
 from tui.viewers.text_body import TextBody
@@ -373,7 +372,10 @@ class DocumentView(ScrollView, can_focus=True):
         else:
             strip = row.apply_style(self.rich_style)
         marks = self._marks(index, strip)
-        return self._marked(strip, marks) if marks else strip
+        if not marks:
+            return strip
+        names = ("document--match", "document--current")
+        return marked(strip, marks, *map(self.get_component_rich_style, names))
 
     def _marks(self, index: int, strip: Strip) -> list[tuple[int, int, bool]]:
         """What is found on a row: character ranges, and whether each is the current match."""
@@ -381,19 +383,6 @@ class DocumentView(ScrollView, can_focus=True):
             (self._matches[number].start, self._matches[number].end, number == self._current)
             for number in self._by_row.get(index, ())
         ]
-
-    def _marked(self, strip: Strip, marks: list[tuple[int, int, bool]]) -> Strip:
-        text = strip.text
-        for first, last, current in marks:
-            start, end = cell_len(text[:first]), cell_len(text[:last])
-            if end <= start:
-                continue
-            name = "document--current" if current else "document--match"
-            style = self.get_component_rich_style(name)
-            before, marked, after = strip.divide([start, end, max(end, strip.cell_length)])
-            bright = Strip([Segment(part.text, (part.style or Style.null()) + style) for part in marked])
-            strip = Strip.join([before, bright, after])
-        return strip
 
     def _role_style(self, role: str | VisualStyle) -> VisualStyle:
         return self.get_visual_style(f"document--{role}", partial=True) if isinstance(role, str) else role
