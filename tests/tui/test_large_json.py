@@ -36,6 +36,7 @@ def piecemeal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_members, "_WINDOW", 40)
     monkeypatch.setattr(json_members, "_WALKED", 10)
     monkeypatch.setattr(json_members, "_DEEPEST", 2)
+    monkeypatch.setattr(json_members, "_DEEP", 1)
 
 
 def built(data: bytes) -> Any:
@@ -85,6 +86,20 @@ class TestPieces:
     def test_what_is_no_json_is_refused(self, text: str) -> None:
         with pytest.raises(ValueError, match=r"\w"):
             open_level(text.encode())
+
+    @given(
+        depth=st.integers(1, 300),
+        parts=st.lists(st.sampled_from(['"]}"', '"\\"["', '"a"', "{}", "1", '{"b": [2]}']), min_size=1),
+    )
+    def test_what_is_nested_deeply_is_passed_to_its_own_bracket(self, depth: int, parts: list[str]) -> None:
+        inner = "[" * depth + ", ".join(parts) + "]" * depth
+        level = open_level(f'[{inner}, "behind", [{inner}]]'.encode())
+        assert level is not None
+        assert [bytes(memoryview(value)).strip().decode() for value in level[1]] == [
+            inner,
+            '"behind"',
+            f"[{inner}]",
+        ]
 
     def test_members_of_one_name_are_all_shown_where_they_are_large(self) -> None:
         first, second = "x" * 100, "y" * 100

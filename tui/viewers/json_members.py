@@ -17,6 +17,7 @@ _WINDOW = 64 * 1024
 _WALKED = 16 * 1024
 _LOOKS, _TRIES = 64, 4
 _DEEPEST = 2
+_DEEP = 1_000
 _KEPT = 8
 _CLOSERS = {ord("{"): ord("}"), ord("["): ord("]")}
 _QUOTE = ord('"')
@@ -26,6 +27,7 @@ _SPACE = re.compile(rb"[ \t\r\n]*+")
 _NAME = re.compile(rb'"(?:[^"\\]++|\\.)*+"[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR = re.compile(rb'[^ \t\r\n,:"{}\[\]]++')
+_UNCUT = re.compile(rb'(?:[^"]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
 _COMMA_NEXT = re.compile(rb"[ \t\r\n]*+,")
 # What is in brackets and has none within is one token if it is short; a quote alone begins a string that is cut.
 _TOKEN = re.compile(
@@ -207,6 +209,9 @@ class _Scanner:
         depth = 0
         while at < until:
             end = min(at + _WINDOW, until)
+            if depth > _DEEP and (passed := self._passed(at, end, depth)) is not None:
+                at, depth = passed
+                continue
             for token in _TOKEN.finditer(data, at, end):
                 first, length = data[token.start()], token.end() - token.start()
                 if first == _QUOTE:
@@ -226,6 +231,17 @@ class _Scanner:
         if until == len(data):
             raise ValueError("a bracket without its other")
         return None
+
+    def _passed(self, at: int, end: int, depth: int) -> tuple[int, int] | None:
+        """Where a window ends that has too few closing brackets to be gone through one by one, and how deep it is."""
+        window = self._data[at:end].tobytes()
+        uncut = _UNCUT.match(window)
+        assert uncut is not None, "it matches the empty text, too"
+        brackets = _STRING.sub(b"", window[: uncut.end()])
+        closers = brackets.count(b"}") + brackets.count(b"]")
+        if uncut.end() == 0 or closers >= depth:
+            return None
+        return at + uncut.end(), depth - closers + brackets.count(b"{") + brackets.count(b"[")
 
 
 def name_and_value(data: memoryview) -> tuple[memoryview, memoryview]:
