@@ -15,7 +15,8 @@ from textual.widget import Widget
 from core.key_choices import KeyChoice
 from core.text import clean_line
 from tui.key_names import is_typed, key_name, shown_key
-from tui.key_table import ALWAYS_HELD, GUARDED, HANDLED, STANDARD, together
+from tui.key_places import together
+from tui.key_table import ALWAYS_HELD, GUARDED, HANDLED, STANDARD
 
 __all__ = ["ChosenKeysApp", "Keys", "choose_keys", "keys_of", "written_key"]
 

@@ -18,7 +18,8 @@ from tests.core.test_docs import sections
 from tui.app import UaTuiApp
 from tui.frame import Frame
 from tui.key_names import shown_key
-from tui.key_table import HANDLED, PLACES, STANDARD, Row, together
+from tui.key_places import PLACES, Row, together
+from tui.key_table import HANDLED, STANDARD
 from tui.keys import Keys
 from tui.lines import LineView
 from tui.main_screen import MainScreen

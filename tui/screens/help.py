@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.key_names import is_typed, shown_key
-from tui.key_table import PLACES, Row
+from tui.key_places import PLACES, Row
 from tui.keys import Keys, keys_of
 from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot

@@ -1,0 +1,340 @@
+"""Where keys work and what they do there, as the help tells it; and which of them hold at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+__all__ = ["PLACES", "Place", "Row", "together"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the help: the names of the keys, or a text for keys that are fixed, and what they do."""
+
+    names: str
+    what: str
+    fixed: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The names, one by one."""
+        return tuple(self.names.split())
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where keys work: its title and lines in the help, the classes that mean it, and what else holds there."""
+
+    title: str
+    rows: tuple[Row, ...]
+    classes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    """Names that hold there although other places tell of them."""
+
+
+_TREE = "move.fold move.unfold"
+PLACES: Mapping[str, Place] = {
+    "anywhere": Place(
+        "Anywhere",
+        (
+            Row("next_pane previous_pane", "next, previous pane"),
+            Row("show.conversation show.trace show.observers show.workspace", "show a pane"),
+            Row("stop", "stop the agent; else prompt and back"),
+            Row("commands", "every command by name"),
+            Row("restart", "restart the agent after it failed"),
+            Row("copy", "copy what is selected; twice: quit"),
+            Row("quit", "quit"),
+            Row("app.suspend", "stand still; fg in the shell goes on"),
+            Row("help.all", "every key"),
+        ),
+    ),
+    "prompt": Place(
+        "In the prompt",
+        (
+            Row("prompt.send", "send, queue; when empty, send on what is held"),
+            Row("prompt.new_line", "new line"),
+            Row("", "older and newer prompts, at the edges", "↑ ↓"),
+            Row("", "take back what was queued last", "↑ when empty"),
+            Row("prompt.steer", "say it into the running query"),
+            Row("prompt.queue", "the queue: move, delete, take back"),
+            Row("", "name a file; Tab takes, Esc closes", "@"),
+            Row("", "run a command", "/ at the start"),
+            Row("prompt.edit", "write on in $VISUAL or $EDITOR"),
+            Row("prompt.undo", "undo"),
+        ),
+        ("Prompt",),
+        ("anywhere",),
+        (
+            "pane.maximise",
+            "pane.narrower",
+            "pane.wider",
+            "pane.lower",
+            "pane.higher",
+            "pane.standard",
+            "help.here",
+        ),
+    ),
+    "pane": Place(
+        "In a pane",
+        (
+            Row("show.conversation show.trace show.observers show.workspace", "show a pane"),
+            Row("pane.maximise", "give the pane the whole screen, and back"),
+            Row("pane.narrower pane.wider", "narrower, wider; or drag the border"),
+            Row("pane.lower pane.higher", "lower, higher; or drag the border"),
+            Row("pane.standard", "every pane as large as it was"),
+            Row("help.here", "the keys of where you are"),
+        ),
+        ("Frame",),
+    ),
+    "moving": Place(
+        "Moving in a pane or a file",
+        (
+            Row("move.up move.down move.page_up move.page_down", "move"),
+            Row("move.first move.last", "first and last; the last one follows"),
+            Row("move.open", "open"),
+        ),
+    ),
+    "conversation": Place(
+        "In the conversation",
+        (
+            Row("message.copy", "copy the message as it was written"),
+            Row("message.follow", "follow its first link; a click follows any"),
+            Row("find.search find.next find.previous", "search, next, previous"),
+            Row("", "no search any more", "Esc"),
+            Row("move.open", "fold and unfold thinking, sub-agents"),
+        ),
+        ("ConversationPane",),
+        ("moving", "pane", "anywhere"),
+    ),
+    "trace": Place(
+        "In the trace",
+        (
+            Row(_TREE, "fold and unfold"),
+            Row("trace.next_failure trace.previous_failure", "next, previous failure"),
+            Row("find.search trace.filter", "filter: words, tool:news, state:failed"),
+            Row("find.next find.previous", "next, previous match"),
+            Row("", "no filter any more", "Esc"),
+            Row("move.open", "the whole call"),
+        ),
+        ("TracePane",),
+        ("moving", "pane", "anywhere"),
+    ),
+    "call": Place(
+        "In a tool call",
+        (
+            Row(f"{_TREE} file.toggle", "fold and unfold"),
+            Row("file.unfold_all file.fold_all", "unfold all, fold all"),
+            Row("call.text", "as a tree or as text"),
+            Row("find.search find.next find.previous", "search, next, previous"),
+            Row("call.copy_result call.copy_arguments", "copy the result, the arguments"),
+            Row("file.copy_value file.copy_place", "copy the value, its path"),
+            Row("call.page", "read it in $PAGER"),
+            Row("", "its files; go to one in the workspace", "Tab, Enter"),
+            Row("screen.leave screen.close", "back"),
+        ),
+        ("ToolCallScreen",),
+        ("moving", "screen"),
+    ),
+    "observers": Place(
+        "In the observers",
+        (
+            Row("observers.numbers", "more numbers of each observer"),
+            Row("call.origin", "the call that was looked at"),
+            Row("move.open", "go to the file; why it failed"),
+        ),
+        ("ObserversPane",),
+        ("moving", "pane", "anywhere"),
+    ),
+    "workspace": Place(
+        "In the workspace",
+        (
+            Row(
+                "workspace.next_place workspace.previous_place", "this session, saved reports, other sessions"
+            ),
+            Row(_TREE, "fold and unfold"),
+            Row("workspace.sort", "sort by name, time, size"),
+            Row("find.search", "filter by a part of a name or *.json"),
+            Row("find.next find.previous", "next, previous match"),
+            Row("workspace.leave_filter", "no filter any more"),
+            Row("workspace.hidden", "hidden files"),
+            Row("call.origin", "the call that made the file"),
+            Row("file.copy_path file.copy_text", "copy the path, the text"),
+            Row("file.edit", "edit in $EDITOR"),
+            Row("file.open_outside", "open outside: HTML harmless in the browser"),
+            Row("file.delete", "delete, after asking"),
+        ),
+        ("WorkspacePane",),
+        ("moving", "pane", "anywhere"),
+    ),
+    "preview": Place(
+        "In the preview",
+        (
+            Row("file.raw", "rendered or raw"),
+            Row("file.copy_path file.copy_text", "copy the path, the text"),
+            Row("file.edit", "edit in $EDITOR"),
+            Row("file.open_outside", "open outside: HTML harmless in the browser"),
+            Row("file.delete", "delete, after asking"),
+        ),
+        ("PreviewPane",),
+        ("moving", "pane", "anywhere"),
+        ("file.page_up", "file.page_down", "file.links", "move.fold", "move.unfold"),
+    ),
+    "file": Place(
+        "In a file",
+        (
+            Row("file.raw", "rendered or raw"),
+            Row("file.page_down file.page_up", "a page down, up"),
+            Row("file.reload", "read the file again"),
+            Row("find.search find.next find.previous", "search, next, previous"),
+            Row("file.links", "choose a link; it opens after asking"),
+            Row("file.open_outside", "open outside: HTML harmless in the browser"),
+            Row("file.edit", "edit in $VISUAL or $EDITOR"),
+            Row("file.copy_path file.copy_text", "copy the path, copy the text"),
+            Row("file.delete", "delete after asking"),
+            Row(f"{_TREE} file.toggle", "in a tree: fold and unfold"),
+            Row("file.unfold_all file.fold_all", "in a tree: unfold all, fold all"),
+            Row("file.copy_value file.copy_place", "copy the value or cell, its path"),
+            Row(f"{_TREE} table.sort table.turn", "in a table: column, sort, turn around"),
+            Row("table.filter", "in a table: only rows with a text"),
+            Row("move.open results.article results.answer", "of a result: link, article; the answer"),
+            Row("screen.leave screen.close", "back"),
+        ),
+        ("ViewerScreen",),
+        ("moving", "screen"),
+    ),
+    "screen": Place(
+        "On a screen of its own",
+        (Row("help.here help.all", "its keys; every key"),),
+        ("Closing",),
+    ),
+    "blacklist": Place(
+        "In the blacklist",
+        (
+            Row("blacklist.clear", "clear the site"),
+            Row("blacklist.clear_all", "clear all"),
+            Row("screen.back", "back"),
+        ),
+        ("BlacklistScreen",),
+        ("screen",),
+    ),
+    "sessions": Place(
+        "In the sessions",
+        (
+            Row("move.open", "read the session"),
+            Row("sessions.resume", "go on with it"),
+            Row("find.search", "search titles, queries, answers"),
+            Row("sessions.sort", "sort by something else"),
+            Row("sessions.rename", "give it a title"),
+            Row("sessions.delete", "delete it, after asking"),
+            Row("screen.leave screen.close", "back"),
+        ),
+        ("SessionsScreen",),
+        ("moving", "screen"),
+    ),
+    "connections": Place(
+        "In the connections",
+        (
+            Row("connections.reconnect", "connect the server again"),
+            Row("connections.switch", "take its tools away, bring them back"),
+            Row("connections.test", "try everything"),
+            Row("screen.back", "back"),
+        ),
+        ("ConnectionsScreen",),
+        ("moving", "screen"),
+    ),
+    "queue": Place(
+        "In the queue",
+        (
+            Row("queue.earlier queue.later", "move the query"),
+            Row("queue.delete", "delete it"),
+            Row("", "take it back", "Enter"),
+            Row("screen.back", "back"),
+        ),
+        ("QueueScreen",),
+        ("screen",),
+    ),
+    "links": Place(
+        "Among links",
+        (Row("", "follow it, after asking", "Enter"), Row("screen.back", "back")),
+        ("LinksScreen",),
+        ("screen",),
+    ),
+    "link": Place(
+        "Before a link is followed",
+        (Row("link.open link.copy", "open, copy"), Row("screen.back", "back")),
+        ("LinkScreen",),
+        ("screen",),
+    ),
+    "permission": Place(
+        "When a tool asks",
+        (
+            Row("permission.deny permission.back", "deny"),
+            Row("permission.reason", "deny, and tell the model why"),
+            Row("permission.once", "allow once"),
+            Row("permission.session", "allow for this session, by a pattern"),
+        ),
+        ("PermissionScreen",),
+        ("screen",),
+    ),
+    "auth": Place(
+        "When an account is to be connected",
+        (
+            Row("link.open link.copy", "open the link, copy it"),
+            Row("auth.done", "done"),
+            Row("auth.cancel", "cancel"),
+        ),
+        ("AuthScreen",),
+        ("screen",),
+    ),
+    "quit": Place(
+        "When work runs as you quit",
+        (
+            Row("quit.stay", "stay"),
+            Row("quit.wait", "quit when it is done"),
+            Row("quit.stop", "stop it and quit"),
+        ),
+        ("QuitScreen",),
+        ("screen",),
+    ),
+    "error": Place(
+        "When the agent failed",
+        (Row("error.restart", "restart"), Row("error.close", "close"), Row("error.quit", "quit")),
+        ("ErrorScreen",),
+        ("screen",),
+    ),
+    "fresh": Place(
+        "When a conversation is gone",
+        (Row("fresh.begin", "a fresh one"), Row("fresh.quit", "quit")),
+        ("FreshScreen",),
+        ("screen",),
+    ),
+    "budget": Place(
+        "When the session may cost no more",
+        (Row("budget.raise", "raise the limit"), Row("budget.leave", "leave it")),
+        ("BudgetScreen",),
+        ("screen",),
+    ),
+    "status": Place("At the status in words", (Row("status.close", "back"),), ("StatusScreen",), ("screen",)),
+    "delete": Place(
+        "Before something is deleted",
+        (Row("delete.confirm", "delete"), Row("delete.keep", "keep")),
+        ("DeleteScreen",),
+        ("screen",),
+    ),
+}
+"""The places in the order of the help."""
+
+
+def together() -> Mapping[str, frozenset[str]]:
+    """Return the names of the keys that hold at the same time, by place."""
+    own = {
+        name: {*chain.from_iterable(row.ids for row in place.rows), *place.more}
+        for name, place in PLACES.items()
+    }
+    return {
+        name: frozenset(own[name].union(*(own[other] for other in place.also)))
+        for name, place in PLACES.items()
+    }
