@@ -328,7 +328,7 @@ async def test_a_trial_that_takes_long_can_be_given_up(tmp_path: Path) -> None:
             await pilot.press("escape")
             assert app.screen.query_one("#page-server").display
             wait.set()
-            await app.workers.wait_for_complete([each for each in app.workers if not each.is_finished])
+            await until(lambda: all(each.is_finished for each in app.workers))
             assert app.screen.query_one("#page-server").display
             assert not app.file.exists()
 
