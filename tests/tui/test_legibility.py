@@ -15,6 +15,7 @@ from textual.color import Color
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES, Theme
+from textual.widget import Widget
 
 from core.events import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.files_host import until
@@ -184,3 +185,37 @@ def test_colours_that_can_be_read_stay_what_they_are() -> None:
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
 def test_our_own_themes_are_left_alone(theme: Theme) -> None:
     assert readable(theme, {"foreground": "x"}) == {"foreground": "x"}
+
+
+def grounds(app: App[Any], widget: Widget) -> list[set[Color]]:
+    """The colours behind the text of each row of a widget."""
+    region = widget.region
+    strips = app.screen._compositor.render_strips()[region.y : region.bottom]
+    rows = [[parts(style) for _, style, _ in strip.crop(region.x, region.right)] for strip in strips]
+    return [{colours[1] for colours in row if colours is not None} for row in rows]
+
+
+async def test_without_colours_cursor_focus_and_states_are_still_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = played_app(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await steps()(pilot)
+        await pilot.press("f3", "down", "up")
+        await pilot.pause(0.1)
+        strips = app.screen._compositor.render_strips()
+        colours = {colour for strip in strips for _, style, _ in strip for colour in parts(style) or ()}
+        assert len(colours) > 3
+        assert all(colour.r == colour.g == colour.b for colour in colours)
+        assert unreadable(app, colours) == {}
+        trace = app.query_one("#trace")
+        rows = grounds(app, trace)
+        (plain,) = rows[0]
+        lit = [row - {plain} for row in rows if row - {plain}]
+        assert len(lit) == 1, "one row is the cursor's"
+        assert all(contrast(ground, plain) >= 1.12 for ground in lit[0])
+        assert "bold" in str(trace.styles.border_title_style)
+        assert "bold" not in str(app.query_one("#conversation").styles.border_title_style)
+        shown = "\n".join(strip.text for strip in strips)
+        assert all(mark in shown for mark in ("✓", "⊘", "⟲", "denied"))
