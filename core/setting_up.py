@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from core import setting_values as values
 from core.agent.model_request import DEFAULT_URL
@@ -156,12 +157,13 @@ class SettingUp:
         return "the Claude login" if settings.has_login else ""
 
     def given(self, way: Way) -> Given:
-        """What is known already of what a way asks for; never a key."""
+        """What is known already of what a way asks for; never a key or a password."""
         now = self.settings
         if way == "zai" and now.base_url == ZAI_URL:
             return Given(model=now.model or "")
-        if way == "server" and now.base_url not in (None, ZAI_URL):
-            return Given(address=now.base_url or "", model=now.model or "")
+        if way == "server" and now.base_url is not None and now.base_url != ZAI_URL:
+            address = now.base_url if urlsplit(now.base_url).password is None else ""
+            return Given(address=address, model=now.model or "")
         return Given()
 
     def plan(self, way: Way, given: Given) -> Plan:

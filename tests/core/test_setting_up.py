@@ -148,6 +148,22 @@ def test_a_folder_that_will_be_refused_is_told(tmp_path: Path) -> None:
     assert KEY not in warning
 
 
+def test_what_is_known_already_is_offered_without_its_secrets(tmp_path: Path) -> None:
+    def known(way: Way, **now: str) -> Given:
+        return desk(tmp_path, Settings(**now)).given(way)  # type: ignore[arg-type]  # texts
+
+    here = "http://127.0.0.1:1"
+    assert known("server", base_url=here, model="m", auth_token="t-canary-1") == Given(
+        address=here, model="m"
+    )
+    assert known("server", base_url="http://ann:hunter2hunter2@127.0.0.1:1", model="m") == Given(model="m")
+    assert known("server", base_url=ZAI_URL, model="glm-9") == Given()
+    assert known("zai", base_url=ZAI_URL, model="glm-9") == Given(model="glm-9")
+    assert known("zai", base_url=here, model="m") == known("anthropic", api_key=KEY) == Given()
+    now = desk(tmp_path, Settings(base_url="http://ann:hunter2hunter2@127.0.0.1:1", api_key=KEY)).now
+    assert now == "http://127.0.0.1:1, with a key"
+
+
 def test_a_plan_shows_no_secret(tmp_path: Path) -> None:
     plan = desk(tmp_path).plan("anthropic", Given(key=KEY))
     assert KEY not in repr(plan)
