@@ -64,11 +64,22 @@ def credentials_of(
         place = ""
         if getattr(settings, name):
             otherwise = f"your {USER_FILE}" if name in in_user_file else "given by the program"
-            place = clean_line(places.get(name, otherwise).removeprefix("The "))
+            place = clean_line(_place(places.get(name, otherwise), ENVIRONMENT[name][1]))
         found.append(Credential(service, ENVIRONMENT[name][1], place))
     login = clean_line(str(settings.claude_config_dir)) if look_for_login(settings).usable else ""
     found.insert(2, Credential("model", "Claude login", login))
     return found
+
+
+def _place(origin: str, name: str) -> str:
+    """Where a setting is from, in few words; a variable is named only if that is not `name`."""
+    if origin.startswith("The environment variable "):
+        kind, variable = "environment", origin.rpartition(" ")[2]
+    elif origin.startswith("The variable of "):
+        kind, _, variable = origin.removeprefix("The variable of ").rpartition(", ")
+    else:
+        return origin
+    return kind if variable == name else f"{kind}, {variable}"
 
 
 def servers_of(settings: Settings) -> dict[str, str]:

@@ -20,7 +20,7 @@ from core import events as ev
 from core.background import in_loop
 from core.observation import McpObservation, TextContent
 from core.text import Redactor
-from core.tracing import Tracer
+from core.tracing import Tracer, trace_targets
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 SECRET = "hunter2hunter2"
@@ -238,3 +238,17 @@ def test_spans_leave_the_machine_only_with_a_token(
     if not token:
         assert asked == []
     assert list(Path.cwd().glob(".logfire")) == []
+
+
+@pytest.mark.parametrize(
+    ("token", "environ", "others"),
+    [
+        (None, {}, []),
+        ("t", {}, ["Logfire"]),
+        ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://u:s@a.example:43/x"}, ["Logfire", "OTLP at a.example:43"]),
+        (None, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://[::1"}, ["OTLP at an address that cannot be read"]),
+        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "none"}, []),
+    ],
+)  # fmt: skip
+def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], others: list[str]) -> None:
+    assert trace_targets(token=token, environ=environ) == ["spans.jsonl in the session's folder", *others]

@@ -247,10 +247,10 @@ async def test_credentials_are_told_by_name_and_place_and_never_by_value(
     async with connections(tmp_path, TOOLKIT, size=(200, 40), **given) as (app, _, _, _):
         shown = screen_text(app)
         for wanted in (
-            "✓ ANTHROPIC_API_KEY     environment variable ANTHROPIC_API_KEY",
+            "✓ ANTHROPIC_API_KEY     environment",
             "· ANTHROPIC_AUTH_TOKEN  missing",
             "· Claude login          missing",
-            ".env, COMPOSIO_API_KEY",
+            "✓ COMPOSIO_API_KEY      /",
             "✓ LOGFIRE_TOKEN         given by the program",
             "m1 at http://127.0.0.1:8080",
             "spans.jsonl in the session's folder; Logfire; OTLP at traces.example:4318",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
@@ -78,16 +79,17 @@ def origin(server: McpServer) -> str:
 def header(width: int) -> Content:
     """The names of the columns."""
     room = _name_room(width)
-    text = f"  {'server':<{room}}  {'state':<{_STATE}}  {'tools':>5}  {'from':<{_ORIGIN}}"
+    text = f"   {'server':<{room}}  {'state':<{_STATE}}  {'tools':>5}  {'from':<{_ORIGIN}}"
     return Content.styled(text[:width].rstrip(), _MUTED)
 
 
-def server_row(server: McpServer, width: int) -> Content:
-    """One server on one line of at most `width` cells."""
+def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
+    """One server on one line of at most `width` cells; the chosen one is marked, as a cursor may have no colour."""
     room, state = _name_room(width), state_of(server)
     name = set_cell_size(middle_cut(clean_line(server.name), room), room)
     tools = "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"
     return Content.assemble(
+        ("›" if chosen else " ", "bold"),
         (f"{state.mark} ", state.style),
         (name, ""),
         (f"  {state.word:<{_STATE}}", state.style),
@@ -96,7 +98,7 @@ def server_row(server: McpServer, width: int) -> Content:
     )
 
 
-def about_server(server: McpServer | None) -> Content:
+def about_server(server: McpServer | None, width: int) -> Content:
     """All there is to be said of a server: its state, its tools as a person reads them, what it failed of."""
     if server is None:
         return Content.styled("There is no server: the agent has not been started.", _MUTED)
@@ -109,15 +111,16 @@ def about_server(server: McpServer | None) -> Content:
         )
     ]
     if server.tool_names:
-        lines.append(_field("tools", ", ".join(_short(server, name) for name in server.tool_names)))
+        names = ", ".join(_short(server, name) for name in server.tool_names)
+        lines.append(_field("tools", names, width))
     elif server.status == "connected":
-        lines.append(_field("tools", f"{server.tools:,}" if server.tools else "none"))
+        lines.append(_field("tools", f"{server.tools:,}" if server.tools else "none", width))
     if server.status == "off":
         lines.append(Content(_whole(server.error or "It is not set up.")))
     elif server.error:
-        lines.append(_field("error", _whole(server.error), "$error"))
+        lines.append(_field("error", _whole(server.error), width, "$error"))
     elif server.last_error:
-        lines.append(_field("last error", _whole(server.last_error)))
+        lines.append(_field("last error", _whole(server.last_error), width))
     if todo := _todo(server):
         lines.append(Content.styled(todo, _MUTED))
     return Content("\n").join(lines)
@@ -125,6 +128,7 @@ def about_server(server: McpServer | None) -> Content:
 
 def credentials(
     found: Sequence[Credential],
+    width: int,
     *,
     model: str | None,
     servers: dict[str, str],
@@ -135,14 +139,11 @@ def credentials(
     lines = [Content.styled("Credentials", "bold")]
     if demo:
         lines.append(Content.styled("The demo has keys of its own, of no value; yours are not used.", _MUTED))
-    width = max((len(each.name) for each in found), default=0)
+    room = max((len(each.name) for each in found), default=0)
     for each in found:
         mark, style = ("✓", "$success") if each.found else ("·", _MUTED)
-        lines.append(
-            Content.assemble(
-                (f"{mark} ", style), (f"{each.name:<{width}}  ", ""), (each.place or "missing", _MUTED)
-            )
-        )
+        head = Content.assemble((f"{mark} ", style), f"{each.name:<{room}}  ")
+        lines.append(_hanging(head, each.place or "missing", width, _MUTED))
     reach = {"Model": f"{clean_line(model or 'the choice of the agent')} at {servers['model']}"}
     reach["Composio"] = servers["composio"]
     if demo:
@@ -150,26 +151,24 @@ def credentials(
     reach["Traces"] = "; ".join(traces)
     lines += [Content(""), Content.styled("Targets", "bold")]
     label = max(map(len, reach))
-    lines += [_field(f"{name:<{label}}", text) for name, text in reach.items()]
+    lines += [_field(f"{name:<{label}}", text, width) for name, text in reach.items()]
     return Content("\n").join(lines)
 
 
-def checks(done: Iterable[Check], *, running: bool, failure: str = "") -> Content:
+def checks(done: Iterable[Check], width: int, *, running: bool, failure: str = "") -> Content:
     """What the doctor said so far, in its order, and at the end whether a session could start."""
     listed = sorted(done, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
     lines = [Content.styled("Tests", "bold")]
     if not (listed or running or failure):
         lines.append(Content.styled("t tries each of these with one small request.", _MUTED))
-    width = max((cell_len(check.title) for check in listed), default=0)
+    room = max((cell_len(check.title) for check in listed), default=0)
     for check in listed:
         state = CHECKED[check.status]
-        lines.append(
-            Content.assemble(
-                (f"{state.mark} ", state.style), (f"{check.title:<{width}}  ", ""), (check.found, _MUTED)
-            )
-        )
+        head = Content.assemble((f"{state.mark} ", state.style), f"{check.title:<{room}}  ")
+        lines.append(_hanging(head, check.found, width, _MUTED))
         if check.advice and check.status != "ok":
-            lines.append(Content.assemble(("  → ", state.style), check.advice))
+            arrow = Content.assemble(" " * (room + 4), ("→ ", state.style))
+            lines.append(_hanging(arrow, check.advice, width))
     if running:
         lines.append(Content.styled("… testing", "$accent"))
     elif failure:
@@ -181,8 +180,17 @@ def checks(done: Iterable[Check], *, running: bool, failure: str = "") -> Conten
     return Content("\n").join(lines)
 
 
-def _field(label: str, text: str, style: str = "") -> Content:
-    return Content.assemble((f"{label}  ", _MUTED), (text, style))
+def _field(label: str, text: str, width: int, style: str = "") -> Content:
+    return _hanging(Content.styled(f"{label}  ", _MUTED), text, width, style)
+
+
+def _hanging(head: Content, text: str, width: int, style: str = "") -> Content:
+    """Set a text behind `head`, its further lines below its first one."""
+    indent = head.cell_length
+    lines = [
+        line for part in text.splitlines() or [""] for line in wrap(part, max(12, width - indent)) or [""]
+    ]
+    return Content.assemble(head, (f"\n{' ' * indent}".join(lines), style))
 
 
 def _short(server: McpServer, name: str) -> str:
@@ -206,4 +214,4 @@ def _todo(server: McpServer) -> str:
 
 
 def _name_room(width: int) -> int:
-    return max(8, min(40, width - 2 - 2 - _STATE - 2 - 5 - 2 - _ORIGIN))
+    return max(8, min(40, width - 3 - 2 - _STATE - 2 - 5 - 2 - _ORIGIN))

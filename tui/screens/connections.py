@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
+from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -29,6 +31,7 @@ from tui.viewers.chrome import KeyLine, TitleLine
 __all__ = ["ConnectionsScreen", "ServerList"]
 
 LOOK_AGAIN_SECONDS = 2.0
+ROOMY = NARROW[1][0]
 
 Examine = Callable[[Settings], AsyncIterator[Check]]
 
@@ -80,6 +83,8 @@ class ConnectionsScreen(Closing[None]):
         self._checks: list[Check] = []
         self._testing = False
         self._following = False
+        self._failure = ""
+        self._credentials: Callable[..., Content] | None = None
 
     def compose(self) -> ComposeResult:
         """Put down the list, what is to be said, and the keys."""
@@ -114,8 +119,10 @@ class ConnectionsScreen(Closing[None]):
         self._unsubscribe()
 
     def on_resize(self) -> None:
-        """Lay the rows out for the new width."""
+        """Lay everything out for the new width."""
         self._show()
+        self._show_credentials()
+        self._show_checks()
 
     # -- what is shown -----------------------------------------------------------------------------
 
@@ -135,25 +142,29 @@ class ConnectionsScreen(Closing[None]):
             self._show()
 
     def _show(self) -> None:
-        shown, width = self._list, max(20, self.size.width - 3)
-        at = shown.highlighted
-        rows = [say.server_row(server, width) for server in self._servers]
-        self.query_one("#connections-header", Static).update(say.header(width))
-        if len(rows) == shown.option_count:
-            for index, row in enumerate(rows):
-                shown.replace_option_prompt_at_index(index, row)
-        else:
+        shown, count = self._list, len(self._servers)
+        self.query_one("#connections-header", Static).update(say.header(self._width))
+        if count != shown.option_count:
+            at = shown.highlighted
             shown.clear_options()
-            shown.add_options([Option(row) for row in rows])
-            shown.highlighted = min(at or 0, len(rows) - 1) if rows else None
+            shown.add_options([Option("") for _ in self._servers])
+            shown.highlighted = min(at or 0, count - 1) if count else None
         wanted = [server for server in self._servers if server.status not in {"off", "disabled"}]
         up = sum(server.status == "connected" for server in wanted)
         facts = f"{up} of {len(wanted)} connected" if wanted else "no server"
         self.query_one(TitleLine).tell("Connections", facts=facts)
         self._show_server()
 
+    @property
+    def _width(self) -> int:
+        """How many cells a row has."""
+        return max(20, self.size.width - 3)
+
     def _show_server(self) -> None:
-        self.query_one("#connections-server", Static).update(say.about_server(self.chosen))
+        for index, server in enumerate(self._servers):
+            row = say.server_row(server, self._width, chosen=index == self._list.highlighted)
+            self._list.replace_option_prompt_at_index(index, row)
+        self.query_one("#connections-server", Static).update(say.about_server(self.chosen, self._column))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say more of the server under the cursor."""
@@ -164,14 +175,26 @@ class ConnectionsScreen(Closing[None]):
         settings, environ = self._settings, os.environ
         found = await asyncio.to_thread(credentials_of, settings, environ=environ)
         token = None if settings.demo else settings.logfire_token
-        told = say.credentials(
+        self._credentials = partial(
+            say.credentials,
             found,
             model=settings.model,
             servers=servers_of(settings),
             traces=trace_targets(token=token, environ=environ),
             demo=settings.demo,
         )
-        self.query_one("#connections-credentials", Static).update(told)
+        self._show_credentials()
+
+    def _show_credentials(self) -> None:
+        if self._credentials is not None:
+            told = self._credentials(width=self._column)
+            self.query_one("#connections-credentials", Static).update(told)
+
+    @property
+    def _column(self) -> int:
+        """How many cells a column below the list has."""
+        whole = self.size.width - 4
+        return whole if self.size.width < ROOMY else whole // 2 - 3
 
     # -- what is done ------------------------------------------------------------------------------
 
@@ -205,25 +228,24 @@ class ConnectionsScreen(Closing[None]):
             self._complain("The tests are running already.")
             return
         self._testing = self._following = True
-        self._checks = []
+        self._checks, self._failure = [], ""
         self._show_checks()
         start_job(self, self._test, "doctor")
 
     async def _test(self) -> None:
         from core.doctor.beside import examine_beside
 
-        failure = ""
         try:
             async for check in (self._examine or examine_beside)(self._settings):
                 self._checks.append(check)
                 self._show_checks()
         except UniversalAgentError as error:
-            failure = str(error)
+            self._failure = str(error)
         self._testing = False
-        self._show_checks(failure)
+        self._show_checks()
 
-    def _show_checks(self, failure: str = "") -> None:
-        told = say.checks(self._checks, running=self._testing, failure=failure)
+    def _show_checks(self) -> None:
+        told = say.checks(self._checks, self._column, running=self._testing, failure=self._failure)
         shown = self.query_one("#connections-checks", Static)
         shown.update(told)
         if self._following:

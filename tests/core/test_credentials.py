@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.credentials import Credential, credentials_of, servers_of
+from core.settings import Settings, load_settings
+
+SECRET = "canary-0123456789"
+
+
+def found(tmp_path: Path, environ: dict[str, str], **files: str) -> dict[str, str]:
+    folder, own = tmp_path / "here", tmp_path / "own"
+    for path, text in (
+        (folder / ".env", files.get("dotenv")),
+        (folder / "ua-tui.toml", files.get("project")),
+        (own / "config.toml", files.get("user")),
+    ):
+        path.parent.mkdir(exist_ok=True)
+        if text is not None:
+            path.write_text(text)
+    places: dict[str, Any] = {"environ": environ, "cwd": folder, "config_dir": own}
+    settings = load_settings(home=tmp_path, **places)
+    told = credentials_of(settings, **places)
+    assert SECRET not in repr(told)
+    return {each.name: each.place for each in told if each.found}
+
+
+@pytest.mark.parametrize(
+    ("environ", "files", "place"),
+    [
+        ({"ANTHROPIC_API_KEY": SECRET}, {}, "environment"),
+        ({"UA_API_KEY": SECRET}, {}, "environment, UA_API_KEY"),
+        ({}, {"dotenv": f"ANTHROPIC_API_KEY={SECRET}"}, "{here}/.env"),
+        ({}, {"dotenv": f"UA_API_KEY={SECRET}"}, "{here}/.env, UA_API_KEY"),
+        ({}, {"project": f'api_key = "{SECRET}"'}, "api_key in {here}/ua-tui.toml"),
+        ({}, {"user": f'api_key = "{SECRET}"'}, "your config.toml"),
+        ({"UA_API_KEY": SECRET}, {"user": f'api_key = "{SECRET}"'}, "environment, UA_API_KEY"),
+    ],
+)
+def test_a_key_is_told_with_its_place(
+    tmp_path: Path, environ: dict[str, str], files: dict[str, str], place: str
+) -> None:
+    wanted = place.format(here=tmp_path / "here")
+    assert found(tmp_path, environ, **files) == {"ANTHROPIC_API_KEY": wanted}
+
+
+def test_an_empty_value_means_that_it_is_missing(tmp_path: Path) -> None:
+    assert found(tmp_path, {"ANTHROPIC_API_KEY": ""}, user=f'api_key = "{SECRET}"') == {}
+
+
+def test_a_login_is_told_with_its_folder_when_it_can_be_used(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    login = tmp_path / ".claude" / ".credentials.json"
+    login.write_text("{}")
+    assert found(tmp_path, {}) == {}
+    login.write_text(f'{{"claudeAiOauth": {{"refreshToken": "{SECRET}"}}}}')
+    assert found(tmp_path, {}) == {"Claude login": str(tmp_path / ".claude")}
+
+
+def test_what_the_program_was_given_and_files_that_broke_meanwhile(tmp_path: Path) -> None:
+    settings = Settings(composio_api_key=SECRET, logfire_token=SECRET, claude_config_dir=tmp_path)
+    (tmp_path / "ua-tui.toml").write_text("]")
+    (tmp_path / "config.toml").write_text("]")
+    told = credentials_of(settings, environ={}, cwd=tmp_path, config_dir=tmp_path)
+    assert [each for each in told if each.found] == [
+        Credential("composio", "COMPOSIO_API_KEY", "given by the program"),
+        Credential("logfire", "LOGFIRE_TOKEN", "given by the program"),
+    ]
+
+
+def test_addresses_are_told_without_their_passwords() -> None:
+    settings = Settings(
+        base_url=f"https://user:{SECRET}@a.example/v1", composio_base_url="http://127.0.0.1:9"
+    )
+    assert servers_of(settings) == {"model": "https://a.example/v1", "composio": "http://127.0.0.1:9"}
+    assert servers_of(Settings())["model"] == "https://api.anthropic.com"
