@@ -1,4 +1,4 @@
-"""What the session costs, where the person can do something about it: the warning, the end of it, and a higher limit."""
+"""What the session costs, where a person can do something about it: the warning, the end, and a higher limit."""
 
 from __future__ import annotations
 
