@@ -16,8 +16,8 @@ from typing import Any
 
 from core.doctor.check import Check
 from core.errors import UniversalAgentError
-from core.settings import Settings
-from core.text import clean_line
+from core.settings import Settings, secrets
+from core.text import Redactor, clean_line
 
 __all__ = ["DoctorFailed", "examine_beside"]
 
@@ -61,7 +61,8 @@ async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
                 yield Check(**json.loads(line))
             code = await process.wait()
         if code:
-            last = clean_line((await said).decode("utf-8", "replace").strip().rpartition("\n")[2])
+            redact = Redactor(secrets(settings, os.environ)).redact
+            last = clean_line(redact((await said).decode("utf-8", "replace").strip().rpartition("\n")[2]))
             raise DoctorFailed(f"the checks ended before all was done ({code}): {last or 'nothing was said'}")
     except TimeoutError as error:
         raise DoctorFailed(f"the checks did not end within {_WITHIN:g} s; try again") from error

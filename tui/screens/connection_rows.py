@@ -16,6 +16,7 @@ from core.doctor.check import Check, could_start
 from core.events import McpServer
 from core.text import clean, clean_line
 from tui.format import middle_cut, tail_cut, tool_name
+from tui.keys import Keys
 
 __all__ = ["State", "about_server", "checks", "credentials", "header", "origin", "server_row", "state_of"]
 
@@ -98,7 +99,7 @@ def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
     )
 
 
-def about_server(server: McpServer | None, width: int) -> Content:
+def about_server(server: McpServer | None, width: int, keys: Keys) -> Content:
     """All there is to be said of a server: its state, its tools as a person reads them, what it failed of."""
     if server is None:
         return Content.styled("There is no server: the agent has not been started.", _MUTED)
@@ -121,7 +122,7 @@ def about_server(server: McpServer | None, width: int) -> Content:
         lines.append(_field("error", _whole(server.error), width, "$error"))
     elif server.last_error:
         lines.append(_field("last error", _whole(server.last_error), width))
-    if todo := _todo(server):
+    if todo := _todo(server, keys):
         lines.append(Content.styled(todo, _MUTED))
     return Content("\n").join(lines)
 
@@ -155,12 +156,16 @@ def credentials(
     return Content("\n").join(lines)
 
 
-def checks(done: Iterable[Check], width: int, *, running: bool, failure: str = "") -> Content:
+def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, failure: str = "") -> Content:
     """What the doctor said so far, in its order, and at the end whether a session could start."""
     listed = sorted(done, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
     lines = [Content.styled("Tests", "bold")]
     if not (listed or running or failure):
-        lines.append(Content.styled("t tries each of these with one small request.", _MUTED))
+        lines.append(
+            Content.styled(
+                f"{keys.shown('connections.test')} tries each of these with one small request.", _MUTED
+            )
+        )
     room = max((cell_len(check.title) for check in listed), default=0)
     for check in listed:
         state = CHECKED[check.status]
@@ -201,14 +206,15 @@ def _whole(text: str) -> str:
     return clean(text[:_LONGEST_ERROR]).strip()
 
 
-def _todo(server: McpServer) -> str:
+def _todo(server: McpServer, keys: Keys) -> str:
+    again, switch = keys.shown("connections.reconnect"), keys.shown("connections.switch")
     match server.status:
         case "failed":
-            return "r connects it again; e leaves it out."
+            return f"{again} connects it again; {switch} leaves it out."
         case "needs-auth":
-            return "Sign in at the service, then r connects it again."
+            return f"Sign in at the service, then {again} connects it again."
         case "disabled":
-            return "The agent does not see its tools. e brings them back."
+            return f"The agent does not see its tools. {switch} brings them back."
         case _:
             return ""
 

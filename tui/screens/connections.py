@@ -22,6 +22,7 @@ from core.events import Event, McpServer, McpStatus
 from core.settings import Settings
 from core.tracing import trace_targets
 from tui.jobs import start_job
+from tui.keys import Keys, keys_of
 from tui.ports import SessionPort
 from tui.screens import connection_rows as say
 from tui.screens.closing import Closing
@@ -97,10 +98,10 @@ class ConnectionsScreen(Closing[None]):
                 yield Static(id="connections-credentials")
             yield Static(id="connections-checks")
         yield KeyLine(
-            ("r", "reconnect", "screen.reconnect"),
-            ("e", "enable, disable", "screen.switch"),
-            ("t", "test", "screen.test"),
-            ("Esc", "back", "screen.close"),
+            (self._keys.shown("connections.reconnect"), "reconnect", "screen.reconnect"),
+            (self._keys.shown("connections.switch"), "enable, disable", "screen.switch"),
+            (self._keys.shown("connections.test"), "test", "screen.test"),
+            (self._keys.shown("screen.back"), "back", "screen.close"),
             id="connections-keys",
         )
 
@@ -125,6 +126,10 @@ class ConnectionsScreen(Closing[None]):
         self._show_checks()
 
     # -- what is shown -----------------------------------------------------------------------------
+
+    @property
+    def _keys(self) -> Keys:
+        return keys_of(self.app)
 
     @property
     def _list(self) -> ServerList:
@@ -164,7 +169,9 @@ class ConnectionsScreen(Closing[None]):
         for index, server in enumerate(self._servers):
             row = say.server_row(server, self._width, chosen=index == self._list.highlighted)
             self._list.replace_option_prompt_at_index(index, row)
-        self.query_one("#connections-server", Static).update(say.about_server(self.chosen, self._column))
+        self.query_one("#connections-server", Static).update(
+            say.about_server(self.chosen, self._column, self._keys)
+        )
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say more of the server under the cursor."""
@@ -245,7 +252,9 @@ class ConnectionsScreen(Closing[None]):
         self._show_checks()
 
     def _show_checks(self) -> None:
-        told = say.checks(self._checks, self._column, running=self._testing, failure=self._failure)
+        told = say.checks(
+            self._checks, self._column, self._keys, running=self._testing, failure=self._failure
+        )
         shown = self.query_one("#connections-checks", Static)
         shown.update(told)
         if self._following:
