@@ -227,6 +227,7 @@ class AgentAssembly:
 
     def _take(self, name: str, connection: Connection) -> None:
         self._not_open.pop(name, None)
+        self._states.let_in(name)
         self._servers = {**(self._servers or {}), **connection.servers}
         self.is_connected = connection.is_connected or self.is_connected
         for secret in connection.secrets:

@@ -47,6 +47,10 @@ class ServerStates:
         """Take down that a server is not there, and why."""
         self._off[server.name] = server
 
+    def let_in(self, name: str) -> None:
+        """Take down that a server may be there from now on."""
+        self._off.pop(name, None)
+
     def seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:
         """Take what the agent tells of its servers; what was known of the tools of a connected one is kept."""
         servers: dict[str, McpServer] = {}

@@ -73,7 +73,9 @@ class Desk:
     async def _reopen(self, name: str) -> dict[str, dict[str, Any]]:
         if self.reopens is not None:
             raise self.reopens
-        return {name: {"type": "http", "url": "https://a.example"}}
+        self.states.let_in(name)
+        # What a connection is called need not be what its servers are called.
+        return {f"{name}_mail": {"type": "http", "url": "https://a.example"}}
 
     async def attend(self) -> None:
         await self.servers.attend(lambda: None if self.agent.dead else self.agent)
@@ -203,8 +205,10 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     desk.reopens = None
     desk.servers.reconnect("composio")
     await desk.rest()
-    assert desk.told("composio") == ["failed", "reconnecting", "failed", "reconnecting", "connected"]
-    assert desk.agent.asked == ["add composio"]
+    assert desk.told("composio") == ["failed", "reconnecting", "failed", "reconnecting"]
+    assert desk.agent.asked == ["add composio_mail"]
+    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
+    assert desk.now("composio_mail").status == "connected"
 
 
 async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
