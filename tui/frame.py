@@ -9,6 +9,7 @@ Frame
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from time import monotonic
 from typing import ClassVar, Protocol, runtime_checkable
 
 from textual import events
@@ -40,6 +41,7 @@ CYCLE = ("conversation", "prompt", "trace", "observers", "workspace", "preview")
 ROOM_FOR_PREVIEW = 30
 CELLS_A_STEP = 4
 LINES_A_STEP = 2
+TOLD_SECONDS = 3.0
 
 
 @runtime_checkable
@@ -91,6 +93,7 @@ class Frame(PaneRequests):
         self.side = "trace"
         self.maximised = False
         self.splits = Splits(self, kept)
+        self._told_at = float("-inf")
 
     def compose(self) -> ComposeResult:
         """Put down the prompt and, in place of each pane, its empty box."""
@@ -237,8 +240,10 @@ class Frame(PaneRequests):
         self.splits.reset()
 
     def _resize(self, **by: int) -> None:
-        if not self.splits.resize(self._of(self.screen.focused) or self.active, **by):
-            self.notify("There is no border of this pane to move.", markup=False)
+        moved = self.splits.resize(self._of(self.screen.focused) or self.active, **by)
+        if not moved and monotonic() - self._told_at > TOLD_SECONDS:
+            self._told_at = monotonic()
+            self.notify("There is no border of this pane to move.", timeout=TOLD_SECONDS, markup=False)
 
     async def on_unmount(self) -> None:
         """Keep the sizes that were changed a moment ago."""

@@ -84,7 +84,7 @@ PLACES: Mapping[str, Place] = {
             Row("pane.maximise", "give the pane the whole screen, and back"),
             Row("pane.narrower pane.wider", "narrower, wider; or drag the border"),
             Row("pane.lower pane.higher", "lower, higher; or drag the border"),
-            Row("pane.standard", "every pane as large as it was"),
+            Row("pane.standard", "standard sizes of all panes"),
             Row("help.here", "the keys of where you are"),
         ),
         ("Frame",),

@@ -207,7 +207,7 @@ async def test_keys_for_sizes_are_typed_in_the_prompt_and_told_of_where_there_is
         await press(pilot, *"<>+-=0")
         assert app.frame.prompt.text == "<>+-=0"
         assert region(app, "talk") == before
-        await press(pilot, "f2", "+")
+        await press(pilot, "f2", "+", "-", "+")
         assert [note.message for note in app._notifications] == ["There is no border of this pane to move."]
         await press(pilot, "f2", ">")
         assert region(app, "talk").width == before.width + 4
