@@ -1,6 +1,7 @@
-"""Draws the picture of the screen in the README: the real app after the demo's research session.
+"""Draws the pictures in the README: the real program, with the sessions of its demo.
 
-Run as `python -m tests.picture docs/screen.svg`.
+Run as `python -m tests.pictures docs`. What a picture must show is said here, so that none is drawn of a screen that
+is not whole; times of day are fixed, how long things took is what it was.
 """
 
 from __future__ import annotations
@@ -10,25 +11,146 @@ import os
 import re
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from html import unescape
 from pathlib import Path
+from typing import Any
 
-from core.events import Event, QueryFinished
+from textual.app import App
+from textual.pilot import Pilot
+
+from core.events import AuthRequired, Event, PermissionAsked, QueryFinished
 from core.session import Session, Spawn
+from core.session_index import SessionIndex
 from core.settings import load_settings
+from core.workspace import WORKSPACES
+from tests.many_sessions import lay_sessions
 from tui.app import UaTuiApp
 from tui.compose import compose_session
 from tui.panes.workspace import WorkspacePane
+from tui.sessions import SessionsApp
 
-QUERY = "Research the latest AI chip news and write a comprehensive report"
+__all__ = ["LARGEST", "PICTURES", "Picture", "draw_all", "shown"]
+
+RESEARCH = "Research the latest AI chip news and write a comprehensive report"
+MAIL = "Email the report to the team"
 REPORT = "work_products/ai-chip-news.html"
-SIZE = (160, 45)
+START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 DEADLINE = 100.0
-# The picture must not load a font from elsewhere: any monospaced one will do.
-FONTS_AND_COMMENTS = re.compile(r"@font-face\s*\{.*?\}\s*|<!--.*?-->\s*", re.DOTALL)
+SIGHTS = 45
+"""How often is looked, a second apart, whether a screen is whole and at rest."""
+LARGEST = 100_000
+"""Bytes of a picture."""
+
+# No font from elsewhere is loaded: any monospaced one will do. Nothing is drawn outside of its line.
+_NEEDLESS = (
+    re.compile(r"@font-face\s*\{.*?\}\s*|<!--.*?-->\s*", re.DOTALL),
+    re.compile(r"<clipPath id=\"[^\"]*-line-\d+\">.*?</clipPath>\s*", re.DOTALL),
+    re.compile(r" clip-path=\"url\(#[^)]*-line-\d+\)\""),
+    re.compile(r"<text [^>]*>(?:&#160;|\s)*</text>"),
+    re.compile(r"^\s+", re.MULTILINE),
+)
+_PAINTED = re.compile(r'<rect fill="(#\w+)" x="[^>]*shape-rendering="crispEdges"/>\n?')
+_NAME = re.compile(r"terminal-\d+-")
+_COUNTING = re.compile("[0-9\u2800-\u28ff]")
+_TEXT = re.compile(r"<text [^>]*?\by=\"([\d.]+)\"[^>]*>(.*?)</text>", re.DOTALL)
 
 
-async def draw(base: Path) -> str:
-    """Play the research session in `base` and give the last screen as SVG."""
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the README: its file in `docs`, its size in cells, and what must stand in it."""
+
+    name: str
+    size: tuple[int, int]
+    shows: tuple[str, ...]
+
+
+SCREEN = Picture(
+    "screen.svg",
+    (160, 45),
+    (
+        *("Workspace", "Conversation", "Trace", "Observers", "DEMO", "ready", "ai-chip-news.html"),
+        *("SEARCH_NEWS", "crawl_parallel", "8/10 pages", "Lead stories", "every rule was kept"),
+    ),
+)
+NARROW = Picture(
+    "narrow.svg", (80, 24), ("Conversation", "Trace", "Observers", "DEMO", "SEARCH_NEWS", "8/10 pages")
+)
+VIEWER = Picture("report.svg", (100, 32), ("ai-chip-news.html", "AI chips", "Executive summary", "Esc"))
+PERMISSION = Picture(
+    "permission.svg", (100, 32), ("GMAIL_SEND_EMAIL", "Deny", "Allow once", "with a reason", "MULTI_EXECUTE")
+)
+SESSIONS = Picture(
+    "sessions.svg",
+    (120, 24),
+    ("Sessions", "title or first query", "finished", "crashed", "AI chips", "go on"),
+)
+PICTURES = (SCREEN, NARROW, VIEWER, PERMISSION, SESSIONS)
+
+
+def shown(picture: str) -> str:
+    """The text in a picture, line by line."""
+    rows: dict[float, str] = {}
+    for place, text in _TEXT.findall(picture):
+        rows[float(place)] = rows.get(float(place), "") + unescape(text).replace("\xa0", " ")
+    return "\n".join(row.strip("\n") for row in rows.values())
+
+
+async def draw_all(base: Path) -> dict[str, str]:
+    """Play sessions in `base`; gives the pictures as SVG by their names."""
+    drawn: dict[str, str] = {}
+
+    async def draw(pilot: Pilot[Any], picture: Picture) -> None:
+        await pilot.resize_terminal(*picture.size)
+        drawn[picture.name] = await _still(pilot.app, pilot, picture, base)
+
+    async with _playing(base / "research", RESEARCH, SCREEN.size) as (app, pilot, session, happened):
+        ended = await _until(happened, QueryFinished)
+        if ended.status != "success":
+            raise SystemExit(f"the demo's query failed: {ended.error}")
+        app.query_one(WorkspacePane).reveal(session.workspace.path / REPORT)
+        await pilot.press("f5")
+        await draw(pilot, SCREEN)
+        await pilot.resize_terminal(*VIEWER.size)
+        await pilot.press("enter")
+        await draw(pilot, VIEWER)
+        await pilot.press("escape")
+        await pilot.resize_terminal(*NARROW.size)
+        await pilot.press("f3")
+        await draw(pilot, NARROW)
+    async with _playing(base / "mail", MAIL, PERMISSION.size) as (app, pilot, session, happened):
+        await _until(happened, AuthRequired)
+        session.finish_auth("completed")
+        await _until(happened, PermissionAsked)
+        await draw(pilot, PERMISSION)
+    lay_sessions(base, 60)
+    listing = SessionsApp(_Placed(base, base / "cache"), zone=UTC)
+    async with listing.run_test(size=SESSIONS.size) as pilot:
+        await draw(pilot, SESSIONS)
+    return drawn
+
+
+class _Placed(SessionIndex):
+    """Is called by a name that is none of this machine."""
+
+    def __init__(self, base: Path, cache: Path) -> None:
+        super().__init__(base, cache)
+        self._real = self.sessions
+        self.sessions = Path(WORKSPACES)
+
+    def folder(self, name: str) -> Path:
+        return self._real / name
+
+
+@asynccontextmanager
+async def _playing(
+    base: Path, query: str, size: tuple[int, int]
+) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any], Session, list[Event]]]:
+    await asyncio.to_thread(base.mkdir, parents=True)
     settings = load_settings(
         {"demo": True, "demo_pace": 0.0, "workspace_base": base},
         environ={},
@@ -36,46 +158,92 @@ async def draw(base: Path) -> str:
         home=base,
         config_dir=base,
     )
-    finished: asyncio.Future[QueryFinished] = asyncio.get_running_loop().create_future()
-    sessions: list[Session] = []
-
-    def receive(event: Event) -> None:
-        if isinstance(event, QueryFinished) and not finished.done():
-            finished.set_result(event)
+    happened: list[Event] = []
+    made: asyncio.Future[Session] = asyncio.get_running_loop().create_future()
 
     async def build(spawn: Spawn) -> Session:
-        sessions.append(
-            await compose_session(settings, interactive=True, spawn=spawn, subscribers=(receive,))
+        session = await compose_session(
+            settings, interactive=True, spawn=spawn, subscribers=(happened.append,)
         )
-        return sessions[0]
+        # What is told of the time of day is the same each time.
+        session.bus._now = _clock()
+        made.set_result(session)
+        return session
 
-    app = UaTuiApp(settings, build, QUERY, state_dir=base / "state")
-    async with app.run_test(size=SIZE) as pilot:
-        ended = await asyncio.wait_for(finished, DEADLINE)
-        if ended.status != "success":
-            raise SystemExit(f"the demo's query failed: {ended.error}")
-        app.query_one(WorkspacePane).reveal(sessions[0].workspace.path / REPORT)
-        await pilot.press("f5")
-        before, picture = "", app.export_screenshot(title="ua-tui")
-        while picture != before:
-            await pilot.pause(1.0)
-            before, picture = picture, app.export_screenshot(title="ua-tui")
-    if str(base) in picture:
-        raise SystemExit("the picture shows a folder of this machine")
-    return FONTS_AND_COMMENTS.sub("", picture)
+    app = UaTuiApp(settings, build, query, state_dir=base / "state")
+    async with app.run_test(size=size) as pilot:
+        yield app, pilot, await asyncio.wait_for(made, DEADLINE), happened
+
+
+def _clock() -> Callable[[], datetime]:
+    now = START
+
+    def tick() -> datetime:
+        nonlocal now
+        now += timedelta(milliseconds=20)
+        return now
+
+    return tick
+
+
+async def _until(happened: list[Event], kind: type[Any]) -> Any:
+    for _ in range(int(DEADLINE * 10)):
+        for event in happened:
+            if isinstance(event, kind):
+                return event
+        await asyncio.sleep(0.1)
+    raise SystemExit(f"there was no {kind.__name__}")
+
+
+async def _still(app: App[Any], pilot: Pilot[Any], picture: Picture, base: Path) -> str:
+    """The picture when all of it is there and nothing moves any more."""
+    missing: list[str] = []
+    before = ""
+    for _ in range(SIGHTS):
+        await pilot.pause(1.0)
+        drawn = app.export_screenshot(title="ua-tui")
+        text = shown(drawn)
+        missing = [wanted for wanted in picture.shows if wanted not in text]
+        # What runs, counts on.
+        resting = _COUNTING.sub("", text)
+        if not missing and resting == before:
+            break
+        before = resting
+    else:
+        raise SystemExit(f"{picture.name} does not show {missing} or does not come to rest:\n{text}")
+    if str(base) in text or "/tmp" in text:
+        raise SystemExit(f"{picture.name} shows a folder of this machine:\n{text}")
+    return _compact(drawn)
+
+
+def _compact(drawn: str) -> str:
+    """The same picture in fewer words: what cannot be seen is left out, and the ground is painted once."""
+    for needless in _NEEDLESS:
+        drawn = needless.sub("", drawn)
+    ((ground, _),) = Counter(_PAINTED.findall(drawn)).most_common(1)
+    painted = re.compile(_PAINTED.pattern.replace("(#\\w+)", ground))
+    whole = f'<rect fill="{ground}" width="100%" height="100%"/>'
+    at = painted.search(drawn)
+    assert at is not None
+    drawn = (
+        drawn[: at.start()] + whole.replace("#clip", f"#{_NAME.findall(drawn)[0]}clip") + drawn[at.end() :]
+    )
+    return _NAME.sub("t-", painted.sub("", drawn))
 
 
 def main() -> None:
-    """Write the picture to the path given on the command line."""
+    """Write the pictures into the folder given on the command line."""
     if len(sys.argv) != 2:
-        raise SystemExit("usage: python -m tests.picture FILE")
+        raise SystemExit("usage: python -m tests.pictures FOLDER")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as base:
         os.environ.update(
             HOME=base, XDG_STATE_HOME=base, XDG_CACHE_HOME=base, TZ="UTC", COLORTERM="truecolor"
         )
         os.environ.pop("NO_COLOR", None)
-        picture = asyncio.run(draw(Path(base)))
-    Path(sys.argv[1]).write_text(picture, encoding="utf-8")
+        drawn = asyncio.run(draw_all(Path(base)))
+    for name, picture in drawn.items():
+        (Path(sys.argv[1]) / name).write_text(picture, encoding="utf-8")
+        print(f"{name}  {len(picture.encode()) / 1000:.0f} KB")
 
 
 if __name__ == "__main__":
