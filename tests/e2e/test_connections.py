@@ -1,0 +1,32 @@
+"""The connections screen of the real program in a real terminal."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.e2e.terminal import terminal
+
+
+def row(state: str) -> re.Pattern[str]:
+    return re.compile(rf"local_toolkit +{state}\b")
+
+
+def test_a_server_is_switched_off_and_on_and_everything_is_tested(tmp_path: Path) -> None:
+    with terminal(tmp_path, "--demo", columns=80, rows=24) as screen:
+        screen.wait_for("Ask for something", lambda text: "mcp 2/2" in text or "ready" in text)
+        screen.type("/connections\r")
+        screen.wait_for("Connections", lambda text: bool(row("connected").search(text)))
+        screen.type("e")
+        screen.wait_for(lambda text: bool(row("disabled").search(text)), "does not see its tools")
+        screen.type(" ")
+        screen.wait_for(lambda text: bool(row("connected").search(text)), "2 of 2 connected")
+        screen.type("r")
+        screen.wait_for(lambda text: bool(row("connected").search(text)), "2 of 2 connected")
+        screen.type("t")
+        text = screen.wait_for("A session could start.")
+        assert "Local toolkit" in text
+        screen.type("\x1b")
+        screen.wait_for("Ask for something", "local_toolkit is connected.")
+        screen.type("\x11")
+        assert screen.end() == 0
