@@ -15,7 +15,6 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.driver import Driver
 from textual.screen import Screen
-from textual.widgets import TextArea
 from textual.worker import Worker, WorkerState
 
 from core.errors import CredentialsError
@@ -38,7 +37,6 @@ from tui.leaving import Leaving
 from tui.lost_terminal import guard_output
 from tui.main_screen import MainScreen
 from tui.panes.notice import NoticeBar
-from tui.panes.prompt import Prompt
 from tui.panes.status import StatusLine, traces
 from tui.pasting import guard_pastes
 from tui.pictures.shelf import PicturingApp, Shelf
@@ -53,6 +51,7 @@ from tui.typed_ahead import TypedAheadApp
 
 if TYPE_CHECKING:
     from tui.panes.block_view import BlockView
+    from tui.panes.prompt import Prompt
     from tui.screens.permission import PermissionAnswer
 
 __all__ = ["DEMO", "UaTuiApp"]
@@ -165,6 +164,7 @@ class UaTuiApp(
 
     def on_mount(self) -> None:
         """Show the first frame before anything else is done."""
+        self.hold_keys()
         self.leaving.heed_signals()
         self.call_after_refresh(self._after_first_frame)
 
@@ -172,6 +172,7 @@ class UaTuiApp(
         self.read_other_styles()
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
+        await self.release_keys()
         self._pump.release()
         self.spawn(self._open(), "session", "agent")
         self.spawn(self._open_history(), "history", "screen")
@@ -349,6 +350,8 @@ class UaTuiApp(
 
     def action_copy_or_quit(self) -> None:
         """Copy the selection; without one, say how to quit, and quit when pressed twice."""
+        from textual.widgets import TextArea
+
         focused = self.focused
         text = focused.selected_text if isinstance(focused, TextArea) else ""
         text = text or self.screen.get_selected_text() or ""
@@ -386,5 +389,5 @@ class UaTuiApp(
 
 def _import_panes() -> None:
     """Import what `Frame.fill` is going to need, beside the event loop."""
-    for name in ("preview", *(name for _, name, _ in PANES)):
+    for name in ("preview", "prompt", *(name for _, name, _ in PANES)):
         import_module(f"tui.panes.{name}")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tui.frame import PANES, Slot
+from tui.frame import PANES
+from tui.panes.slot import Slot
 
 if TYPE_CHECKING:
     from tui.app import UaTuiApp

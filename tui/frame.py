@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from time import monotonic
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from textual import events
 from textual.app import ComposeResult
@@ -21,11 +21,14 @@ from textual.widget import Widget
 from core.events import Event
 from tui.kept_layout import KeptLayout
 from tui.pane_requests import PaneRequests
-from tui.panes.prompt import Prompt
+from tui.panes.slot import ASK, Slot
 from tui.panes.tabs import PaneTabs
 from tui.splits import Splits
 
-__all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane", "Slot"]
+if TYPE_CHECKING:
+    from tui.panes.prompt import Prompt
+
+__all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane"]
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (140, "-wide")]
 LEAST_FRAMED = 10
@@ -53,18 +56,6 @@ class Pane(Protocol):
         ...
 
 
-class Slot(Widget):
-    """The empty box that stands where a pane will be, so that the first frame has its shape."""
-
-    def __init__(self, title: str, id: str) -> None:
-        super().__init__(id=id)
-        self.border_title = title
-
-    def render(self) -> str:
-        """Show nothing yet."""
-        return ""
-
-
 class Frame(PaneRequests):
     """Arranges the panes by the width of the screen and shows, focuses and maximises them.
 
@@ -77,6 +68,8 @@ class Frame(PaneRequests):
         kept: where the sizes that a person gives the panes are kept; None forgets them.
     """
 
+    WORDS: ClassVar[str] = ASK
+    """What stands in the prompt until it is there."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("z", "maximise", "Maximise the pane", id="pane.maximise", show=False),
         Binding("greater_than_sign", "widen(1)", "Wider", id="pane.wider", show=False),
@@ -96,30 +89,32 @@ class Frame(PaneRequests):
         self._told_at = float("-inf")
 
     def compose(self) -> ComposeResult:
-        """Put down the prompt and, in place of each pane, its empty box."""
+        """Put down an empty box in place of each pane and of the prompt."""
         with Vertical(id="talk"):
             yield PaneTabs()
-            yield Slot("Conversation", id="conversation")
-            yield Prompt(id="prompt")
+            yield Slot("conversation", "Conversation")
+            yield Slot("prompt", words=self.WORDS)
         with Vertical(id="machinery"):
             yield PaneTabs()
-            yield Slot("Trace", id="trace")
-            yield Slot("Observers", id="observers")
+            yield Slot("trace", "Trace")
+            yield Slot("observers", "Observers")
         with Vertical(id="files"):
             yield PaneTabs()
-            yield Slot("Workspace", id="workspace")
-            yield Slot("Preview", id="preview")
+            yield Slot("workspace", "Workspace")
+            yield Slot("preview", "Preview")
 
     def make_panes(self) -> Sequence[Widget]:
-        """Make the panes; they are imported only here, behind the first frame."""
+        """Make the panes and the prompt; they are imported only here, behind the first frame."""
         from tui.panes.conversation import ConversationPane
         from tui.panes.observers import ObserversPane
         from tui.panes.preview import PreviewPane
+        from tui.panes.prompt import Prompt
         from tui.panes.trace import TracePane
         from tui.panes.workspace import WorkspacePane
 
         return (
             ConversationPane(id="conversation"),
+            Prompt(id="prompt"),
             TracePane(id="trace"),
             ObserversPane(id="observers"),
             WorkspacePane(id="workspace"),
@@ -127,7 +122,7 @@ class Frame(PaneRequests):
         )
 
     async def fill(self) -> None:
-        """Put the panes in their places."""
+        """Put the panes and the prompt in their places."""
         with self.app.batch_update():
             for pane in self.make_panes():
                 slot = self.query_one(f"#{pane.id}", Slot)
@@ -136,11 +131,15 @@ class Frame(PaneRequests):
                 place = column.children.index(slot)
                 await slot.remove()
                 await column.mount(pane, before=place if place < len(column.children) else None)
+            if self.screen.focused is None and self.app.AUTO_FOCUS:
+                self.screen.set_focus(self.prompt)
         self.lay_out()
 
     @property
     def prompt(self) -> Prompt:
-        """Where the person types."""
+        """Where the person types, once it is there."""
+        from tui.panes.prompt import Prompt
+
         return self.query_one("#prompt", Prompt)
 
     @property

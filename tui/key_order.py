@@ -21,6 +21,8 @@ _ROUNDS = 2
 """What a key sets off, such as the answer of an input line, is done when a second message came the same way."""
 _LONGEST_SECONDS = 0.25
 """A widget that is taken off the screen may take the message along with it."""
+_NOBODY = -1
+"""In place of the number of a key: what the keys are for is not there yet."""
 
 
 class OrderedKeysApp(App[str]):
@@ -38,6 +40,14 @@ class OrderedKeysApp(App[str]):
     _waiting_for = 0
     _held: deque[events.Key | events.Paste] | None = None
 
+    def hold_keys(self) -> None:
+        """Take no key until `release_keys`: what they are for is not there yet."""
+        self._waiting_for = _NOBODY
+
+    async def release_keys(self) -> None:
+        """Take the keys that were held, in order, and go on with those that come."""
+        await self._go_on(_NOBODY)
+
     async def on_event(self, event: events.Event) -> None:
         """Take a key or a paste only when it is its turn."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
@@ -47,7 +57,7 @@ class OrderedKeysApp(App[str]):
         else:
             if self._held is None:
                 self._held = deque()
-            if not self._held:
+            if not self._held and self._waiting_for != _NOBODY:
                 self.set_timer(_LONGEST_SECONDS, partial(self._go_on, self._waiting_for))
             self._held.append(event)
 

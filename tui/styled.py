@@ -21,7 +21,7 @@ from tui.themes import DEFAULT_THEME, MISSING, THEMES, readable
 __all__ = ["StyledApp"]
 
 STYLES = Path(__file__).parent.parent / "styles"
-FIRST_STYLES = ("app.tcss", "prompt.tcss", "status.tcss")
+FIRST_STYLES = ("app.tcss", "status.tcss")
 
 
 class StyledApp(CopyingApp, BrowsingApp):

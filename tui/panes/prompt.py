@@ -24,13 +24,13 @@ from tui.keys import keys_of
 from tui.panes.completing import Completing
 from tui.panes.completion import Offer
 from tui.panes.queue_bar import QueueBar
+from tui.panes.slot import ASK
 
 if TYPE_CHECKING:
     from tui.commands import Command
 
 __all__ = ["Prompt"]
 
-PLACEHOLDER = "Ask for something · @ names a file · / runs a command"
 PASTE_LIMIT = 8_000
 _STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
 
@@ -38,7 +38,8 @@ _STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
 class Prompt(TextArea):
     """A text area that sends on Enter, grows to eight lines and walks its history at its edges.
 
-    A paste too long to edit by hand stands as one short mark in the text and is sent whole.
+    A paste too long to edit by hand stands as one short mark in the text and is sent whole. `words` stand in the
+    prompt while nothing is written there.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -73,13 +74,13 @@ class Prompt(TextArea):
     class OpenQueue(Message):
         """The person wants to see all that waits."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None, words: str = ASK) -> None:
         super().__init__(
             id=id,
             soft_wrap=True,
             show_line_numbers=False,
             highlight_cursor_line=False,
-            placeholder=Content(PLACEHOLDER),
+            placeholder=Content(words),
         )
         self.cursor_blink = False
         self._history = PromptHistory(None, "", str)

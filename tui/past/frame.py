@@ -18,10 +18,7 @@ FOLLOWING_PROMPT = "It runs in another program: shown here as it happens, nothin
 class PastFrame(Frame):
     """Arranges panes that can be filled from their beginning while they show the end."""
 
-    def on_mount(self) -> None:
-        """Say in the prompt why it takes nothing."""
-        self.tell(runs=False)
-        self.prompt.disabled = True
+    WORDS = CLOSED_PROMPT
 
     def tell(self, *, runs: bool) -> None:
         """Say in the prompt why it takes nothing: whether the session runs elsewhere, or is over."""
@@ -30,11 +27,15 @@ class PastFrame(Frame):
     def make_panes(self) -> Sequence[Widget]:
         """Make the panes; they are imported only here, behind the first frame."""
         from tui.panes.preview import PreviewPane
+        from tui.panes.prompt import Prompt
         from tui.past.panes import PastConversation, PastObservers, PastTrace
         from tui.past.workspace import PastWorkspace
 
+        prompt = Prompt(id="prompt", words=CLOSED_PROMPT)
+        prompt.disabled = True
         return (
             PastConversation(id="conversation"),
+            prompt,
             PastTrace(id="trace"),
             PastObservers(id="observers"),
             PastWorkspace(id="workspace"),
