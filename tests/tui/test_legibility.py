@@ -78,8 +78,8 @@ def unreadable(app: Any, quiet: set[Color]) -> dict[tuple[str, str], set[str]]:
                 hint = text.strip() in str(getattr(widget, "placeholder", ""))
                 if (hint or quiet & set(colours)) and contrast(*colours) >= DIM - 0.05:
                     continue
-                # What lies behind a dialog is meant to be less than that.
-                if not isinstance(widget, Screen):
+                # What lies behind a dialog is meant to be less than that, and so is what cannot be chosen.
+                if not isinstance(widget, Screen) and not widget.disabled:
                     name = f"{type(widget).__name__} {text.strip()[:24]!r} {contrast(*colours):.1f}"
                     found[(colours[0].hex, colours[1].hex)].add(name)
     return found
