@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from core.text import clean_line
 from tui.format import tail_cut
+from tui.keys import keys_of
 from tui.links import browser_link
 from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot
@@ -20,7 +21,6 @@ from tui.viewers.links_in import FoundLink
 
 __all__ = ["LinksScreen"]
 
-_HINT = "Enter follow, after asking   Esc close"
 _TEXT, _ADDRESS = 32, 60
 
 
@@ -51,7 +51,8 @@ class LinksScreen(Closing[str | None]):
             yield OptionList(
                 *(Option(_told(link)) for link in self.links), id="links-found", markup=False, compact=True
             )
-            yield Foot(hint=_HINT)
+            close = keys_of(self.app).shown("screen.back")
+            yield Foot(hint=f"Enter follow, after asking   {close} close")
 
     def on_mount(self) -> None:
         """Begin with the first link in sight."""

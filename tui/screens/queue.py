@@ -11,13 +11,12 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tui.keys import keys_of
 from tui.panes.queue_bar import first_line
 from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot
 
 __all__ = ["QueueScreen"]
-
-_HINT = "⇧↑ ⇧↓ move   d delete   Enter takes back   Esc close"
 
 
 class QueueScreen(Closing[str | None]):
@@ -52,7 +51,12 @@ class QueueScreen(Closing[str | None]):
             box.border_title = Content("Queue")
             yield Static(Content(""), id="queue-what")
             yield OptionList(id="queue-queries", markup=False, compact=True)
-            yield Foot(hint=_HINT)
+            yield Foot(hint=self._hint())
+
+    def _hint(self) -> str:
+        keys = keys_of(self.app).shown
+        move = f"{keys('queue.earlier')} {keys('queue.later')} move".replace("Shift+", "⇧")
+        return f"{move}   {keys('queue.delete')} delete   Enter takes back   {keys('screen.back')} close"
 
     def on_mount(self) -> None:
         """Show what waits."""
