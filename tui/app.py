@@ -24,7 +24,6 @@ from tui.above import Above
 from tui.asks import Asks
 from tui.at_work import AtWork
 from tui.attention import AttentiveApp
-from tui.clipboard import Clipboard
 from tui.commands import commands_of
 from tui.copying import copy_text
 from tui.failures import DEMO, Failures, told
@@ -39,7 +38,7 @@ from tui.main_screen import MainScreen
 from tui.panes.notice import NoticeBar
 from tui.panes.status import StatusLine, traces
 from tui.pasting import guard_pastes
-from tui.pictures.shelf import PicturingApp, Shelf
+from tui.picturing import PicturingApp
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
 from tui.queries import Queries
@@ -50,6 +49,7 @@ from tui.suspending import SuspendingApp
 from tui.typed_ahead import TypedAheadApp
 
 if TYPE_CHECKING:
+    from tui.clipboard import Clipboard
     from tui.panes.block_view import BlockView
     from tui.panes.prompt import Prompt
     from tui.screens.permission import PermissionAnswer
@@ -96,9 +96,9 @@ class UaTuiApp(
         state_dir: Path | None = None,
         clipboard: Clipboard | None = None,
     ) -> None:
-        super().__init__(clipboard or Clipboard(), settings.theme)
+        super().__init__(clipboard, settings.theme)
         self.settings = settings
-        self.pictures = Shelf(self, settings.pictures)
+        self.picture_setting = settings.pictures
         self.use_keys(choose_keys(settings.keys))
         self._build = build
         self._state_dir = state_dir

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 
 from textual.app import App
 
-from tui.desktop import why_out_of_reach
-
 __all__ = ["BrowsingApp", "why_no_browser"]
 
 # They would draw over the screen and read what is typed into it.
@@ -19,6 +17,8 @@ _IN_TERMINALS = frozenset({"browsh", "elinks", "links", "links2", "lynx", "w3m",
 def why_no_browser(environment: Mapping[str, str]) -> str | None:
     """Why no browser can be started beside the terminal; None when one can be."""
     if not (named := environment.get("BROWSER", "")):
+        from tui.desktop import why_out_of_reach
+
         return why_out_of_reach(environment)
     command = named.split(os.pathsep)[0].split()
     name = os.path.basename(command[0]) if command else ""

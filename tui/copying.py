@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import App
 from textual.dom import DOMNode
 
-from tui.clipboard import Clipboard, Copied
+if TYPE_CHECKING:
+    from tui.clipboard import Clipboard, Copied
 
 __all__ = ["MOST_COPIED", "CopyingApp", "copy_text"]
 
@@ -17,11 +19,17 @@ MOST_COPIED = 4 * 1024 * 1024
 
 
 class CopyingApp(App[str]):
-    """An application that knows the routes to a clipboard."""
+    """An application that knows the routes to a clipboard: `routes`, or those that fit the terminal."""
 
-    def __init__(self, routes: Clipboard) -> None:
+    def __init__(self, routes: Clipboard | None) -> None:
         super().__init__()
-        self._routes = routes
+        self._given_routes = routes
+
+    @cached_property
+    def _routes(self) -> Clipboard:
+        from tui.clipboard import Clipboard
+
+        return self._given_routes or Clipboard()
 
     @property
     def session_folder(self) -> Path | None:

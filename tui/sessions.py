@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App, SuspendNotSupported
 
 from core.text import clean_line
-from tui.clipboard import Clipboard
 from tui.foreground import run_in_foreground
 from tui.key_order import OrderedKeysApp
 from tui.keys import ChosenKeysApp, choose_keys
@@ -89,7 +88,7 @@ class SessionsApp(OrderedKeysApp, ChosenKeysApp, SuspendingApp, StyledApp):
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, index: SessionIndex, theme: str | None = None, *, zone: tzinfo | None = None) -> None:
-        super().__init__(Clipboard(), theme)
+        super().__init__(None, theme)
         self._index = index
         self._zone = zone
 

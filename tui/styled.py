@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.filter import LineFilter
 from textual.worker import Worker
 
 from tui.browsing import BrowsingApp
-from tui.clipboard import Clipboard
 from tui.copying import CopyingApp
 from tui.filters import ControlFilter
 from tui.palette import PaletteFilter
 from tui.stylesheet import KeptStylesheet
 from tui.themes import DEFAULT_THEME, MISSING, THEMES, readable
+
+if TYPE_CHECKING:
+    from tui.clipboard import Clipboard
 
 __all__ = ["StyledApp"]
 
@@ -28,14 +30,14 @@ class StyledApp(CopyingApp, BrowsingApp):
     """An application in the styles of ua-tui, of which the first frame reads only what it needs.
 
     Args:
-        routes: knows the routes to a clipboard.
+        routes: knows the routes to a clipboard; by default those that fit the terminal.
         theme: the theme wanted; the usual one takes the place of none and of an unknown one.
     """
 
     stylesheet: KeptStylesheet
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
 
-    def __init__(self, routes: Clipboard, theme: str | None) -> None:
+    def __init__(self, routes: Clipboard | None, theme: str | None) -> None:
         super().__init__(routes)
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         # Always the same one: strips keep what each filter made of them.

@@ -11,7 +11,8 @@ HEAVY = (
     "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml",
     "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session",
     "core.net", "core.tracing", "core.files", "core.agent", "hashlib", "zstandard", "tomllib",
-    "tui.panes.conversation", "tui.panes.trace", "tui.panes.workspace",
+    "tui.panes.conversation", "tui.panes.trace", "tui.panes.workspace", "tui.panes.prompt",
+    "textual.widgets._text_area", "tui.pictures.shelf", "tui.clipboard", "tui.desktop",
 )  # fmt: skip
 
 FIRST_FRAME = """

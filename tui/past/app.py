@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
@@ -11,13 +12,15 @@ from core.past_session import PastSession
 from core.settings import Settings
 from core.workspace import SAVED_REPORTS, WORKSPACES
 from tui.app import UaTuiApp
-from tui.clipboard import Clipboard
 from tui.kept_layout import KeptLayout
 from tui.panes.notice import NoticeBar
 from tui.past.filling import Filling
 from tui.past.frame import PastFrame
 from tui.past.status import PastStatus
 from tui.ports import SessionPort, Spawn
+
+if TYPE_CHECKING:
+    from tui.clipboard import Clipboard
 
 __all__ = ["PastApp"]
 

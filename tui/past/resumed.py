@@ -16,7 +16,6 @@ from core.past_session import PastFacts, PastSession
 from core.settings import Settings
 from core.workspace import SAVED_REPORTS, WORKSPACES
 from tui.app import UaTuiApp
-from tui.clipboard import Clipboard
 from tui.frame import Frame
 from tui.panes.notice import NoticeBar
 from tui.panes.status import StatusLine, traces
@@ -25,6 +24,7 @@ from tui.ports import Build
 
 if TYPE_CHECKING:
     from core.resuming import Resume
+    from tui.clipboard import Clipboard
 
 __all__ = ["ResumedApp", "ResumedFrame", "ResumedStatus"]
 

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from itertools import count
 from os import environ
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from textual.app import App
 from textual.geometry import Region
@@ -19,10 +19,7 @@ from tui.pictures.kitty import KEYS, deletion, transmission
 from tui.pictures.means import Canvas, Means, cell_size, means_of
 from tui.pictures.picture import Hung, KittyPicture, Picture, SixelPicture
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-__all__ = ["PicturingApp", "Shelf", "Wall"]
+__all__ = ["Shelf", "Wall"]
 
 _COLOURS = {"truecolor": 1 << 24, "256": 256}
 _FULL = 8
@@ -115,13 +112,13 @@ class Shelf:
         self._forget()
         self._closed = True
 
-    def suspend(self, _app: object = None) -> None:
+    def suspend(self) -> None:
         """Make the terminal forget all of them while it belongs to another program."""
         self._forget()
         for wall in self._hung:
             wall.picture_changed()
 
-    def resume(self, _app: object = None) -> None:
+    def resume(self) -> None:
         """Send what is shown again."""
         for hung in self._hung.values():
             if isinstance(hung.picture, KittyPicture):
@@ -224,29 +221,3 @@ class Shelf:
                 return
             for first in range(0, len(rows), _ROWS_AT_ONCE):
                 self._write(f"\x1b7{''.join(rows[first : first + _ROWS_AT_ONCE])}\x1b8")
-
-
-class PicturingApp(App[str]):
-    """An application that shows pictures by the graphics of its terminal, where it has any."""
-
-    pictures: Shelf | None = None
-
-    def on_mount(self) -> None:
-        """Give the terminal away without pictures."""
-        if self.pictures is not None:
-            self.app_suspend_signal.subscribe(self, self.pictures.suspend, immediate=True)
-            self.app_resume_signal.subscribe(self, self.pictures.resume, immediate=True)
-
-    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
-        super()._display(screen, renderable)
-        shelf = self.pictures
-        if shelf is not None and shelf.hung and renderable is not None and not self._batch_count:
-            shelf.paint(screen, renderable)
-
-    def exit(
-        self, result: str | None = None, return_code: int = 0, message: RenderableType | None = None
-    ) -> None:
-        """Leave the terminal without pictures."""
-        if self.pictures is not None:
-            self.pictures.close()
-        super().exit(result, return_code, message)

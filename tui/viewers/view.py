@@ -19,7 +19,8 @@ from textual.style import Style as VisualStyle
 
 from tui.jobs import start_job
 from tui.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
-from tui.pictures.shelf import PicturingApp, Shelf
+from tui.pictures.shelf import Shelf
+from tui.picturing import PicturingApp
 from tui.viewers.document import ROLES, Body, Glanced, ListRows, Match, Rows
 from tui.viewers.hook import Hook
 from tui.viewers.links_in import links_in
