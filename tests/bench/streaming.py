@@ -10,10 +10,10 @@ from queue import SimpleQueue
 from typing import Any
 
 from tests.bench.answers import answer, marker
+from tests.bench.child import COLUMNS, ROWS
 from tests.bench.driven import Driven, Taken, probes, told
 from tests.bench.processes import resident_mb, running_seconds
 from tests.bench.table import Row, Section, median
-from tests.bench.terminal import COLUMNS, ROWS
 from tests.e2e.running import environment, program
 from tests.e2e.scripted_model import PIECE, Block, Text, scripted_model
 
