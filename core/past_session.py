@@ -261,6 +261,10 @@ class PastSession:
         """Refuse to go on."""
         self._refuse("go on")
 
+    def raise_budget(self, limit_usd: float) -> None:
+        """Refuse to cost more."""
+        self._refuse("cost more")
+
     async def interrupt(self) -> None:
         """There is nothing to stop."""
 

@@ -321,6 +321,8 @@ async def test_nothing_can_be_asked_of_it(folder: Path) -> None:
         session.answer_permission("p1", allow=True)
     with pytest.raises(SessionOver):
         await session.restart()
+    with pytest.raises(SessionOver):
+        session.raise_budget(9.0)
     await session.interrupt()
     assert (session.unqueue(), session.change_queue((), ("x",)), session.queued) == (None, False, ())
 

@@ -35,11 +35,13 @@ class ResumedFrame(Frame):
     def make_panes(self) -> Sequence[Widget]:
         """Make the panes; they are imported only here, behind the first frame."""
         from tui.panes.preview import PreviewPane
+        from tui.panes.prompt import Prompt
         from tui.past.panes import PastConversation, PastObservers
         from tui.past.resumed_panes import ResumedTrace, ResumedWorkspace
 
         return (
             PastConversation(id="conversation"),
+            Prompt(id="prompt"),
             ResumedTrace(id="trace"),
             PastObservers(id="observers"),
             ResumedWorkspace(id="workspace"),
