@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from core.agent.model_request import DEFAULT_MODEL, DEFAULT_URL, endpoint
-from core.settings import Settings, secrets
+from core.secret_values import secrets
+from core.settings import Settings
 from core.text import Redactor, clean_line
 
 if TYPE_CHECKING:

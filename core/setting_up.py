@@ -14,7 +14,8 @@ from core import setting_values as values
 from core.agent.model_request import DEFAULT_URL
 from core.errors import SettingsError
 from core.model_check import DEADLINE, ModelVerdict, check_model, shown_server
-from core.settings import Settings, load_settings, secrets, set_elsewhere
+from core.secret_values import secrets
+from core.settings import Settings, load_settings, set_elsewhere
 from core.user_file import UserFile
 
 __all__ = [

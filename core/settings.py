@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
-from urllib.parse import urlsplit
 
 from core import setting_values as values
 from core.errors import SettingsError
@@ -34,7 +32,7 @@ __all__ = [
     "Pictures",
     "Settings",
     "load_settings",
-    "secrets",
+    "secret_values",
     "set_elsewhere",
     "user_config_dir",
 ]
@@ -367,46 +365,7 @@ def _hint(name: str, known: Mapping[str, Any]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-_SECRET_PARTS = frozenset(
-    re.findall(
-        r"\w+",
-        "KEY KEYS APIKEY TOKEN TOKENS SECRET SECRETS PASSWORD PASSWD PASS PWD PASSPHRASE "
-        "CREDENTIAL CREDENTIALS AUTH AUTHORIZATION COOKIE PAT DSN",
-    )
-)
-_PLAIN_NAMES = frozenset(["PWD", "OLDPWD"])
-_PLACE_PARTS = frozenset(["FILE", "PATH", "DIR", "SOCK", "HOME"])
-
-
-def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
-    """Collect every value that must never be shown or stored: secret settings, and all secrets of the environment.
-
-    An environment value counts when its name says so (`..._KEY`, `..._TOKEN`, ...), when it is a header
-    list, or as far as it is the password of an address.
-    """
-    found = {getattr(settings, name) for name, spec in _SPECS.items() if spec.secret}
-    addresses: list[str | None] = [settings.base_url, settings.composio_base_url]
-    for name, value in environ.items():
-        parts = set(re.split(r"[_\W]+", name.upper()))
-        if parts & _SECRET_PARTS and not parts & _PLACE_PARTS and name.upper() not in _PLAIN_NAMES:
-            found.add(value.strip())
-        elif "HEADERS" in parts:
-            found.update(_header_values(value))
-        addresses.append(value)
-    for address in addresses:
-        found.add(_password_of(address or ""))
-    return frozenset(value for value in found if value)
-
-
-def _header_values(headers: str) -> Iterator[str]:
-    for line in re.split(r"[\n,]", headers):
-        yield re.split(r"[:=]", line, maxsplit=1)[-1].strip()
-
-
-def _password_of(address: str) -> str | None:
-    if "://" not in address or "@" not in address:
-        return None
-    try:
-        return urlsplit(address).password
-    except ValueError:
-        return None
+def secret_values(settings: Settings) -> frozenset[str]:
+    """Return the values of the settings that are secret."""
+    values = (getattr(settings, name) for name, spec in _SPECS.items() if spec.secret)
+    return frozenset(value for value in values if value)

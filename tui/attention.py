@@ -24,7 +24,8 @@ from core.events import (
     QueryFinished,
     QueryReceived,
 )
-from core.settings import Settings, secrets
+from core.secret_values import secrets
+from core.settings import Settings
 from core.text import Redactor, clean_line
 
 __all__ = ["Attention", "AttentiveApp", "Way", "notification", "way_of"]

@@ -25,8 +25,9 @@ from core.logs import install_root_handler
 from core.reader_policy import ReaderPolicy
 from core.recording import Recording
 from core.resuming import Resume, conversation_to_resume, read_so_far
+from core.secret_values import secrets
 from core.session import Session, SessionParts, Spawn, spawn_task
-from core.settings import Settings, secrets
+from core.settings import Settings
 from core.tally import Tally
 from core.text import Redactor
 from core.workspace import Workspace

@@ -45,7 +45,7 @@ def history_of(settings: Settings, state: Path | None = None) -> PromptHistory:
 
     from platformdirs import user_state_path
 
-    from core.settings import secrets
+    from core.secret_values import secrets
     from core.text import Redactor
 
     redactor = Redactor(secrets(settings, os.environ))

@@ -209,7 +209,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _redactor(settings: Settings) -> Any:
-    from core.settings import secrets
+    from core.secret_values import secrets
     from core.text import Redactor
 
     return Redactor(secrets(settings, os.environ))

@@ -16,7 +16,8 @@ from typing import Any
 
 from core.doctor.check import Check
 from core.errors import UniversalAgentError
-from core.settings import Settings, secrets
+from core.secret_values import secrets
+from core.settings import Settings
 from core.text import Redactor, clean_line
 
 __all__ = ["DoctorFailed", "examine_beside"]

@@ -13,7 +13,8 @@ from core.doctor.models import ask_model, models_of
 from core.doctor.services import ask_composio, ask_logfire
 from core.doctor.toolkit import ask_toolkit
 from core.errors import DemoError
-from core.settings import Settings, secrets
+from core.secret_values import secrets
+from core.settings import Settings
 from core.text import Redactor
 
 __all__ = ["Patience", "examine"]

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from core.errors import SettingsError
-from core.settings import ENVIRONMENT, PROJECT_FILE, USER_FILE, Settings, load_settings, secrets
+from core.secret_values import secrets
+from core.settings import ENVIRONMENT, PROJECT_FILE, USER_FILE, Settings, load_settings
 
 
 class Folders:
