@@ -78,7 +78,9 @@ async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
-    values = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    # Keys are for the screen, and may be anything that a file can say.
+    names = [each.name for each in fields(settings) if each.name != "keys"]
+    values = {name: getattr(settings, name) for name in names}
     return {
         name: str(value.absolute()) if isinstance(value, Path) else value
         for name, value in values.items()

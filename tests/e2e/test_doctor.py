@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from core.doctor.beside import examine_beside
+from core.key_choices import KeyChoice
 from core.settings import Settings
 from tests.e2e.added_server import own_home
 from tests.e2e.running import environment, run
@@ -63,7 +65,13 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-another-0123456789")
     with model_server() as server:
         settings = Settings(
-            workspace_base=tmp_path, base_url=server.url, api_key=KEY, model="m1", allow=("A_*", "B(c,d)")
+            workspace_base=tmp_path,
+            base_url=server.url,
+            api_key=KEY,
+            model="m1",
+            allow=("A_*", "B(c,d)"),
+            # A file of settings may say anything for a key, and only the screen minds.
+            keys=(KeyChoice("quit", date(2026, 11, 22), "keys in config.toml"),),
         )
         checks = {check.name: check async for check in examine_beside(settings)}
         ((headers, body),) = server.messages
