@@ -86,8 +86,12 @@ async def look_at_folder(settings: Settings) -> Finding:
 
 def _write(base: Path) -> Finding:
     # The folder is made with the first session: the nearest one there is must let that happen.
-    place = next(folder for folder in (base, *base.absolute().parents) if folder.exists())
     advice = "choose another folder with --workspace"
+    try:
+        place = next(folder for folder in (base, *base.absolute().parents) if folder.exists())
+    except OSError as error:
+        # The name is too long, or a folder on the way may not be entered.
+        return failed(f"{base} cannot be looked for: {error.strerror}", advice)
     if not place.is_dir():
         return failed(f"{place} is in the way: it is no folder", advice)
     try:

@@ -12,7 +12,7 @@ from core.doctor.check import Finding, failed, ok, skipped, warning
 from core.errors import ConnectionFailed
 from core.model_check import shown_server
 from core.settings import Settings
-from core.text import clean_line
+from core.text import Redactor, clean_line
 
 __all__ = ["ask_composio", "ask_logfire"]
 
@@ -42,7 +42,8 @@ async def ask_composio(settings: Settings, *, within: float) -> Finding:
                 return warning(f"{where} takes no more requests for now", "try again in a while")
             case _:
                 advice = "check the network and COMPOSIO_BASE_URL, if it is set"
-                return failed(f"{where} gave no session: {_reason(error)}", f"{advice}; {_WITHOUT}")
+                why = _reason(error, settings.composio_api_key)
+                return failed(f"{where} gave no session: {why}", f"{advice}; {_WITHOUT}")
     return ok(f"{where} takes the key")
 
 
@@ -68,8 +69,14 @@ async def ask_logfire(settings: Settings, *, address: str | None, within: float)
                     break
     except (TimeoutError, httpx.TimeoutException):
         return failed(f"{where} did not answer within {within:g} s", f"check the network; {_LOCAL}")
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        why = clean_line(str(error), 120) or type(error).__name__
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError, UnicodeError):
+        # The errors themselves repeat what could not be sent.
+        return failed(
+            f"the token or the address cannot be sent to {where}: it holds a character that no request may have",
+            f"copy LOGFIRE_TOKEN again, and LOGFIRE_BASE_URL if it is set; {_LOCAL}",
+        )
+    except (httpx.HTTPError, ValueError) as error:
+        why = _said(error, token, 120) or type(error).__name__
         return failed(f"{where} could not be reached: {why}", f"check the network; {_LOCAL}")
     match response.status_code:
         case 200 if project := _project(bytes(data)):
@@ -84,10 +91,15 @@ async def ask_logfire(settings: Settings, *, address: str | None, within: float)
             return failed(f"{where} answered {status}", f"try again in a while; {_LOCAL}")
 
 
-def _reason(error: ConnectionFailed) -> str:
-    said = clean_line(str(error.__cause__ or error), 400)
+def _reason(error: ConnectionFailed, key: str) -> str:
+    cause = error.__cause__ or error
     # Composio's library shows the whole page that it took for an answer.
-    return "it answers with a web page" if "<html" in said.lower() else clean_line(said, 160)
+    return "it answers with a web page" if "<html" in str(cause)[:400].lower() else _said(cause, key, 160)
+
+
+def _said(error: BaseException, secret: str, limit: int) -> str:
+    # Masked before it is cut: nobody would find half a secret afterwards.
+    return clean_line(Redactor({secret}).redact(str(error)), limit)
 
 
 def _project(data: bytes) -> str:

@@ -189,6 +189,10 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch
     assert found.status == "failed"
     assert str(tmp_path / "file") in found.found
     assert "--workspace" in found.advice
+    found = await look_at_folder(Settings(workspace_base=tmp_path / ("x" * 300)))
+    assert found.status == "failed"
+    assert "File name too long" in found.found
+    assert "--workspace" in found.advice
     # No folder of an ordinary system refuses root.
     found = await look_at_folder(Settings(workspace_base=Path("/proc/self/fdinfo")))
     assert found.status == "failed"
@@ -304,6 +308,15 @@ async def test_composio_is_asked_by_its_own_library(
     assert body["user_id"]
 
 
+async def test_no_half_of_a_key_is_left_where_what_composio_says_is_cut(server: ModelServer) -> None:
+    settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
+    for more in range(0, 60, 6):
+        server.answers[SESSION] = composio_error(500, f"{'x' * (50 + more)}{COMPOSIO_KEY}")
+        found = await ask_composio(settings, within=20)
+        assert "gave no session" in found.found
+        assert COMPOSIO_KEY[:8] not in found.found
+
+
 async def test_composio_takes_the_key_and_the_session_is_deleted_again(server: ModelServer) -> None:
     session = {
         "session_id": "trs_1",
@@ -361,6 +374,16 @@ async def test_logfire_is_asked_for_the_project(
     assert word in found.found
     ((path, headers, _),) = server.asked
     assert (path, headers["authorization"]) == (INFO, TOKEN)
+
+
+@pytest.mark.parametrize("odd", ["\n", "\u00e9"], ids=["control", "letter"])
+async def test_a_token_that_cannot_be_sent_is_not_repeated(server: ModelServer, odd: str) -> None:
+    token = f"pylf_v1_eu_{'canary' * 20}{odd}end"
+    found = await ask_logfire(Settings(logfire_token=token), address=server.url, within=10)
+    assert found.status == "failed"
+    assert "cannot be sent" in found.found
+    assert "LOGFIRE_TOKEN" in found.advice
+    assert "canary" not in found.found + found.advice
 
 
 async def test_logfire_away_slow_and_without_a_token(nobody: str, server: ModelServer) -> None:
