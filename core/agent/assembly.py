@@ -106,7 +106,7 @@ class AgentAssembly:
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
-        self._not_open = dict(parts.connectors)
+        self._opened: dict[str, Connection] = {}
         self._states = ServerStates(parts.redactor)
         self.servers = Servers(self._states, publish, self.reopen)
         self.is_connected: IsConnected | None = None
@@ -201,17 +201,17 @@ class AgentAssembly:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
 
     async def reopen(self, name: str) -> dict[str, dict[str, Any]]:
-        """Open a connection that could not be opened before; gives its servers.
+        """Open a connection that could not be opened before; gives its servers, also when it is open by now.
 
         Raises:
             UniversalAgentError: it cannot be opened now either.
         """
-        connection = await self._not_open[name]()
-        self._take(name, connection)
-        return dict(connection.servers)
+        if name not in self._opened:
+            self._take(name, await self._parts.connectors[name]())
+        return dict(self._opened[name].servers)
 
     async def _open_connections(self) -> None:
-        connectors = dict(self._not_open)
+        connectors = self._parts.connectors
         opened = await asyncio.gather(*(open_() for open_ in connectors.values()), return_exceptions=True)
         for name, result in zip(connectors, opened, strict=True):
             match result:
@@ -226,8 +226,7 @@ class AgentAssembly:
                     raise result
 
     def _take(self, name: str, connection: Connection) -> None:
-        self._not_open.pop(name, None)
-        self._states.let_in(name)
+        self._opened[name] = connection
         self._servers = {**(self._servers or {}), **connection.servers}
         self.is_connected = connection.is_connected or self.is_connected
         for secret in connection.secrets:

@@ -48,7 +48,7 @@ class ServerStates:
         self._off[server.name] = server
 
     def let_in(self, name: str) -> None:
-        """Take down that a server may be there from now on."""
+        """Take down that the agent has been told of a server."""
         self._off.pop(name, None)
 
     def seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:

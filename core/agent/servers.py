@@ -75,6 +75,8 @@ class Servers:
         self._looking = False
         self._closed = False
         self._off: set[str] = set()
+        self._opened: dict[str, Mapping[str, dict[str, Any]]] = {}
+        self._added: set[str] = set()
 
     @property
     def known(self) -> tuple[McpServer, ...]:
@@ -107,6 +109,7 @@ class Servers:
         `agent` gives it as long as it lives, then None.
         """
         self._agent = agent
+        self._added.clear()
         for name in sorted(self._off):
             if (known := agent()) is not None:
                 try:
@@ -146,9 +149,11 @@ class Servers:
         try:
             try:
                 await self._act(name, doing)
-            except UniversalAgentError as error:
-                log.info("%s the server %s failed: %s", doing, name, error)
-                self._tell(self._states.failed(name, str(error)))
+            except Exception as error:
+                # A connection may come from a library that raises anything.
+                fault = None if isinstance(error, UniversalAgentError) else error
+                log.info("%s the server %s failed: %s", doing, name, error, exc_info=fault)
+                self._tell(self._states.failed(name, str(error) or type(error).__name__))
             await self._look_once()
         finally:
             self._tell(self._states.doing(name, None))
@@ -163,7 +168,12 @@ class Servers:
             (self._off.discard if doing == "enabling" else self._off.add)(name)
             await agent.switch_server(name, on=doing == "enabling")
         elif name in self._states.left_out:
-            await agent.add_servers(await self._reopen(name))
+            self._opened[name] = await self._reopen(name)
+            self._added.add(name)
+            # The agent lets go of what was added before and is not among them.
+            await agent.add_servers(
+                {each: how for one in self._added for each, how in self._opened[one].items()}
+            )
         else:
             await agent.reconnect_server(name)
 
@@ -187,6 +197,10 @@ class Servers:
         except Exception as error:
             log.info("the state of the MCP servers could not be read: %s", error)
             return False
+        names = {name for raw in told if isinstance(name := raw.get("name"), str)}
+        for connection, servers in self._opened.items():
+            if servers and names.issuperset(servers):
+                self._states.let_in(connection)
         self._tell(self._states.seen(told))
         return any(raw.get("status") == "pending" for raw in told)
 

@@ -21,6 +21,7 @@ class Agent:
         self.known: dict[str, dict[str, Any]] = {
             "toolkit": {"name": "toolkit", "status": "connected", "tools": TOOLS}
         }
+        self.added: set[str] = set()
         self.asked: list[str] = []
         self.refuses = ""
         self.go = asyncio.Event()
@@ -41,9 +42,10 @@ class Agent:
         self.known[name] = {"name": name, "status": "connected", "tools": TOOLS} if on else _off(name)
 
     async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
-        for name in servers:
-            await self._do(f"add {name}")
-            self.known[name] = {"name": name, "status": "connected", "tools": []}
+        await self._do(f"add {' '.join(sorted(servers))}")
+        self.known = {name: known for name, known in self.known.items() if name not in self.added}
+        self.added = set(servers)
+        self.known |= {name: {"name": name, "status": "connected", "tools": []} for name in servers}
 
     async def _do(self, what: str) -> None:
         self.asked.append(what)
@@ -73,7 +75,6 @@ class Desk:
     async def _reopen(self, name: str) -> dict[str, dict[str, Any]]:
         if self.reopens is not None:
             raise self.reopens
-        self.states.let_in(name)
         # What a connection is called need not be what its servers are called.
         return {f"{name}_mail": {"type": "http", "url": "https://a.example"}}
 
@@ -209,6 +210,41 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     assert desk.agent.asked == ["add composio_mail"]
     assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
     assert desk.now("composio_mail").status == "connected"
+
+
+async def test_a_connection_that_the_agent_did_not_take_is_not_lost() -> None:
+    desk = Desk()
+    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.attend()
+    desk.agent.refuses = "the agent is gone"
+    desk.servers.reconnect("composio")
+    await desk.rest()
+    assert desk.now("composio").last_error == "the agent is gone"
+    desk.agent.refuses = ""
+    assert desk.servers.reconnect("composio") == ""
+    await desk.rest()
+    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
+
+
+async def test_a_connection_that_fails_of_something_else_says_so_too() -> None:
+    desk = Desk()
+    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.attend()
+    desk.reopens = ZeroDivisionError("a fault of its library")
+    desk.servers.reconnect("composio")
+    await desk.rest()
+    assert desk.now("composio").last_error == "a fault of its library"
+
+
+async def test_a_second_connection_does_not_take_the_place_of_the_first() -> None:
+    desk = Desk()
+    for name in ("composio", "plugin"):
+        desk.states.leave_out(McpServer(name=name, status="failed", error="it is away"))
+    await desk.attend()
+    for name in ("composio", "plugin"):
+        desk.servers.reconnect(name)
+        await desk.rest()
+    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail", "plugin_mail"]
 
 
 async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
