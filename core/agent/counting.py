@@ -39,7 +39,8 @@ class TokenCount:
 
     def __init__(self, prices: Prices) -> None:
         self._prices = prices
-        self._seen = ""
+        # By the call that a sub-agent works for: several work at once, and their messages come in turns.
+        self._seen: dict[str, str] = {}
 
     def of_message(
         self, query_id: str, message_id: str, model: str, usage: Usage | None
@@ -54,10 +55,10 @@ class TokenCount:
         if parent is None or message_id is None or usage is None:
             return
         wrote = sum(_length(block) for block in message.content) // _CHARACTERS_PER_TOKEN
-        if self._seen == message_id:
+        if self._seen.get(parent) == message_id:
             usage = Usage(output_tokens=wrote)
         else:
-            self._seen = message_id
+            self._seen[parent] = message_id
             usage = msgspec.structs.replace(usage, output_tokens=max(usage.output_tokens, wrote))
         if usage.total:
             yield self._spent(query_id, message_id, message.model, usage, parent)

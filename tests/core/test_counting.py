@@ -86,12 +86,12 @@ def test_an_end_that_says_nothing_changes_no_price(told: Any) -> None:
     assert prices.cost_of("m", MILLION) is None
 
 
-def whispered(*blocks: Any, message_id: str = "s1") -> sdk.AssistantMessage:
+def whispered(*blocks: Any, message_id: str = "s1", parent: str = "toolu_1") -> sdk.AssistantMessage:
     usage = {"input_tokens": 12, "cache_read_input_tokens": 1800, "output_tokens": 1}
     return sdk.AssistantMessage(
         content=list(blocks),
         model="claude-sonnet-9-5",
-        parent_tool_use_id="toolu_1",
+        parent_tool_use_id=parent,
         message_id=message_id,
         usage=usage,
     )
@@ -116,6 +116,15 @@ def test_each_part_of_a_sub_agents_message_counts_once() -> None:
     ]
     assert {each.parent_tool_use_id for each in spent} == {"toolu_1"}
     assert spent[1].cost_usd == pytest.approx(100 * 10 / 1e6)
+
+
+def test_sub_agents_that_work_at_once_are_counted_apart() -> None:
+    translator = Translator()
+    translator.begin("q1", "hello")
+    turns = [("s1", "toolu_1"), ("s2", "toolu_2")] * 3
+    told = [whispered(sdk.TextBlock(text="y" * 40), message_id=name, parent=call) for name, call in turns]
+    spent = [item for item in fed(translator, *told) if isinstance(item, TokensSpent)]
+    assert [each.usage.cache_read_input_tokens for each in spent] == [1800, 1800, 0, 0, 0, 0]
 
 
 def test_the_main_agents_message_counts_when_it_is_whole() -> None:
