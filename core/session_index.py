@@ -121,8 +121,9 @@ class SessionIndex:
         """Give a session a title, or take it away with an empty one.
 
         Raises:
-            WorkspaceError: the title cannot be written.
+            WorkspaceError: it is no session, or the title cannot be written.
         """
+        self._check(name)
         root = Root(self.folder(name))
         told = clean_line(title.strip(), LONGEST_TITLE)
         if told:
@@ -137,8 +138,7 @@ class SessionIndex:
         Raises:
             WorkspaceError: it is no session, it runs, or it cannot be deleted.
         """
-        if name not in session_names(self.base):
-            raise WorkspaceError(f"{clean_line(name, 100)!r} is no session in {self.sessions}: look again")
+        self._check(name)
         try:
             sessions = os.open(self.sessions, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -157,6 +157,11 @@ class SessionIndex:
             ) from error
         if self._known is not None:
             self._known.pop(name, None)
+
+    def _check(self, name: str) -> None:
+        # A link that is named like a session leads anywhere.
+        if name not in session_names(self.base):
+            raise WorkspaceError(f"{clean_line(name, 100)!r} is no session in {self.sessions}: look again")
 
     def _locked(self, sessions: int, name: str) -> int | None:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -314,14 +314,16 @@ def test_a_session_is_deleted_with_what_is_in_it_and_nothing_beside_it(tmp_path:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../outside", "session_20261121_000009", "blacklist.json"])
-def test_only_sessions_are_deleted(tmp_path: Path, name: str) -> None:
+def test_only_sessions_are_named_and_deleted(tmp_path: Path, name: str) -> None:
     lay(tmp_path, 1)
     (tmp_path / "outside").mkdir()
     (tmp_path / WORKSPACES / "blacklist.json").write_text(json.dumps({}))
     (tmp_path / WORKSPACES / "session_20261121_000009").symlink_to(tmp_path / "outside")
     with pytest.raises(WorkspaceError, match="is no session"):
         index(tmp_path).delete(name)
-    assert (tmp_path / "outside").exists()
+    with pytest.raises(WorkspaceError, match="is no session"):
+        index(tmp_path).rename(name, "A title")
+    assert list((tmp_path / "outside").iterdir()) == []
 
 
 def test_a_running_session_is_not_deleted(tmp_path: Path) -> None:
