@@ -90,6 +90,7 @@ class Leaving:
     async def _close(self, reason: str, code: int, result: str | None) -> None:
         try:
             if self._app.session is not None:
+                self._app.queries.keep()
                 await asyncio.wait_for(self._app.session.close(reason), _CLOSE_SECONDS)
         except TimeoutError:
             log.warning("the session did not close within %g s", _CLOSE_SECONDS)

@@ -93,6 +93,14 @@ class Queries:
         self.show()
         return True
 
+    def keep(self) -> None:
+        """Have the session keep, for when it goes on, what could not be handed to it; none of it runs any more."""
+        session = self._app.session
+        if session is not None and self._unsent:
+            waiting = session.queued
+            if session.change_queue(waiting, (*waiting, *self._unsent)):
+                self._unsent.clear()
+
     def open(self) -> None:
         """Show all that waits, to put it in order."""
         from tui.screens.queue import QueueScreen

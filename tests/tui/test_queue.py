@@ -6,6 +6,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList
 
 from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import until
 from tests.tui.test_app_session import settled, shown
 from tests.tui.test_prompt import PromptApp
 from tui.app import UaTuiApp
@@ -149,6 +150,20 @@ async def test_what_waits_for_a_session_can_be_changed_too(tmp_path: Path) -> No
         session.may_start.set()
         await settled(app, pilot)
         assert session.submitted == ["b", "a"]
+
+
+async def test_what_could_not_be_handed_on_is_kept_with_the_session(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await queue_of(app, pilot, session, "one")
+        session.state = "failed"
+        await pilot.press(*"two", "enter")
+        await pilot.pause()
+        assert session.waiting == ["one"]
+        app.leaving.leave("quit")
+        await until(lambda: bool(session.closed))
+        assert session.waiting == ["one", "two"]
 
 
 async def test_an_empty_queue_opens_nothing(tmp_path: Path) -> None:
