@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import SettingsError
@@ -65,4 +66,6 @@ class Spending:
         except SettingsError as error:
             self._app.notify(f"{error}.", severity="warning", markup=False)
         else:
+            # With these the session goes on after another setup.
+            self._app.settings = replace(self._app.settings, max_cost_usd=limit)
             self._app.notify(f"The session may cost {money(limit)} from now on.", markup=False)

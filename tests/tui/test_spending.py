@@ -136,6 +136,7 @@ async def test_the_end_of_the_budget_asks_and_a_higher_one_is_handed_on(tmp_path
         await pilot.press("r", "ctrl+u", "5", "enter")
         await until(lambda: len(app.screen_stack) == 1)
         assert session.limits == [5.0]
+        assert app.settings.max_cost_usd == 5.0
         app._pump.flush()
         await pilot.pause()
         assert app.notice.text == ""
