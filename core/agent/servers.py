@@ -76,7 +76,7 @@ class Servers:
         self._closed = False
         self._off: set[str] = set()
         self._opened: dict[str, Mapping[str, dict[str, Any]]] = {}
-        self._added: set[str] = set()
+        self._added: list[str] = []
 
     @property
     def known(self) -> tuple[McpServer, ...]:
@@ -169,7 +169,7 @@ class Servers:
             await agent.switch_server(name, on=doing == "enabling")
         elif name in self._states.left_out:
             self._opened[name] = await self._reopen(name)
-            self._added.add(name)
+            self._added = [*(each for each in self._added if each != name), name]
             # The agent lets go of what was added before and is not among them.
             await agent.add_servers(
                 {each: how for one in self._added for each, how in self._opened[one].items()}
