@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,25 +15,14 @@ import msgspec
 
 from core.bus import Bus
 from core.errors import UniversalAgentError
-from core.events import (
-    Event,
-    MessageFinished,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-    SubagentFinished,
-    TextDelta,
-    ThinkingDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-    Usage,
-)
+from core.events import Event, QueryReceived, SessionFinished, SessionStarted
 from core.no_servers import NoServers
+from core.past_events import PastEvents
+from core.past_facts import PastFacts, Totals, known_at_end
 from core.past_journal import PastJournal
 from core.queue import QUEUE_FILE, KeptQueue
 
-__all__ = ["JOURNAL", "PastFacts", "PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
+__all__ = ["JOURNAL", "PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
 
 JOURNAL = "journal.jsonl"
 TAIL = 384 << 10
@@ -55,30 +43,6 @@ class PastFolder:
     """Where the session's files are."""
 
     path: Path
-
-
-@dataclass(slots=True)
-class PastFacts:
-    """What is known of a past session as a whole; money, tokens and times are complete when `read` is 1.
-
-    `seconds` is how long the session took, or else its queries together. `read` tells how much of the journal was
-    read, `events` how many there are to be shown, `left_out` how many bytes at its beginning are not, `skipped` and
-    `unknown` how many lines are no events or events of a later version, `torn` that the last one was cut off.
-    """
-
-    state: Literal["finished", "crashed", "running"] = "crashed"
-    model: str | None = None
-    permission_mode: str = "default"
-    demo: bool = False
-    cost: float | None = None
-    tokens: int = 0
-    seconds: float = 0.0
-    read: float = 0.0
-    events: int = 0
-    left_out: int = 0
-    skipped: int = 0
-    unknown: int = 0
-    torn: bool = False
 
 
 class PastSession:
@@ -106,8 +70,8 @@ class PastSession:
         self.servers = NoServers()
         self.closed = False
         self._tail = tail
-        self._settled = _Settled(self.workspace.path)
-        self._totals = _Totals(self.facts)
+        self._settled = PastEvents(self.workspace.path)
+        self._totals = Totals(self.facts)
 
     # -- what it gives ----------------------------------------------------------------------------
 
@@ -131,9 +95,9 @@ class PastSession:
         facts, start = self._fresh_facts(), self.journal.tail_place(self.journal.size - self.journal.left_out)
         if start:
             yield self._begun(facts)
-        settled = self._settled = _Settled(self.workspace.path)
+        settled = self._settled = PastEvents(self.workspace.path)
         batches = self.journal.batches(start)
-        totals = self._totals = _Totals(facts)
+        totals = self._totals = Totals(facts)
         while not self.closed:
             batch = await asyncio.to_thread(next, batches, None)
             if batch is None:
@@ -189,14 +153,14 @@ class PastSession:
             raw = raw[first:] if len(raw) - first >= FEWEST else raw
         events = [*settled.take(raw), *settled.rest()]
         facts = self._fresh_facts()
-        totals = _Totals(facts)
+        totals = Totals(facts)
         totals.take(events)
         facts.state = self._state(raw)
         self.unsent = _read_queue(self.workspace.path) if facts.state != "running" else ()
         if start:
             events = [*self._begun(facts), *events]
             # A part of the session does not tell what the whole of it cost, unless it says so at its end.
-            self.facts = _known_at_end(facts, raw)
+            self.facts = known_at_end(facts, raw)
         else:
             self._totals = totals
             self._complete(facts)
@@ -204,8 +168,10 @@ class PastSession:
 
     def _begun(self, facts: PastFacts) -> list[Event]:
         first = self.journal.first()
-        begun = list(_Settled(self.workspace.path).take([first])) if isinstance(first, SessionStarted) else []
-        _Totals(facts).take(begun)
+        begun = (
+            list(PastEvents(self.workspace.path).take([first])) if isinstance(first, SessionStarted) else []
+        )
+        Totals(facts).take(begun)
         return begun
 
     def _fresh_facts(self) -> PastFacts:
@@ -312,136 +278,6 @@ def runs_elsewhere(folder: Path) -> bool:
     finally:
         os.close(lock)
     return False
-
-
-class _Settled:
-    """Leaves out streamed text that a finished message repeats, and puts the session where its folder is now.
-
-    A query whose id an earlier one had, as when a session went on after its end, gets one of its own.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = str(folder)
-        self._held: dict[str | None, tuple[TextDelta, list[str]]] = {}
-        self._thinking: set[str] = set()
-        self._queries: set[str] = set()
-        self._again: Counter[str] = Counter()
-        self._renamed: dict[str | None, str] = {}
-
-    def take(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Give the events that are to be shown, in order."""
-        for event in map(self._named, events):
-            match event:
-                case TextDelta():
-                    yield from self._hold(event)
-                    continue
-                case SessionStarted():
-                    yield msgspec.structs.replace(event, workspace=self._folder)
-                    continue
-                case ThinkingDelta():
-                    self._thinking.add(event.message_id)
-                case MessageFinished():
-                    held = self._held.get(event.parent_tool_use_id)
-                    if held is not None and held[0].message_id == event.message_id:
-                        del self._held[event.parent_tool_use_id]
-                    self._thinking.discard(event.message_id)
-                case ToolCallFinished(tool_use_id=call) | SubagentFinished(tool_use_id=call):
-                    yield from self._let_go(call)
-                case QueryFinished() | SessionFinished():
-                    yield from self.rest()
-                case _:
-                    pass
-            yield event
-
-    def live(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Give events as they happen, streamed text and all, behind those that were taken."""
-        for event in map(self._named, events):
-            if isinstance(event, SessionStarted):
-                yield msgspec.structs.replace(event, workspace=self._folder)
-            else:
-                yield event
-
-    def _named(self, event: Event) -> Event:
-        if isinstance(event, QueryReceived):
-            name = query = event.query_id
-            while name in self._queries:
-                self._again[query] += 1
-                name = f"{query} ({self._again[query]})"
-            self._queries.add(name)
-            if name != query:
-                self._renamed[query] = name
-        elif isinstance(event, ToolCallStarted):
-            self._queries.add(event.query_id)
-        if self._renamed and (named := self._renamed.get(getattr(event, "query_id", None))) is not None:
-            return msgspec.structs.replace(event, query_id=named)
-        return event
-
-    def rest(self) -> Iterator[Event]:
-        """Give what was streamed and never finished."""
-        for parent in list(self._held):
-            yield from self._let_go(parent)
-        self._thinking.clear()
-
-    def _hold(self, event: TextDelta) -> Iterator[Event]:
-        parent = event.parent_tool_use_id
-        held = self._held.get(parent)
-        if held is not None and held[0].message_id != event.message_id:
-            yield from self._let_go(parent)
-            held = None
-        if held is not None:
-            held[1].append(event.text)
-            return
-        self._held[parent] = (event, [event.text])
-        if event.message_id in self._thinking:
-            # The first word tells how long was thought before it.
-            yield msgspec.structs.replace(event, text="")
-
-    def _let_go(self, parent: str | None) -> Iterator[Event]:
-        if (held := self._held.pop(parent, None)) is not None:
-            yield msgspec.structs.replace(held[0], text="".join(held[1]))
-
-
-class _Totals:
-    """Adds up what a session took; `finished` says whether it came to its end and did not go on."""
-
-    def __init__(self, facts: PastFacts) -> None:
-        self.finished = False
-        self._facts = facts
-        self._of_query = 0
-        self._worked = 0.0
-
-    def take(self, events: Iterable[Event]) -> None:
-        facts = self._facts
-        for event in events:
-            facts.events += 1
-            match event:
-                case SessionStarted():
-                    self.finished = False
-                    facts.model = event.model or facts.model
-                    facts.permission_mode, facts.demo = event.permission_mode, event.demo
-                case MessageFinished(usage=Usage() as usage):
-                    self._of_query += usage.total
-                case QueryFinished():
-                    facts.tokens += max(self._of_query, (event.usage or Usage()).total)
-                    self._of_query = 0
-                    if event.cost_usd is not None:
-                        facts.cost = (facts.cost or 0.0) + event.cost_usd
-                    self._worked += event.duration_ms / 1000
-                    facts.seconds = self._worked
-                case SessionFinished():
-                    self.finished = True
-                    facts.seconds = event.duration_ms / 1000 or facts.seconds
-                    facts.cost = event.cost_usd if event.cost_usd is not None else facts.cost
-                case _:
-                    pass
-
-
-def _known_at_end(facts: PastFacts, events: Sequence[Event]) -> PastFacts:
-    end = next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
-    facts.tokens = 0
-    facts.cost = end.cost_usd if end is not None else None
-    facts.seconds = end.duration_ms / 1000 if end is not None else 0.0
-    return facts
 
 
 def _read_queue(folder: Path) -> tuple[str, ...]:

@@ -25,7 +25,8 @@ from core.events import (
     SessionStarted,
     TextDelta,
 )
-from core.past_session import PastFacts, PastSession
+from core.past_facts import PastFacts
+from core.past_session import PastSession
 from core.settings import Settings
 from core.workspace import WORKSPACES
 from tests.tui.fakes import make_app, make_session

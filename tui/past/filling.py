@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import JournalError
 from core.events import Event
-from core.past_session import PastFacts, PastSession
+from core.past_facts import PastFacts
+from core.past_session import PastSession
 from tui.frame import Frame
 from tui.garbage import put_off, resume
 

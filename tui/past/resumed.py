@@ -12,7 +12,8 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from core.errors import ConversationGone
-from core.past_session import PastFacts, PastSession
+from core.past_facts import PastFacts
+from core.past_session import PastSession
 from core.settings import Settings
 from core.workspace import SAVED_REPORTS, WORKSPACES
 from tui.app import UaTuiApp
