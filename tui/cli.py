@@ -93,8 +93,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _session(args: argparse.Namespace) -> int:
+    _not_a_slip(args.query, args.given)
     settings = settings_of(args)
     return _line_by_line(settings, args.query) if args.plain else _on_screen(settings, args.query)
+
+
+def _not_a_slip(query: str | None, given: Sequence[str]) -> None:
+    """Refuse a word that looks like a command, which would cost a query."""
+    if query is None or "--" in given or query.split() != [query]:
+        return
+    from difflib import get_close_matches
+
+    names = [*(name for name in COMMANDS if name), "help"]
+    if close := get_close_matches(query.lower(), names, 1, 0.75):
+        meant = "--help" if close[0] == "help" else close[0]
+        raise WrongUsage(
+            f"{query!r} looks like a command: did you mean ua-tui {meant}? A query of this one word comes after --"
+        )
 
 
 def _add_commands(parser: argparse.ArgumentParser) -> None:

@@ -89,3 +89,29 @@ def test_what_does_not_go_together_is_told_in_one_line(capsys: pytest.CaptureFix
         "ua-tui run: --fresh goes with --resume; see ua-tui run --help",
         "ua-tui serve: 'run' is a command, and only a session can be served; see ua-tui serve --help",
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["session"], "sessions"),
+        (["docter", "--demo"], "doctor"),
+        (["--demo", "sessions"], "sessions"),
+        (["help"], "--help"),
+        (["--plain", "Serv"], "serve"),
+    ],
+)
+def test_a_command_that_is_mistyped_is_no_query(
+    given: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(given) == 2
+    told = capsys.readouterr().err
+    assert f"did you mean ua-tui {meant}?" in told
+    assert "comes after --" in told
+
+
+@pytest.mark.parametrize("given", [["--", "session"], ["session of parliament"], ["Helsinki"], ["why?"]])
+def test_other_queries_are_asked(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    # There is no terminal here, which is what they are refused for.
+    assert main(["--demo", *given]) == 1
+    assert "the full screen needs a terminal" in capsys.readouterr().err
