@@ -30,7 +30,7 @@ from core.events import (
     TracingFailed,
 )
 from core.text import clean, clean_line
-from tui.format import main_argument, milliseconds, money, size, tool_label
+from tui.format import main_argument, milliseconds, size, spent_of, tool_label
 
 __all__ = ["MARKS", "EventLines", "Wording"]
 
@@ -182,7 +182,8 @@ class EventLines:
             template = say.budget_refused if event.refused else say.budget_spent
             if event.level == "warning":
                 template = say.budget_warning
-        return template.format(spent=money(event.spent_usd), limit=money(event.limit_usd))
+        spent, limit = spent_of(event.spent_usd, event.limit_usd)
+        return template.format(spent=spent, limit=limit)
 
     def _began(self, event: SessionStarted) -> str:
         say, before = self._wording, event.queries_before

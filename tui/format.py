@@ -26,6 +26,7 @@ __all__ = [
     "milliseconds",
     "money",
     "size",
+    "spent_of",
     "spinner",
     "tail_cut",
     "tokens",
@@ -141,6 +142,14 @@ def money(dollars: float | None) -> str:
     if 0 < dollars < 0.01:
         return "<$0.01"
     return f"${dollars:,.2f}" if dollars < 1000 else f"${dollars:,.0f}"
+
+
+def spent_of(spent: float, limit: float) -> tuple[str, str]:
+    """Write what was spent and the limit of that: to a hundredth of a cent where cents would make them look alike."""
+    told = money(spent) or "$0.00", money(limit)
+    if limit < 10 and (limit < 0.1 or (told[0] == told[1] and spent != limit)):
+        return f"${spent:.4f}", f"${limit:.4f}"
+    return told
 
 
 def clock(at: datetime, zone: tzinfo | None = None) -> str:

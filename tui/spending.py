@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import SettingsError
 from core.events import BudgetRaised, BudgetReached, Event
-from tui.format import money
+from tui.format import spent_of
 
 if TYPE_CHECKING:
     from tui.app import UaTuiApp
@@ -30,10 +30,11 @@ class Spending:
                 last = event
         match last:
             case BudgetReached(level="warning"):
-                text = f"{money(last.spent_usd)} of {money(last.limit_usd)} is spent; at the limit the work stops"
+                spent, limit = spent_of(last.spent_usd, last.limit_usd)
+                text = f"{spent} of {limit} is spent; at the limit the work stops"
                 self._app.notice.show(text, "/budget raises it", "warning")
             case BudgetReached(level="spent"):
-                spent, limit = money(last.spent_usd), money(last.limit_usd)
+                spent, limit = spent_of(last.spent_usd, last.limit_usd)
                 text = f"{spent} is spent, and the session may cost {limit}: nothing more runs"
                 self._app.notice.show(text, "/budget raises it")
                 self.open()
@@ -68,4 +69,4 @@ class Spending:
         else:
             # With these the session goes on after another setup.
             self._app.settings = replace(self._app.settings, max_cost_usd=limit)
-            self._app.notify(f"The session may cost {money(limit)} from now on.", markup=False)
+            self._app.notify(f"The session may cost {spent_of(0.0, limit)[1]} from now on.", markup=False)

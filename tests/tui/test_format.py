@@ -18,6 +18,7 @@ from tui.format import (
     milliseconds,
     money,
     size,
+    spent_of,
     spinner,
     tail_cut,
     tokens,
@@ -161,3 +162,21 @@ def test_every_state_has_a_mark_and_a_word() -> None:
     assert Mark.DENIED.word != Mark.CANCELLED.word
     assert all(cell_len(mark.glyph) == 1 and mark.word for mark in Mark)
     assert {cell_len(spinner(tick)) for tick in range(30)} == {1}
+
+
+@pytest.mark.parametrize(
+    ("spent", "limit", "told"),
+    [
+        (0.85, 1.0, ("$0.85", "$1.00")),
+        (0.0, 1.0, ("$0.00", "$1.00")),
+        (0.0163, 0.02, ("$0.0163", "$0.0200")),
+        (0.0527, 0.05, ("$0.0527", "$0.0500")),
+        (0.198, 0.2, ("$0.1980", "$0.2000")),
+        (0.2, 0.2, ("$0.20", "$0.20")),
+        (1999.996, 2000.0, ("$2,000", "$2,000")),
+    ],
+)
+def test_what_is_spent_never_looks_like_a_limit_it_is_not(
+    spent: float, limit: float, told: tuple[str, str]
+) -> None:
+    assert spent_of(spent, limit) == told

@@ -26,7 +26,7 @@ from core.events import (
     TracingFailed,
 )
 from core.text import clean, clean_line
-from tui.format import duration, money, tool_name
+from tui.format import duration, spent_of, tool_name
 from tui.panes.blocks import Tone
 
 __all__ = ["Message", "message_of", "server_message"]
@@ -126,7 +126,7 @@ def server_message(server: McpServer, *, told: bool = False) -> Message | None:
 
 
 def _budget(event: BudgetReached | BudgetRaised) -> Message:
-    spent, limit = money(event.spent_usd), money(event.limit_usd)
+    spent, limit = spent_of(event.spent_usd, event.limit_usd)
     if isinstance(event, BudgetRaised):
         return Message("·", Tone.QUIET, f"The session may cost {limit} from here on; {spent} is spent.")
     if event.level == "warning":

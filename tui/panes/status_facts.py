@@ -244,11 +244,10 @@ class StatusFacts:
         )
 
     def _money_cell(self) -> Cell:
-        digits = 2 if self.limit is None or self.limit >= 0.1 else 4
-        spent = f"{'~' if self._estimated else ''}{money(self.spent, digits)}"
+        spent = f"{'~' if self._estimated else ''}{money(self.spent, self._digits())}"
         if self.limit is None:
             return cell(f"{spent:>7}", 80, "cost")
-        limit = money(self.limit, digits)
+        limit = money(self.limit, self._digits())
         mark = {"": " ", "warning": "⚠", "spent": "✗"}[self._level]
         style = {"": "$text-muted", "warning": "bold $text-warning", "spent": "bold $text-error"}[self._level]
         wide = Content.styled(f"{mark} {spent:>{len(limit) + 1}}/{limit}", style)
@@ -256,6 +255,9 @@ class StatusFacts:
             return cell(wide, 80, "cost")
         narrow = Content.styled(f"{mark} {spent:>{len(limit) + 1}}", style)
         return cell(wide, 92, "cost", (narrow, 96), (Content.styled(f"{mark} $", style), KEPT))
+
+    def _digits(self) -> int:
+        return 2 if self.limit is None or self.limit >= 0.1 else 4
 
     def _path_cell(self) -> Cell:
         wide = f"{self._path:<7} {clean_line(self._reason(), WHY_WIDTH):<{WHY_WIDTH}}"
@@ -322,14 +324,16 @@ class StatusFacts:
         return f"{self._path}, {DECIDERS.get(self._decider, '')}" + (f": {self._why}" if self._why else "")
 
     def _cost_told(self) -> str:
-        told = f"{money(self.spent)} with sub-agents"
+        digits = self._digits()
+        told = f"{money(self.spent, digits)} with sub-agents"
         if self._estimated:
             told += "; what the running query costs is estimated until it ends"
         if self.limit is None:
             return f"{told}; no limit (--max-cost sets one)"
+        limit = money(self.limit, digits)
         if self._level == "spent":
-            return f"{told}; the limit of {money(self.limit)} is reached: nothing runs until it is raised (/budget)"
-        return f"{told}; limit {money(self.limit)}, with a warning from {money(WARN_AT * self.limit)} on"
+            return f"{told}; the limit of {limit} is reached: nothing runs until it is raised (/budget)"
+        return f"{told}; limit {limit}, with a warning from {money(WARN_AT * self.limit, digits)} on"
 
     def _tracing_told(self) -> str:
         if self._tracing_failed:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from tui.format import money
+from tui.format import money, spent_of
 from tui.screens.dialog import Box, Choice, Dialog, Foot, fields
 from tui.screens.writing import Writing
 
@@ -91,8 +91,10 @@ class BudgetScreen(Dialog[float | None]):
         self.begin_with("#leave")
 
     def _rows(self) -> list[tuple[str, str]]:
-        limit = "none" if self._limit is None else money(self._limit)
-        rows = [("Spent", f"{money(self._spent) or 'nothing'}, sub-agents included"), ("Limit", limit)]
+        spent, limit = money(self._spent), "none"
+        if self._limit is not None:
+            spent, limit = spent_of(self._spent, self._limit)
+        rows = [("Spent", f"{spent or 'nothing'}, sub-agents included"), ("Limit", limit)]
         if self._queued:
             rows.append(("Waiting", f"{self._queued} {'query' if self._queued == 1 else 'queries'}"))
         return rows
@@ -121,7 +123,7 @@ class BudgetScreen(Dialog[float | None]):
         if amount is None:
             return "Write an amount, such as 2.50.", False
         if amount <= self._spent:
-            return f"{money(self._spent)} is spent already: write more than that.", False
+            return f"{spent_of(self._spent, amount)[0]} is spent already: write more than that.", False
         return f"{money(amount - self._spent)} more than what is spent.", True
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
