@@ -52,13 +52,13 @@ class Served:
 
 
 @contextmanager
-def serving(base: Path, *args: str) -> Iterator[Served]:
-    """Serve demo sessions at a free port."""
+def serving(base: Path, *args: str, **extra: str) -> Iterator[Served]:
+    """Serve demo sessions at a free port, with `extra` in the environment."""
     base.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(
         [program(), "serve", "--demo", "--demo-pace", "0", "--workspace", str(base), "--port", "0", *args],
         cwd=base,
-        env=environment(base),
+        env=environment(base, **extra),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

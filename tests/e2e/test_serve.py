@@ -19,6 +19,7 @@ from tests.e2e.served import Served, browsing, drawn, kept_open, serving, until
 
 TOKEN = "a-token-that-nobody-guesses"
 QUERY = "What is the capital of France?"
+SECRET = "sk-ant-api03-canary-9f8e7d6c5b4a"
 
 
 async def refused(client: aiohttp.ClientSession, url: str, **headers: str) -> bool:
@@ -171,12 +172,12 @@ def asked(events: list[Event]) -> list[str]:
 
 
 def make_unstartable(served: Served) -> None:
-    """Let no session read its settings any more."""
-    (served.base / "ua-tui.toml").write_text("max_turns = 0\n")
+    """Let no session read its settings any more; what it says of that has a secret in it."""
+    (served.base / "ua-tui.toml").write_text(f'max_turns = "{SECRET}"\n')
 
 
 async def test_the_page_is_told_why_a_session_cannot_start(tmp_path: Path) -> None:
-    with serving(tmp_path) as served:
+    with serving(tmp_path, ANTHROPIC_API_KEY=SECRET) as served:
         make_unstartable(served)
         url, told = f"{served.origin}/ws", list[str]()
         async with aiohttp.ClientSession() as client, asyncio.timeout(60):
@@ -188,6 +189,7 @@ async def test_the_page_is_told_why_a_session_cannot_start(tmp_path: Path) -> No
         assert kind == "ended"
         assert why["how"] == "ended with code 2"
         assert "max_turns" in why["said"]
+        assert SECRET not in told[-1]
         assert served.sessions == []
 
 

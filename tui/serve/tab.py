@@ -15,7 +15,10 @@ from contextlib import suppress
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from core.text import clean
+from core.errors import SettingsError
+from core.secret_values import secrets
+from core.settings import Settings, load_settings
+from core.text import Redactor, clean
 from tui.links import browser_link
 
 __all__ = ["Tab", "cells"]
@@ -131,7 +134,7 @@ class Tab(AppService):
                 await asyncio.wait_for(asyncio.shield(self._hearing), 1.0)
         if process.returncode == 0:
             return
-        said = clean(self._said.decode("utf-8", "replace")).strip()
+        said = _masked(self._said.decode("utf-8", "replace")).strip()
         how = _how(process.returncode)
         log.warning("a session %s: %s", how, said or "it said nothing")
         with suppress(Exception):
@@ -206,6 +209,16 @@ def _how(code: int | None) -> str:
     if code is None:
         return "came to its end, but its process did not"
     return f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+
+
+def _masked(text: str) -> str:
+    """What a session said on its standard error, as a browser may see it: clean and without secrets."""
+    try:
+        settings = load_settings()
+    except SettingsError:
+        # That may be what it is about; the environment has its secrets all the same.
+        settings = Settings()
+    return clean(Redactor(secrets(settings, os.environ)).redact(text))
 
 
 async def _drain(stream: asyncio.StreamReader | None) -> None:
