@@ -252,8 +252,7 @@ class Session:
             return
         self._finished = True
         await self._queue.close()
-        if self.state is SessionState.RUNNING:
-            await self.interrupt()
+        await self.interrupt()
         if self.state is SessionState.STOPPING:
             try:
                 await asyncio.wait_for(self._idle.wait(), _LET_GO_WITHIN)
@@ -324,7 +323,9 @@ class Session:
         try:
             while not self._finished:
                 while (text := self._next_query()) is not None:
-                    if await self._run_query(text) != "success":
+                    status = await self._run_query(text)
+                    # What waits when all is spent waits for a higher budget alone.
+                    if status == "interrupted" or (status == "error" and not self._budget.is_spent):
                         self._queue.hold()
                 self._idle.set()
                 self._wake.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,18 @@ class Spender:
             given = {"subagent_type": "report-creation-expert", "description": "Look", "prompt": "Look once"}
             return Text("I have it looked at."), Use("Agent", given)
         return Text("The folder is empty."), *([Use(LIST, {"path": ""})] if results == 1 else [])
+
+
+class HeldSpender(Spender):
+    """Answers only when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        self.go.wait(60)
+        return super().__call__(body, results)
 
 
 def env(base: Path, url: str) -> dict[str, str]:
@@ -137,6 +150,28 @@ def test_the_limit_is_raised_on_the_screen_and_what_waited_runs(tmp_path: Path) 
             screen.type("\x1b")
             screen.wait_for(lambda text: "What the session may cost" not in text)
             screen.type("Once more\r")
+            screen.wait_for("What the session may cost is spent.", "Waiting  1 query")
+            screen.rest(2.5)
+            screen.type("r")
+            screen.wait_for("in US dollars")
+            screen.type("\x15")
+            screen.type("1\r")
+            screen.wait_for("The folder is empty.", "ready", lambda text: "/$1.00" in text)
+            screen.type("\x11")
+            assert screen.end() == 0
+
+
+def test_what_waited_behind_the_query_that_spent_all_runs_with_a_higher_limit(tmp_path: Path) -> None:
+    model = HeldSpender()
+    with scripted_model(model) as url:
+        options = ("--model", MODEL, "--allow", LIST, "--max-cost", "0.000001", "--workspace", str(tmp_path))
+        with terminal(tmp_path, *options, env=env(tmp_path, url)) as screen:
+            screen.wait_for("ready")
+            screen.type("Look at the folder\r")
+            screen.wait_for("Esc stops")
+            screen.type("Once more\r")
+            screen.wait_for("1 queued")
+            model.go.set()
             screen.wait_for("What the session may cost is spent.", "Waiting  1 query")
             screen.rest(2.5)
             screen.type("r")
