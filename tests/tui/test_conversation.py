@@ -67,6 +67,28 @@ async def test_an_empty_conversation_offers_three_things_to_try() -> None:
         assert sum(row.strip().startswith("›") for row in rows(view)) == 3
 
 
+async def test_what_is_not_set_up_leaves_the_things_to_try_and_is_kept_above_the_first_query() -> None:
+    view = pane()
+    off = McpServer(name="composio", status="off", error="Composio is off: set a key.")
+    reader = McpServer(name="reader", status="off", error="The reader is off.")
+    async with PaneHost(view).run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        view.apply([McpStatus(servers=[off, reader])])
+        shown = text_of(view)
+        assert shown.count("› ") == 3
+        assert "Composio is off: set a key." in shown
+        assert "The reader is off." in shown
+        view.apply([McpStatus(servers=[off, McpServer(name="reader", status="connected")])])
+        assert "The reader is off." not in text_of(view)
+        assert "reader is connected" in text_of(view)
+        view.apply([McpStatus(servers=[off]), *asked()])
+        shown = text_of(view)
+        assert "› " not in shown
+        assert shown.count("Composio is off") == 1
+        assert shown.index("Composio is off") < shown.index("What is it?")
+        assert "The reader is off." not in shown
+
+
 async def test_queries_of_one_id_are_answered_one_by_one() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 24)):

@@ -24,6 +24,7 @@ from tui.panes.blocks import (
     ConversationTheme,
     Fold,
     Heading,
+    Notice,
     Prose,
     estimate_block,
     gap_after,
@@ -78,9 +79,17 @@ class BlockView(LineView[Block]):
         self._suggestions = suggestions[:MOST_SUGGESTED]
         self._suggested = 0
         self._theme = ConversationTheme()
+        self._held: list[Notice] = []
+
+    def hold(self, notice: Notice) -> None:
+        """Tell something below the queries to try; it goes above the first block when that comes."""
+        self._held.append(notice)
 
     def add(self, block: Block) -> None:
         """Put a block at the end."""
+        held, self._held = self._held, []
+        for notice in held:
+            self.add(notice)
         block.gap = gap_after(self._entries[-1] if self._entries else None, block)
         self.append(block)
 
@@ -102,7 +111,8 @@ class BlockView(LineView[Block]):
     def change(self, block: Block) -> None:
         """Take note that a block looks different."""
         block.revision += 1
-        self.touch(block.key)
+        if block not in self._held:
+            self.touch(block.key)
 
     def restyled(self) -> None:
         """Read the styles of the conversation again."""
@@ -255,4 +265,7 @@ class BlockView(LineView[Block]):
             wrapped = wrap([(suggestion, style)], max(1, width - 4))
             lines += [[Segment("    " if n else "  › ", key), *line] for n, line in enumerate(wrapped)]
         how = "↑ ↓ choose one, Enter takes it." if self.has_focus else "Esc leads to them."
-        return [*lines, [], *wrap([(how, muted)], width)]
+        lines += [[], *wrap([(how, muted)], width)]
+        for notice in self._held:
+            lines += [[], *wrap([(f"{notice.mark} {notice.text}", muted)], width)]
+        return lines

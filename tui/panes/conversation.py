@@ -362,7 +362,7 @@ class ConversationPane(FindingView):
             if fold.open and (theirs := whole._known.folds.get(key)) is not None:
                 whole.set_open(theirs, True)
         super().adopt(whole)
-        self._known = whole._known
+        self._known, self._held = whole._known, whole._held
         for stream in self._known.streams.values():
             stream.move_to(self)
         self.settle()
@@ -375,15 +375,16 @@ class ConversationPane(FindingView):
             told = ("mcp", server.name) in self._known.topics
             message = server_message(server, told=told) if server.status != before else None
             if message is not None:
-                self._tell(message)
+                # What is not set up is no reason to hide what can be tried.
+                self._tell(message, hold=server.status == "off" and not self._entries)
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, message: Message, *, hold: bool = False) -> None:
         notice = self._known.topics.get(message.topic) if message.topic is not None else None
         if notice is None:
             key = ("app", next(self._known.numbers))
             notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
             notice.details = message.details
-            self.add(notice)
+            (self.hold if hold else self.add)(notice)
             if message.topic is not None:
                 self._known.topics[message.topic] = notice
             return
