@@ -12,7 +12,7 @@ from tui.frame import Frame
 __all__ = ["CLOSED_PROMPT", "FOLLOWING_PROMPT", "PastFrame"]
 
 CLOSED_PROMPT = "A past session, only to be read: nothing can be asked here."
-FOLLOWING_PROMPT = "It runs in another program: followed here, only to be read."
+FOLLOWING_PROMPT = "It runs in another program, and is followed here."
 
 
 class PastFrame(Frame):
