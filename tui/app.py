@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 
 
 class UaTuiApp(
-    OrderedKeysApp, ChosenKeysApp, TypedAheadApp, AttentiveApp, PicturingApp, SuspendingApp, StyledApp
+    AttentiveApp, OrderedKeysApp, ChosenKeysApp, TypedAheadApp, PicturingApp, SuspendingApp, StyledApp
 ):
     """The full screen around one session.
 

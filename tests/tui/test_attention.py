@@ -145,3 +145,18 @@ async def test_the_screen_learns_of_focus_and_keys_from_its_terminal(tmp_path: P
         session.bus.publish(PermissionAsked(request_id="r2", tool_name="Bash"))
         await pilot.pause(0.2)
         assert len(attention.sent) == 2
+
+
+async def test_a_key_that_was_held_is_no_sign_of_somebody_who_left_since(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    app.attention = attention = Watched()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        app.hold_keys()
+        app.post_message(events.Key("x", "x"))
+        app.post_message(events.AppBlur())
+        await pilot.pause()
+        await app.release_keys()
+        await pilot.pause()
+        assert app.frame.prompt.value == "x"
+        assert attention.focused is False
