@@ -139,6 +139,23 @@ def test_a_session_that_has_spent_all_takes_no_further_query_until_it_may(tmp_pa
     assert more.of(SessionFinished)[-1].cost_usd > cost > 0
 
 
+def test_without_a_limit_a_session_goes_on_whatever_it_has_cost(tmp_path: Path) -> None:
+    def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        dear = "dear" in json.dumps(body["messages"])
+        return (Use(LIST, {"path": ""}),) if dear and results < 4 else (Text("Done."),)
+
+    with scripted_model(reply) as url:
+        where = env(tmp_path, url)
+        options = ("--model", MODEL, "--allow", LIST)
+        first = run(tmp_path, "run", *options, "A cheap query", env=where)
+        assert first.code == 0, first.stderr
+        more = run(tmp_path, "run", "--resume", "latest", *options, "A dear query", env=where)
+    assert more.code == 0, more.stderr
+    cheap, dear = more.of(QueryFinished)
+    assert dear.cost_usd > 2 * cheap.cost_usd > 0
+    assert not more.of(BudgetReached)
+
+
 def test_the_limit_is_raised_on_the_screen_and_what_waited_runs(tmp_path: Path) -> None:
     with scripted_model(Spender()) as url:
         options = ("--model", MODEL, "--allow", LIST, "--max-cost", "0.000001", "--workspace", str(tmp_path))
