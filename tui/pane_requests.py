@@ -142,4 +142,4 @@ class PaneRequests(Horizontal):
     def _view(self, path: Path) -> None:
         from tui.screens.viewer import ViewerScreen
 
-        self.app.push_screen(ViewerScreen(path, self.folder))
+        self.app.push_screen(ViewerScreen(path, self.folder, read_only=self._workspace.is_only_read))

@@ -373,6 +373,21 @@ async def test_a_file_is_deleted_only_after_asking_and_only_inside_the_session(t
         assert app.said[-1] == "notes [b].txt is deleted."
 
 
+async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_deleted(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.txt", "text")
+    screen = ViewerScreen(path, tmp_path, read_only=True)
+    async with hosted(screen=screen, size=(100, 20)) as (app, pilot):
+        await ready(app)
+        assert _shows(app, "copy path")
+        assert not _shows(app, "delete")
+        assert not _shows(app, "edit")
+        for key, what in (("d", "deleted"), ("e", "changed")):
+            await pilot.press(key)
+            await until(partial(_said, app, f"only to be read: this file is not {what}"))
+        assert app.screen is screen
+    assert path.read_text() == "text"
+
+
 async def test_a_missing_editor_is_told_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor-here")
     async with hosted(screen=ViewerScreen(write(tmp_path, "a.txt", "x"), tmp_path)) as (app, pilot):

@@ -97,6 +97,11 @@ class WorkspacePane(FileDeeds, Vertical):
     # -- what others call -------------------------------------------------------------------------
 
     @property
+    def is_only_read(self) -> bool:
+        """Whether the session itself is only looked at, as a past one is."""
+        return bool(self._places) and self._places[0].read_only
+
+    @property
     def place(self) -> Place | None:
         """What is shown."""
         return self.tree_view.place

@@ -28,7 +28,8 @@ def why_kept(place: Place, path: str) -> str | None:
     """Why a file must not be changed or deleted from the pane; None when it may."""
     relative = path[len(place.model.base) + 1 :]
     if place.read_only:
-        return "Other sessions are only for reading here."
+        which = "A past session is" if place.name == "session" else "Other sessions are"
+        return f"{which} only for reading here."
     if place.name == "session" and (relative in RECORDS or relative == _LOCK):
         return f"{relative} is a record of this session: it stays as it is."
     if place.name == "session" and relative.startswith(_RESULTS + os.sep):

@@ -47,6 +47,7 @@ class ViewerScreen(ViewerDeeds):
         path: the file.
         root: the folder that paths are shown relative to.
         copies: where sanitised copies for the browser are written; the user's cache folder by default.
+        read_only: the file is of a session that is only looked at: it is neither edited nor deleted.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -56,13 +57,16 @@ class ViewerScreen(ViewerDeeds):
     ]
     AUTO_FOCUS = "#viewer-view"
 
-    def __init__(self, path: Path, root: Path | None = None, *, copies: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, root: Path | None = None, *, copies: Path | None = None, read_only: bool = False
+    ) -> None:
         super().__init__()
         self.path = path
         self.document: Document | None = None
         self.raw = False
         self.root = root
         self.copies = copies
+        self.read_only = read_only
         self._reading_on = False
         self._filtering = False
 
@@ -275,10 +279,12 @@ class ViewerScreen(ViewerDeeds):
             if steered is not None:
                 keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
             keys.append(("o", "open", "screen.open_outside"))
-            keys.append(("e", "edit", "screen.edit"))
+            if not self.read_only:
+                keys.append(("e", "edit", "screen.edit"))
             keys.append(("y", "copy path", "screen.copy_path"))
             keys.append(("Y", "copy text", "screen.copy_text"))
-            keys.append(("d", "delete", "screen.delete"))
+            if not self.read_only:
+                keys.append(("d", "delete", "screen.delete"))
         keys.append(("?", "keys", "screen.keys_here"))
         self.query_one(KeyLine).offer(*keys)
 

@@ -44,6 +44,7 @@ class ViewerDeeds(DocumentScreen[None]):
     path: Path
     root: Path | None
     copies: Path | None
+    read_only: bool
 
     @abstractmethod
     def action_reload(self) -> None:
@@ -131,7 +132,8 @@ class ViewerDeeds(DocumentScreen[None]):
         if path is None:
             self.notify("There is no article of this result: the page was not read.", markup=False)
         else:
-            self.app.push_screen(type(self)(path, self.root, copies=self.copies))  # type: ignore[call-arg, arg-type]
+            article = type(self)(path, self.root, copies=self.copies, read_only=self.read_only)  # type: ignore[call-arg, arg-type]
+            self.app.push_screen(article)
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
         """Ask before a link leaves for the browser."""
@@ -145,6 +147,8 @@ class ViewerDeeds(DocumentScreen[None]):
     def _why_kept(self, what: str) -> str | None:
         from tui.panes.workspace_tree import RECORDS
 
+        if self.read_only:
+            return f"A past session is only to be read: this file is not {what} from here."
         if self.root is None or not self.path.is_relative_to(self.root):
             return f"This file is outside of this session and is not {what} from here."
         relative = self._relative()
