@@ -201,6 +201,8 @@ async def test_the_cursor_passing_over_files_does_not_count_as_seeing_them(sessi
         ("*.json", "a/x.json.zst", True),
         ("*.json", "a/x.jsonl", False),
         ("a/*", "a/x.json", True),
+        ("a/*", "top/a/x.json", True),
+        ("a/*", "data/x.json", False),
         ("a/x", "a/x.json", True),
         ("[", "a/[x", True),
         ("[a-c].md", "b.md", True),

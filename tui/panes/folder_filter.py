@@ -17,8 +17,8 @@ _WILD = re.compile(r"[*?]|\[.+\]")
 def matcher(pattern: str) -> Match | None:
     """Read what was typed; None when it is nothing. The result takes a path relative to the tree's root.
 
-    Case does not count. A pattern with a slash is compared with the whole path, any other with the name. A
-    compressed file also answers to its name without `.zst` or `.gz`.
+    Case does not count. A pattern with a slash is compared with the whole path or with the end of it that begins
+    below some folder, any other with the name. A compressed file also answers to its name without `.zst` or `.gz`.
     """
     wanted = pattern.strip().casefold()
     if not wanted:
@@ -26,7 +26,8 @@ def matcher(pattern: str) -> Match | None:
     whole = "/" in wanted
     wild: Match | None = None
     if _WILD.search(wanted):
-        wild = re.compile(translate(wanted)).match  # type: ignore[assignment]  # a match is true enough
+        above = r"(?s:.*/)?" if whole else ""
+        wild = re.compile(above + translate(wanted)).match  # type: ignore[assignment]  # a match is true enough
 
     def one(text: str) -> bool:
         return bool(wild(text)) if wild is not None else wanted in text
