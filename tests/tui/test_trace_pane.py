@@ -442,6 +442,14 @@ def title(view: TracePane) -> str:
     return view._border_title.plain
 
 
+async def test_what_is_typed_into_a_filter_is_seen_on_a_narrow_border() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(44, 20)) as pilot:
+        view.apply(SESSION)
+        await pilot.press("f", *"state:failed")
+        assert title(view) == "Trace · 1 of 4 calls  f state:failed▏"
+
+
 async def test_a_filter_keeps_matches_and_what_they_stand_under() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:

@@ -20,6 +20,8 @@ from tui.text_layout import Line, wrap
 __all__ = ["TracePane"]
 
 TICK = 1.0
+BORDER_CELLS = 6
+"""Corners, lines and blanks beside the title of a border."""
 
 
 class TracePane(CallTree):
@@ -99,14 +101,19 @@ class TracePane(CallTree):
 
     def tell_counts(self) -> None:
         """Show on the border how many calls there are, how many failed, and what is kept of them."""
-        parts: list[str | Content | tuple[str, str]] = ["Trace"]
+        calls: list[str | Content | tuple[str, str]] = ["Trace"]
+        failed: list[str | tuple[str, str]] = []
         if self._known.count:
             kept = "" if self.matched is None else f"{self.matched:,} of "
-            parts.append(f" · {kept}{self._known.count:,} call{'' if self._known.count == 1 else 's'}")
-            parts.append(" · ")
-            failed = f"{len(self._known.failures)} failed"
-            parts.append((failed, "bold $text-error") if self._known.failures else failed)
-        self.border_title = Content.assemble(*parts, *self.filter_title())
+            calls.append(f" · {kept}{self._known.count:,} call{'' if self._known.count == 1 else 's'}")
+            told = f"{len(self._known.failures)} failed"
+            failed = [" · ", (told, "bold $text-error") if self._known.failures else told]
+        typed = self.filter_title()
+        title = Content.assemble(*calls, *failed, *typed)
+        # What is typed must be seen while it is typed: a narrow border has no room for both.
+        if typed and title.cell_length > self.outer_size.width - BORDER_CELLS:
+            title = Content.assemble(*calls, *typed)
+        self.border_title = title
 
     def restyled(self) -> None:
         """Read the styles of the trace again."""
