@@ -5,9 +5,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 
-from core.errors import ConversationGone
+from core.errors import ConversationGone, JournalError
 from core.events import (
     Event,
     QueryFinished,
@@ -31,6 +32,7 @@ from tui.panes.trace import TracePane
 from tui.panes.workspace import WorkspacePane
 from tui.past.resumed import ResumedApp, ResumedFrame
 from tui.ports import Spawn
+from tui.screens.error import ErrorScreen
 from tui.screens.fresh import FreshScreen
 
 
@@ -103,6 +105,29 @@ async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path
         assert trace.records["call_new"].took is not None
         assert trace.record("call_0_3") is not None
         assert app.frame.query_one(WorkspacePane).new_files == frozenset()
+
+
+async def test_a_journal_that_could_not_be_read_at_first_is_read_by_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, tries = PastSession.start, []
+
+    async def start_at_last(past: PastSession) -> None:
+        tries.append(past)
+        if len(tries) == 1:
+            raise JournalError("The journal cannot be read: Input/output error.")
+        await start(past)
+
+    monkeypatch.setattr(PastSession, "start", start_at_last)
+    async with going_on(write(tmp_path, many(2))) as (app, _, session):
+        await until(lambda: isinstance(app.screen, ErrorScreen))
+        assert "Input/output error" in app.notice.text
+        app.action_restart()
+        await until(lambda: app.state == "idle" and "goes on" in text(app, ConversationPane))
+        assert "Answer 1 speaks" in text(app, ConversationPane)
+        session.submit("live")
+        session.finish(text="A live answer.")
+        await until(lambda: "A live answer." in text(app, ConversationPane))
 
 
 async def test_while_a_long_journal_is_read_what_happens_is_kept_back_and_nothing_is_lost(

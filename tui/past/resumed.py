@@ -111,9 +111,10 @@ class ResumedApp(UaTuiApp):
 
     async def _start_session(self) -> None:
         if not self._shown:
-            self._shown = True
             self._pump.hold()
             await self._show_past()
+            # What could not be read is read again when the person starts the agent again.
+            self._shown = True
         try:
             await super()._start_session()
         except ConversationGone as error:
