@@ -57,9 +57,9 @@ class Failures:
             self._app.push_screen(dialog, self._settle)
 
     def _advice(self, failure: ErrorRaised) -> list[str]:
-        from tui.screens.error import RESTARTS
+        from tui.screens.error import RESTARTS, TRIES_AGAIN
 
-        advice = [RESTARTS]
+        advice = [RESTARTS if self._app.session_folder is not None else TRIES_AGAIN]
         if (again := self._times[failure.message]) > 1:
             advice = [f"It failed so {again} times: restarting alone may not help. See to the cause first."]
         if self._app.waiting:

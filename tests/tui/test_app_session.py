@@ -269,13 +269,17 @@ async def test_a_session_that_cannot_be_built_is_built_again_on_restart(tmp_path
     async def build(spawn: Spawn) -> FakeSession:
         tries.append(1)
         if len(tries) == 1:
-            raise AgentUnavailable("the agent is not installed")
+            again = OSError("gone")
+            again.__cause__ = OSError("gone")
+            raise AgentUnavailable("the agent is not installed") from again
         return session
 
     app = UaTuiApp(Settings(workspace_base=tmp_path), build, state_dir=tmp_path)
     async with app.run_test() as pilot:
         await failed(app, pilot)
         assert isinstance(app.screen, ErrorScreen)
+        words = [str(each.render()) for each in app.screen.query(".text").results(Static)]
+        assert words == ["OSError: gone", "Restart: the start is tried again."]
         assert app.status.state == "failed"
         listen(app)
         await pilot.press("r")

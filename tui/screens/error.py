@@ -18,6 +18,7 @@ from tui.screens.dialog import Box, Choice, Dialog, Foot
 __all__ = ["ErrorScreen"]
 
 Answer = Literal["restart", "close", "quit"]
+TRIES_AGAIN = "Restart: the start is tried again."
 RESTARTS = "Restart: the agent starts again in this session and knows what was said. No query is sent again by itself."
 
 
@@ -59,7 +60,7 @@ class ErrorScreen(Dialog[Answer | None]):
     def compose(self) -> ComposeResult:
         """Say what failed, why, and what can be done; the conversation is not lost."""
         rows = [
-            *_rows("Why", self._causes),
+            *_rows("Why", list(dict.fromkeys(self._causes))),
             *_rows("To do", self._advice),
         ]
         with Box(classes="box -fails") as box:
