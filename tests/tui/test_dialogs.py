@@ -389,6 +389,17 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
         assert "SEARCH_NEWS" not in app.shown()
 
 
+async def test_each_thing_that_runs_has_one_line_when_quitting() -> None:
+    app = Stage()
+    at_work = AtWork(app.clock)
+    at_work.take([QueryReceived(query_id="q1", text="Compare " + "everything " * 20)])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, QuitScreen(0, at_work, clock=app.clock))
+        await until(lambda: "Compare" in app.shown())
+        assert app.shown().count("…") == 1
+        assert sum("everything" in line for line in app.shown().splitlines()) == 1
+
+
 def test_hidden_characters_are_written_out() -> None:
     assert reveal("a\u202eb\x1b[2J\u200b\U000e0041") == "a‹U+202E›b‹U+001B›[2J‹U+200B›‹U+E0041›"
     assert reveal("tab\tline\r\nend ⚠\ufe0f") == "tab\tline\nend ⚠\ufe0f"

@@ -46,7 +46,7 @@ class QuitScreen(Dialog[QuitAnswer]):
         with Box(classes="box -asks") as box:
             box.border_title = Content("Quit")
             yield Static(self._heading(), classes="heading")
-            yield Static(self._facts(), classes="facts")
+            yield Static(self._facts(), id="quit-facts", classes="facts")
             yield Static(Content(self._advice()), classes="advice")
             yield Foot(
                 Choice("n", "Stay", "stay"),
