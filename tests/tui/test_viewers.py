@@ -412,6 +412,8 @@ class TestSearchResults:
         assert narrow[3] == "1  Foundries grow"
         assert narrow[4].rstrip() == "   News · 2026-11-20  news.example/a"
         assert narrow[6] == "2  A snippet"
+        # What little of an address there is room for would tell nothing.
+        assert lines(document.best, 30)[4].rstrip() == "   News · 2026-11-20"
         for width in (1, 5, 20, 55, 80):
             assert all(cell_len(line.rstrip()) <= max(width, 22) for line in lines(document.best, width))
 

@@ -31,6 +31,7 @@ _LARGEST = 16 * 1024 * 1024
 _GLIMPSE = 1024 * 1024
 _LISTS = ("results", "articles", "news_results", "organic_results")
 _CARDS_BELOW = 56
+_LEAST_ADDRESS = 16
 _ADDRESS_FROM = 140
 _SNIPPET = 4000
 _NOTE = 4
@@ -256,10 +257,10 @@ class CardRows(TableView):
                     part for part in (tail_cut(hit.source, 24), hit.date[:10], hit.marks) if part
                 )
                 told = tail_cut(told + "  " if told else "", room)
-                address = middle_cut(bare(hit.url), max(0, room - cell_len(told)))
-                return joined(
-                    [(" " * indent, ""), (told, "dim"), (address if cell_len(address) > 4 else "", "link")]
-                )
+                whole, rest = bare(hit.url), max(0, room - cell_len(told))
+                address = middle_cut(whole, rest)
+                fits = rest >= min(cell_len(whole), _LEAST_ADDRESS)
+                return joined([(" " * indent, ""), (told, "dim"), (address if fits else "", "link")])
             case _:
                 return Content("")
 
