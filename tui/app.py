@@ -113,7 +113,6 @@ class UaTuiApp(
         self.spending = Spending(self)
         self.setup = Setup(self)
         self._copy_pressed_at = 0.0
-        self.typed_at = float("-inf")
         self._pump = EventPump(self.call_later, self._deliver)
         self._pump.hold()
         self._asks = Asks(self, self._answer_permission, self._finish_auth)

@@ -169,12 +169,22 @@ class AttentiveApp(App[str]):
     """An application that tells its `attention` of the terminal's focus and of everything that is pressed."""
 
     attention: Attention | None = None
+    typed_at = float("-inf")
+    """When somebody typed into the prompt last, whether or not that stands there yet."""
 
     async def on_event(self, event: events.Event) -> None:
         """Note what somebody pressed or clicked on its way to where it belongs."""
         if isinstance(event, events.InputEvent) and self.attention is not None:
             self.attention.touched()
+        if isinstance(event, events.Key | events.Paste) and self._is_typed(event):
+            self.typed_at = time.monotonic()
         await super().on_event(event)
+
+    def _is_typed(self, event: events.Key | events.Paste) -> bool:
+        if len(self.screen_stack) != 1 or (isinstance(event, events.Key) and not event.is_printable):
+            return False
+        # Before the prompt is there nothing has the focus.
+        return self.focused is None or self.focused.id == "prompt"
 
     def on_app_focus(self) -> None:
         """Note that the terminal has the focus."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.test_app_session import listen, settled, shown
 from tui.app import UaTuiApp
-from tui.screens.dialog import Dialog
+from tui.screens.dialog import QUIET_SECONDS, Dialog, Wakeful
 from tui.screens.permission import PermissionScreen
 from tui.screens.quit import QuitScreen
 
@@ -51,6 +52,49 @@ async def test_typing_goes_on_as_a_question_comes_up(
         assert "typing goes to the prompt" in str(app.screen.query_one(".box").border_subtitle)
         assert (session.answers, session.outcomes) == ([], [])
         assert isinstance(app.screen, Dialog)
+
+
+async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_types(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        session.bus.publish(ASKED)
+        await shown(app, pilot)
+        dialog = app.screen
+        assert isinstance(dialog, Dialog)
+        await until(lambda: dialog._quiet_until is not None)
+        # Neither painted nor read anything for longer than the dialog is quiet.
+        time.sleep(2 * QUIET_SECONDS)  # noqa: ASYNC251  # the loop is to stand still
+        type_at_once(app, "ad")
+        await pilot.pause()
+        assert session.answers == []
+        await until(lambda: not dialog.has_class("-quiet"))
+        type_at_once(app, "d")
+        await until(lambda: session.answers)
+
+
+async def test_a_key_counts_as_typed_when_it_comes(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        before = app.typed_at
+        app.hold_keys()
+        type_at_once(app, "x")
+        await pilot.pause()
+        assert app.frame.prompt.value == ""
+        assert app.typed_at > before
+        await app.release_keys()
+
+
+def test_a_clock_counts_little_between_two_looks() -> None:
+    now = 10.0
+    awake = Wakeful(lambda: now)
+    now += 0.05
+    assert awake() == pytest.approx(0.05)
+    now += 60.0
+    assert awake() == pytest.approx(0.15)
 
 
 async def test_what_was_sent_as_a_question_came_up_is_sent(tmp_path: Path) -> None:

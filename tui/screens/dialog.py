@@ -10,18 +10,41 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
+from textual.timer import Timer
 from textual.widgets import Button, Static
 
 from tui.keys import written_key
 from tui.screens.closing import Closing
 
-__all__ = ["NARROW", "QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "fields"]
+__all__ = ["NARROW", "QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "Wakeful", "fields"]
 
 QUIET_SECONDS = 0.3
 TYPING_SECONDS = 1.5
 NARROW = [(0, "-narrow"), (100, "-roomy")]
 
+_BEAT_SECONDS = 0.05
+_LONGEST_SECONDS = 0.1
+
 Answer = TypeVar("Answer")
+
+
+class Wakeful:
+    """The seconds that passed by a clock, at most a tenth of one between two looks.
+
+    A program that got no time from its machine has not read what was typed meanwhile: that is no quiet.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._looked_at = clock()
+        self._passed = 0.0
+
+    def __call__(self) -> float:
+        """Return the seconds."""
+        now = self._clock()
+        self._passed += min(now - self._looked_at, _LONGEST_SECONDS)
+        self._looked_at = now
+        return self._passed
 
 
 class Box(VerticalScroll, can_focus=False):
@@ -64,7 +87,7 @@ class Dialog(Closing[Answer]):
 
     Answers are ignored for 300 ms after the dialog was first painted and for 300 ms after each key
     that was ignored, so that someone typing at speed does not answer by accident; for 1.5 s each when
-    somebody was typing just before. It never times out.
+    somebody was typing just before. Time in which the program stood still is not counted. It never times out.
 
     A dialog that comes up by itself (`UNASKED`) is no reason to lose what is being typed into the prompt: until it
     takes answers, such keys still go there.
@@ -86,6 +109,9 @@ class Dialog(Closing[Answer]):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(classes="-quiet")
         self._clock = clock
+        # A clock of somebody else's is taken at its word.
+        self._awake = Wakeful(clock) if clock is time.monotonic else clock
+        self._beat: Timer | None = None
         self._quiet = QUIET_SECONDS
         self._quiet_until: float | None = None
         self._typing: bool | None = None
@@ -105,7 +131,7 @@ class Dialog(Closing[Answer]):
         """Whether an answer counts; asking while it does not makes the quiet time start again."""
         if self._quiet_until is None:
             return False
-        now = self._clock()
+        now = self._awake()
         if now < self._quiet_until:
             self._quiet_until = now + self._quiet
             return False
@@ -153,17 +179,16 @@ class Dialog(Closing[Answer]):
     def _painted(self) -> None:
         if self._was_typing:
             self._quiet = TYPING_SECONDS
-        self._quiet_until = self._clock() + self._quiet
+        self._quiet_until = self._awake() + self._quiet
         self._show_told()
-        self.set_timer(self._quiet, self._show_listening)
+        self._beat = self.set_interval(_BEAT_SECONDS, self._show_listening)
 
     def _show_listening(self) -> None:
-        left = (self._quiet_until or 0.0) - self._clock()
-        if left > 0:
-            self.set_timer(left, self._show_listening)
-            return
-        self.remove_class("-quiet")
-        self._show_told()
+        if self._beat is not None and self._awake() >= (self._quiet_until or 0.0):
+            self._beat.stop()
+            self._beat = None
+            self.remove_class("-quiet")
+            self._show_told()
 
     def _show_told(self) -> None:
         quiet = self.UNASKED and bool(self._typing) and self.has_class("-quiet")
