@@ -14,7 +14,8 @@ MOST = 400
 
 
 def test_typing_into_the_prompt_as_a_permission_is_asked(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0") as screen:
+    # Not at once: somebody has to be typing by the time that the question comes.
+    with terminal(tmp_path, "--demo", "--demo-pace", "0.5") as screen:
         screen.wait_for("DEMO")
         screen.type("Email the report to the team\r")
         screen.wait_for("Connect an account", "Done")
