@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 from importlib import import_module
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 from core.background import in_loop
 from core.connections.base import Connection
 from core.errors import ConnectionFailed
+from core.secret_values import secrets
 from core.settings import Settings
-from core.text import clean
+from core.text import Redactor, clean
 
 __all__ = ["SERVER", "open_composio", "try_composio"]
 
@@ -167,6 +169,12 @@ def _session(settings: Settings, http: Any, **more: Any) -> Any:
         # The SDK does not look at the shape of an answer before it uses it.
         code = "timeout" if isinstance(error, APITimeoutError) else "unreachable"
         raise ConnectionFailed(
-            f"Composio could not be reached ({clean(str(error))[:200]}): the session goes on without its tools",
+            f"Composio could not be reached ({_told(error, settings)}): the session goes on without its tools",
             code=f"http_{error.status_code}" if isinstance(error, APIStatusError) else code,
         ) from error
+
+
+def _told(error: Exception, settings: Settings) -> str:
+    # Masked before it is cut: of a secret that is cut in two nothing would be recognised.
+    redactor = Redactor(secrets(settings, os.environ))
+    return redactor.redact(clean(str(error)[:10_000]))[:200]

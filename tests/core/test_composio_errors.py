@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import pytest
+
+from core.connections import composio
+from core.errors import ConnectionFailed
+from core.settings import Settings
+
+KEY = "ak_0123456789abcdefghij"
+
+
+@pytest.mark.parametrize("before", [0, 180, 190, 199])
+def test_no_part_of_a_key_that_an_error_repeats_is_told(monkeypatch: pytest.MonkeyPatch, before: int) -> None:
+    def fail(*_args: object, **_more: object) -> object:
+        raise ValueError(f"{'x ' * (before // 2)}{KEY} is not known")
+
+    monkeypatch.setattr(composio, "_client", fail)
+    with pytest.raises(ConnectionFailed, match="Composio could not be reached") as raised:
+        composio._session(Settings(composio_api_key=KEY), None)
+    assert KEY[:6] not in str(raised.value)
