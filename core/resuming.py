@@ -25,6 +25,7 @@ from core.events import (
     SessionStarted,
     SubagentFinished,
     SubagentStarted,
+    TokensSpent,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -69,6 +70,7 @@ class SoFar:
     tally: Tally = field(default_factory=Tally)
     queue: tuple[str, ...] = ()
     _open: dict[tuple[str, str], Event] = field(default_factory=dict)
+    _estimates: dict[str, float] = field(default_factory=dict)
     _run: tuple[float, float] = (0.0, 0.0)
 
     def take(self, events: Iterable[Event]) -> None:
@@ -111,7 +113,12 @@ class SoFar:
                         reason=ENDED,
                     )
                 case QueryReceived():
-                    yield QueryFinished(query_id=event.query_id, status="interrupted", error=ENDED)
+                    yield QueryFinished(
+                        query_id=event.query_id,
+                        status="interrupted",
+                        error=ENDED,
+                        cost_usd=self._estimates.get(event.query_id),
+                    )
                 case _:
                     continue
 
@@ -134,7 +141,10 @@ class SoFar:
                 self._open["query", event.query_id] = event
             case QueryFinished():
                 self._open.pop(("query", event.query_id), None)
-                self.tally.spend(event.cost_usd)
+                estimate = self._estimates.pop(event.query_id, None)
+                self.tally.spend(estimate if event.cost_usd is None else event.cost_usd)
+            case TokensSpent(cost_usd=float(cost)):
+                self._estimates[event.query_id] = self._estimates.get(event.query_id, 0.0) + cost
             case MessageFinished():
                 self.spoken = True
             case ToolCallStarted():
@@ -167,8 +177,10 @@ class SoFar:
         self._run = (0.0, 0.0)
 
     def settle(self) -> None:
-        """There is nothing more in the journal."""
+        """There is nothing more in the journal: what has no end yet cost what was estimated."""
         self._end_run()
+        for estimate in self._estimates.values():
+            self.tally.spend(estimate)
 
 
 def read_so_far(workspace: Workspace) -> SoFar:

@@ -22,7 +22,9 @@ from core.events import (
     SessionFinished,
     SessionStarted,
     SubagentStarted,
+    TokensSpent,
     ToolCallStarted,
+    Usage,
 )
 from core.queue import QUEUE_FILE, QueryQueue
 from core.resuming import SoFar, conversation_to_resume, read_so_far, was_demo
@@ -71,6 +73,19 @@ def test_counters_go_on_over_several_runs(workspace: Workspace) -> None:
     assert known.last_seq == 15
     assert known.tally.earlier_ms >= 2_000.0
     assert (known.conversation, known.spoken) == (ID, True)
+
+
+def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Workspace) -> None:
+    def spent(number: int, cost: float) -> TokensSpent:
+        return TokensSpent(query_id=f"q{number}", message_id="m", usage=Usage(), cost_usd=cost)
+
+    untold = [QueryReceived(query_id="q2", text="?"), spent(2, 0.25)]
+    untold.append(QueryFinished(query_id="q2", status="error", error="the agent died"))
+    open_ = [QueryReceived(query_id="q3", text="?"), spent(3, 0.5), spent(3, 0.125)]
+    known = so_far(workspace, begun(), spent(1, 4.0), *query(1, 1.0), *untold, *open_)
+    assert known.tally.cost_usd == 1.0 + 0.25 + 0.625
+    (end,) = [each for each in known.ends() if isinstance(each, QueryFinished)]
+    assert (end.query_id, end.cost_usd) == ("q3", 0.625)
 
 
 def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: Workspace) -> None:
