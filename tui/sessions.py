@@ -57,7 +57,7 @@ def open_to_read(app: App[Any], folder: Path) -> None:
     PastJournal(folder / JOURNAL).close()
     start = "import sys; from tui.cli import main; sys.exit(main())"
     theme = ["--theme", app.theme] if app.theme in app.available_themes else []
-    command = [sys.executable, "-I", "-c", start, "open", os.fspath(folder), *theme]
+    command = [sys.executable, "-I", "-c", start, "open", os.fspath(folder), "--back", *theme]
     failed: OSError | None = None
     code = 0
     try:
@@ -117,7 +117,11 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
     index = SessionIndex(settings.workspace_base)
     dumb = os.environ.get("TERM", "") in {"", "dumb"}
     if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        _print([summary for batch in index.look() for summary in batch], as_json=args.json)
+        found = [summary for batch in index.look() for summary in batch]
+        if not found and not args.json:
+            sys.stderr.write(f"ua-tui sessions: there are none in {clean_line(str(index.sessions), 1_000)}\n")
+        else:
+            _print(found, as_json=args.json)
         return settings, None
     app = SessionsApp(index, settings.theme)
     app.use_keys(choose_keys(settings.keys))

@@ -501,3 +501,22 @@ async def test_a_session_that_runs_elsewhere_is_shown_as_it_goes_on(tmp_path: Pa
             assert "The program ended in the middle" in text(app, PastConversation)
             assert "unfinished" in text(app, PastTrace)
             assert "only to be read" in str(app.frame.prompt.placeholder)
+
+
+async def test_escape_leads_back_to_the_list_a_session_was_opened_from(tmp_path: Path) -> None:
+    session = PastSession(write(tmp_path, many(2)))
+    app = PastApp(Settings(workspace_base=tmp_path), session, back=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await asyncio.wait_for(app.filled.wait(), 20)
+        assert "Esc back" in status(app)
+        await pilot.press("2", "z", "escape")
+        assert not app.frame.maximised
+        assert app.is_running
+        await pilot.press("escape")
+        await until(lambda: app._exit)
+    alone = PastApp(Settings(workspace_base=tmp_path), PastSession(write(tmp_path, many(2))))
+    async with alone.run_test(size=(120, 40)) as pilot:
+        await asyncio.wait_for(alone.filled.wait(), 20)
+        assert "back" not in status(alone)
+        await pilot.press("escape", "escape")
+        assert not alone._exit

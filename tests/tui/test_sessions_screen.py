@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -32,6 +33,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.played import fixed_bus
 from tui.app import UaTuiApp
+from tui.cli import main
 from tui.panes.conversation import ConversationPane
 from tui.screens.delete import DeleteScreen
 from tui.screens.session_list import SessionList
@@ -463,3 +465,14 @@ class _Placed(SessionIndex):
 
     def folder(self, name: str) -> Path:
         return self._real / name
+
+
+def test_without_a_terminal_it_is_said_that_there_are_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", "--workspace", str(tmp_path / "nowhere")]) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "there are none in" in told.err
+    assert main(["sessions", "--json", "--workspace", str(tmp_path / "nowhere")]) == 0
+    assert json.loads(capsys.readouterr().out) == []

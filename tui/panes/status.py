@@ -26,7 +26,8 @@ __all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_ti
 
 BUSY = ("starting", "running", "stopping")
 ALWAYS, QUITS, STOPS = ("help.all", "keys"), ("quit", "quit"), ("stop", "stops")
-DEEDS = {STOPS: "app.escape", ALWAYS: "app.help", QUITS: "app.quit"}
+GOES_BACK = ("stop", "back")
+DEEDS = {STOPS: "app.escape", GOES_BACK: "app.escape", ALWAYS: "app.help", QUITS: "app.quit"}
 """What a click on a key at the right does, by the name of the key and the word beside it."""
 OPENS = {"servers": "connections", "cost": "budget"}
 """The command that opens what a cell belongs to; where there is none, all is told in words."""

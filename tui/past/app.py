@@ -33,6 +33,7 @@ class PastApp(UaTuiApp):
         session: the session, not started yet.
         clipboard: knows the routes to one; by default those that fit this terminal.
         layout: where the sizes of the panes are kept; None forgets them.
+        back: it was opened from a list of sessions, to which Esc leads back.
     """
 
     AUTO_FOCUS = ""
@@ -44,6 +45,7 @@ class PastApp(UaTuiApp):
         *,
         clipboard: Clipboard | None = None,
         layout: KeptLayout | None = None,
+        back: bool = False,
     ) -> None:
         async def build(_: Spawn) -> SessionPort:
             return session
@@ -51,6 +53,7 @@ class PastApp(UaTuiApp):
         super().__init__(settings, build, clipboard=clipboard)
         self.kept_layout = layout
         self._past = session
+        self._back = back
         self.begun = asyncio.Event()
         """Set when the end of the session is on the screen."""
         self.filled = asyncio.Event()
@@ -60,7 +63,7 @@ class PastApp(UaTuiApp):
         """Put down what the first frame shows."""
         yield PastFrame(self.size.width, self.kept_layout)
         yield NoticeBar()
-        yield PastStatus()
+        yield PastStatus(back=self._back)
 
     @property
     def session_folder(self) -> Path | None:
@@ -121,6 +124,13 @@ class PastApp(UaTuiApp):
             frame.tell(runs=self._past.runs_elsewhere)
 
     # -- keys -------------------------------------------------------------------------------------
+
+    def action_escape(self) -> None:
+        """Share the screen again, or go back to the list the session was opened from."""
+        if self._back and not self.frame.maximised:
+            self.leaving.ask()
+        else:
+            super().action_escape()
 
     def action_restart(self) -> None:
         """Say that there is nothing to restart."""

@@ -30,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_session(parser)
     add_sessions_folder(parser)
     add_theme(parser)
+    # For the list of sessions, which shows one this way and waits.
+    parser.add_argument("--back", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from tui.kept_layout import KeptLayout
     from tui.past.app import PastApp
 
-    app = PastApp(settings, session, layout=KeptLayout())
+    app = PastApp(settings, session, layout=KeptLayout(), back=args.back)
     if settings.theme and settings.theme not in app.available_themes:
         known = ", ".join(sorted(app.available_themes))
         return _say(f"There is no theme {settings.theme!r}: there are {known}.", EXIT_USAGE)

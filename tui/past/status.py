@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from core.past_facts import PastFacts
-from tui.panes.status import KEPT, Cell, StatusLine, short_count, short_model, short_time
+from tui.panes.status import ALWAYS, GOES_BACK, KEPT, Cell, StatusLine, short_count, short_model, short_time
 
 __all__ = ["PastStatus"]
 
@@ -17,10 +17,23 @@ WORDS = {
 
 
 class PastStatus(StatusLine):
-    """Tells figures only as far as they are those of the whole session."""
+    """Tells figures only as far as they are those of the whole session.
+
+    Args:
+        back: there is a list of sessions to go back to.
+    """
 
     _facts: PastFacts | None = None
     _read = 0.0
+
+    def __init__(self, *, back: bool = False) -> None:
+        super().__init__()
+        self._back = back
+
+    def _keys(self) -> list[list[str]]:
+        if not self._back:
+            return super()._keys()
+        return [[self._hint_of(*each) for each in keys] for keys in ([ALWAYS, GOES_BACK], [GOES_BACK])]
 
     def show(self, facts: PastFacts) -> None:
         """Show what is known by now."""
