@@ -56,6 +56,8 @@ class Setup:
                 app.notice.show("No way to reach a model is set up.", "/setup opens the setup again")
         elif answer == "quit":
             app.leaving.ask()
+        elif app.state in _BUSY and answer == "demo":
+            app.notify("The agent is at work: choose the demo again when it is done.", markup=False)
         elif app.state in _BUSY:
             app.notify("The agent is at work: what was chosen holds from the next session on.", markup=False)
         elif answer == "demo":
