@@ -18,6 +18,7 @@ from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tui.app import UaTuiApp
 from tui.panes.conversation import ConversationPane
+from tui.panes.prompt import Prompt
 from tui.screens.connections import ConnectionsScreen, ServerList
 
 Snap = Callable[..., bool]
@@ -220,6 +221,7 @@ async def test_without_a_session_there_is_still_something_to_see(tmp_path: Path)
     async with app.run_test(size=(100, 30)) as pilot:
         there: list[FakeSession] = []
         screen = ConnectionsScreen(app.settings, lambda: there[0] if there else None)
+        await until(lambda: app.frame.query(Prompt))
         app.push_screen(screen)
         await until(lambda: "Credentials" in screen_text(app))
         await pilot.press("r", "e", "down", "up")
