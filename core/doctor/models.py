@@ -14,8 +14,8 @@ from core.settings import Settings
 __all__ = ["ask_model", "models_of"]
 
 _NOTHING_SET = (
-    "run `ua-tui`, which asks how to reach a model and stores it, or set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL "
-    "with ANTHROPIC_AUTH_TOKEN; --demo needs none of them"
+    "run `ua-tui`, which sets one up, or set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN, "
+    "or log in with `claude`; --demo needs none of them"
 )
 
 
