@@ -37,8 +37,8 @@ class Use:
 Block = Text | Thinking | Use
 Reply = Callable[[dict[str, Any], int], Sequence[Block]]
 """Answers one request: (its body, how many tool results the conversation holds) -> blocks."""
-PIECE = 40
-"""Characters of text in one event of a stream."""
+PIECE, PIECES = 40, 10_000
+"""Characters of text in one event of a stream, and the most events of a text: a longer one comes in larger pieces."""
 
 
 def _events(blocks: Sequence[Block], model: str, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -52,8 +52,9 @@ def _events(blocks: Sequence[Block], model: str, number: int) -> Iterator[tuple[
         match block:
             case Text(text):
                 yield "content_block_start", {"index": index, "content_block": {"type": "text", "text": ""}}
-                for start in range(0, len(text), PIECE):
-                    delta = {"type": "text_delta", "text": text[start : start + PIECE]}
+                piece = max(PIECE, len(text) // PIECES)
+                for start in range(0, len(text), piece):
+                    delta = {"type": "text_delta", "text": text[start : start + piece]}
                     yield "content_block_delta", {"index": index, "delta": delta}
             case Thinking(text):
                 empty = {"type": "thinking", "thinking": "", "signature": ""}
