@@ -111,7 +111,7 @@ class Settings:
     user_id: Annotated[str, _as()] = "local-user"
     """Who the session belongs to, as traces and Composio name them."""
     theme: Annotated[str | None, _as()] = None
-    """The colour theme of the screen."""
+    """The colour theme of the screen: dark, light, ansi or one of Textual's; None for the usual one."""
     pictures: Annotated[Pictures, _as(values.choice(*get_args(Pictures)))] = "auto"
     """How pictures are drawn: by the terminal's own graphics (kitty, sixel), as half blocks, or what fits it."""
     notify: Annotated[Notify, _as(values.choice(*get_args(Notify)))] = "auto"

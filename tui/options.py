@@ -139,7 +139,11 @@ def add_plain(parser: argparse.ArgumentParser) -> None:
 
 def add_theme(parser: argparse.ArgumentParser) -> None:
     """Add the colour theme."""
-    parser.add_argument("--theme", help="the colour theme of the screen")
+    parser.add_argument(
+        "--theme",
+        metavar="NAME",
+        help="the colours for this run: dark, light, ansi (the 16 of the terminal) or a theme of Textual's",
+    )
 
 
 def add_fresh(parser: argparse.ArgumentParser) -> None:

@@ -9,11 +9,12 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from core.errors import CredentialsError, SettingsError
+from core.errors import CredentialsError
 from core.settings import Settings
 from core.text import clean_line
 from tui.app import DEMO, UaTuiApp
 from tui.attention import Attention
+from tui.kept_theme import KeptTheme
 from tui.setting_up import SET_UP
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
 
     Raises:
         JournalError: it has no journal that can be read.
+        SettingsError: there is no such theme.
     """
 
     async def build(spawn: Spawn) -> Session:
@@ -54,6 +56,7 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
 
         app = resumed = ResumedApp(settings, build, PastSession(resume.folder), resume, first_query)
     app.attention = Attention(settings, app.write_to_terminal)
+    app.kept_theme = KeptTheme()
     return app
 
 
@@ -68,16 +71,16 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
 
     while True:
         app = make_app(settings, first_query, resume)
-        if settings.theme and settings.theme not in app.available_themes:
-            known = ", ".join(sorted(app.available_themes))
-            raise SettingsError(f"There is no theme {settings.theme!r}: there are {known}.")
         result = app.run()
         first_query = None
+        # What was chosen for this run holds for the next screen of it, wherever it is kept.
+        theme = app.chosen_theme or settings.theme
+        settings = replace(settings, theme=theme)
         if result == DEMO:
             settings, resume = replace(settings, demo=True), None
             continue
         if result == SET_UP:
-            was, settings = settings, app.settings
+            was, settings = settings, replace(app.settings, theme=theme)
             resume = None
             if app.session_folder is not None and not was.demo:
                 # What another server said may be refused by this one.

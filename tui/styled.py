@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.filter import LineFilter
 from textual.worker import Worker
 
+from core.text import clean_line
 from tui.browsing import BrowsingApp
 from tui.copying import CopyingApp
 from tui.filters import ControlFilter
 from tui.palette import PaletteFilter
 from tui.stylesheet import KeptStylesheet
-from tui.themes import DEFAULT_THEME, MISSING, THEMES, readable
+from tui.themes import MISSING, THEMES, readable, setting_of, theme_named
 
 if TYPE_CHECKING:
     from tui.clipboard import Clipboard
+    from tui.kept_theme import KeptTheme
 
 __all__ = ["StyledApp"]
 
@@ -31,7 +33,14 @@ class StyledApp(CopyingApp, BrowsingApp):
 
     Args:
         routes: knows the routes to a clipboard; by default those that fit the terminal.
-        theme: the theme wanted; the usual one takes the place of none and of an unknown one.
+        theme: the theme wanted, by its name in the settings; None for the usual one.
+
+    Attributes:
+        kept_theme: where a theme that is chosen from the list is kept; None forgets it.
+        chosen_theme: the one that was chosen so, by its name in the settings; None before.
+
+    Raises:
+        SettingsError: there is no such theme.
     """
 
     stylesheet: KeptStylesheet
@@ -45,7 +54,10 @@ class StyledApp(CopyingApp, BrowsingApp):
         self._palette = PaletteFilter(self.console.color_system == "256")
         for each in THEMES:
             self.register_theme(each)
-        self.theme = theme if theme and theme in self.available_themes else DEFAULT_THEME
+        self.theme = theme_named(theme, self.available_themes)
+        self.kept_theme: KeptTheme | None = None
+        self.chosen_theme: str | None = None
+        self._keeping = asyncio.Lock()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let nothing through to the terminal that could steer it."""
@@ -71,10 +83,32 @@ class StyledApp(CopyingApp, BrowsingApp):
 
     def search_themes(self) -> None:
         """Offer the themes, and get ours ready while one is chosen."""
-        super().search_themes()
+        from textual.command import CommandPalette
+
+        from tui.theme_list import ThemeList
+
+        self.push_screen(CommandPalette(providers=[ThemeList], placeholder="Search for themes…"))
         _: Worker[None] = self.run_worker(
             self._prepare_themes, name="themes", group="themes", exclusive=True, exit_on_error=False
         )
+
+    def choose_theme(self, name: str) -> None:
+        """Show a theme that the person chose, by its name in the settings, and keep the choice.
+
+        Raises:
+            SettingsError: there is no such theme.
+        """
+        self.theme = theme_named(name, self.available_themes)
+        self.chosen_theme = setting_of(self.theme)
+        if self.kept_theme is not None:
+            work = self._keep_theme(self.kept_theme, self.chosen_theme)
+            _: Worker[None] = self.run_worker(work, name="theme", group="kept theme", exit_on_error=False)
+
+    async def _keep_theme(self, kept: KeptTheme, name: str) -> None:
+        # One after the other: the last choice is the one that stays.
+        async with self._keeping:
+            if told := await asyncio.to_thread(kept.keep, name):
+                self.notify(clean_line(told, 500), severity="warning", markup=False)
 
     async def _prepare_themes(self) -> None:
         for theme in THEMES:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from textual.theme import Theme
 
-__all__ = ["DEFAULT_THEME", "MISSING", "THEMES", "readable"]
+from core.errors import SettingsError
+
+__all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", "setting_of", "theme_named"]
 
 DEFAULT_THEME = "ua-dark"
 MISSING = {"foreground-disabled": "ansi_bright_black", "surface-active": "ansi_default"}
@@ -148,6 +152,39 @@ ANSI = Theme(
 THEMES = (DARK, LIGHT, ANSI)
 
 _OF_TERMINALS = ("block-cursor-", "foreground-", "text-", "border-blurred", "input-", "screen-selection-")
+
+
+ABOUT = {
+    "dark": "Our own, for a dark room; the usual one",
+    "light": "Our own, for a bright one",
+    "ansi": "Our own, in the 16 colours of the terminal itself",
+}
+"""Our themes, by the names a person gives them, and what is to be said of each."""
+_OWN = dict(zip(ABOUT, (theme.name for theme in THEMES), strict=True))
+
+
+def theme_named(wanted: str | None, available: Iterable[str]) -> str:
+    """The theme that a setting means among those `available`; the usual one for None.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    if wanted is None:
+        return DEFAULT_THEME
+    name = _OWN.get(wanted, wanted)
+    if name not in available:
+        raise SettingsError(f"There is no theme {wanted!r}: there are {', '.join(listed(available))}.")
+    return name
+
+
+def setting_of(theme: str) -> str:
+    """What a theme is called in the settings."""
+    return next((name for name, own in _OWN.items() if own == theme), theme)
+
+
+def listed(available: Iterable[str]) -> tuple[str, ...]:
+    """The names of themes as a person gives them, ours first."""
+    return (*_OWN, *sorted(set(available) - set(_OWN.values())))
 
 
 def readable(theme: Theme, variables: dict[str, str]) -> dict[str, str]:

@@ -42,7 +42,7 @@ def test_a_terminal_of_all_colours_gets_them(tmp_path: Path) -> None:
 
 
 def test_the_theme_of_16_colours_uses_no_others(tmp_path: Path) -> None:
-    written = shown(tmp_path, "--theme", "ua-ansi", COLORTERM="truecolor")
+    written = shown(tmp_path, "--theme", "ansi", COLORTERM="truecolor")
     assert not FULL.search(written)
     assert not PALETTE.search(written)
 
@@ -57,7 +57,7 @@ def test_without_colours_there_is_no_hue(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("extra", "told"),
     [
-        ({"UA_THEME": "gruvbx"}, ("no theme 'gruvbx'", "gruvbox", "ua-dark")),
+        ({"UA_THEME": "gruvbx"}, ("no theme 'gruvbx'", "gruvbox", "dark, light, ansi")),
         ({"TERM": "dumb"}, ("can move its cursor", "TERM is dumb", "--plain")),
     ],
     ids=["theme", "dumb"],

@@ -18,13 +18,14 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tui.app import UaTuiApp
 from tui.stylesheet import KeptStylesheet
+from tui.themes import setting_of
 
 
 async def chosen(app: UaTuiApp, pilot: Pilot[str], theme: str) -> None:
     """Choose a theme from the list, and not before all themes are ready."""
     app.action_change_theme()
     await until(lambda: len(app.screen_stack) == 2)
-    await pilot.press(*theme)
+    await pilot.press(*setting_of(theme))
     await until(lambda: not any(worker.group == "themes" for worker in app.workers))
     await pilot.pause()
     await pilot.press("enter")

@@ -66,14 +66,19 @@ def run(args: argparse.Namespace) -> int:
 
     # Until the first frame stands, hardly anything becomes garbage.
     put_off()
+    from dataclasses import replace
+
     from tui.kept_layout import KeptLayout
+    from tui.kept_theme import KeptTheme
     from tui.past.app import PastApp
 
-    app = PastApp(settings, session, layout=KeptLayout(), back=args.back)
-    if settings.theme and settings.theme not in app.available_themes:
-        known = ", ".join(sorted(app.available_themes))
-        return _say(f"There is no theme {settings.theme!r}: there are {known}.", EXIT_USAGE)
+    try:
+        app = PastApp(settings, session, layout=KeptLayout(), back=args.back)
+    except SettingsError as error:
+        return _say(str(error), EXIT_USAGE)
+    app.kept_theme = KeptTheme()
     result = app.run()
+    settings = replace(settings, theme=app.chosen_theme or settings.theme)
     from tui.sessions import resumed_folder
 
     if (folder := resumed_folder(result)) is not None:

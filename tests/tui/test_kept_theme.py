@@ -1,0 +1,115 @@
+"""A theme that is chosen is there again the next time; what is said for one run is not kept."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from core.errors import SettingsError
+from core.settings import load_settings
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tui.app import UaTuiApp
+from tui.kept_theme import KeptTheme
+
+
+def kept_in(folder: Path, **environ: str) -> KeptTheme:
+    folder.mkdir(exist_ok=True)
+    return KeptTheme(folder, environ=environ, cwd=folder)
+
+
+async def choose(app: UaTuiApp, pilot: Pilot[str], name: str) -> None:
+    app.action_change_theme()
+    await until(lambda: len(app.screen_stack) == 2)
+    await pilot.press(*name)
+    await until(lambda: name in screen_text(app))
+    await pilot.pause(0.2)
+    await pilot.press("enter")
+    await until(lambda: app.chosen_theme == name and len(app.screen_stack) == 1)
+    await until(lambda: not any(worker.group == "kept theme" for worker in app.workers))
+
+
+async def test_a_theme_that_is_chosen_is_stored_among_the_other_settings(tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    kept = kept_in(folder)
+    file = folder / "config.toml"
+    file.write_text('# mine\ntheme = "nord"  # for now\nmodel = "m"\n')
+    app = make_app(tmp_path, make_session(tmp_path))
+    app.kept_theme = kept
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state == "idle")
+        await choose(app, pilot, "light")
+        assert app.theme == "ua-light"
+        assert file.read_text() == '# mine\ntheme = "light"  # for now\nmodel = "m"\n'
+        await choose(app, pilot, "gruvbox")
+        assert tomllib.loads(file.read_text())["theme"] == app.theme == "gruvbox"
+    settings = load_settings({}, environ={}, cwd=folder, home=folder, config_dir=folder)
+    again = make_app(tmp_path, make_session(tmp_path), theme=settings.theme)
+    assert again.theme == "gruvbox"
+
+
+async def test_a_theme_for_one_run_is_not_stored(tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    app = make_app(tmp_path, make_session(tmp_path), theme="light")
+    app.kept_theme = kept_in(folder)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.state == "idle")
+        await pilot.pause()
+        assert app.theme == "ua-light"
+    assert list(folder.iterdir()) == []
+    assert app.chosen_theme is None
+
+
+async def test_it_is_told_when_a_theme_cannot_be_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    app = make_app(tmp_path, make_session(tmp_path))
+    app.kept_theme = kept_in(folder)
+    (folder / "config.toml").write_text("theme = \n")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state == "idle")
+        await choose(app, pilot, "ansi")
+        assert app.theme == "ua-ansi"
+        await until(lambda: any("holds until you leave" in each.message for each in app._notifications))
+    assert (folder / "config.toml").read_text() == "theme = \n"
+
+
+def test_it_is_told_what_wins_over_the_file(tmp_path: Path) -> None:
+    assert kept_in(tmp_path).keep("light") == ""
+    told = kept_in(tmp_path, UA_THEME="nord").keep("dark")
+    assert "UA_THEME" in told
+    assert tomllib.loads((tmp_path / "config.toml").read_text()) == {"theme": "dark"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "theme"),
+    [
+        ("ansi", "ua-ansi"),
+        ("dark", "ua-dark"),
+        ("light", "ua-light"),
+        ("ua-ansi", "ua-ansi"),
+        (None, "ua-dark"),
+        ("textual-light", "textual-light"),
+    ],
+)
+def test_our_themes_go_by_short_names(tmp_path: Path, setting: str | None, theme: str) -> None:
+    assert make_app(tmp_path, make_session(tmp_path), theme=setting).theme == theme
+
+
+def test_a_theme_that_nobody_knows_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"no theme 'drak': there are dark, light, ansi, .*nord") as told:
+        make_app(tmp_path, make_session(tmp_path), theme="drak")
+    assert "ua-" not in str(told.value)
+
+
+async def test_our_themes_come_first_in_the_list_and_say_what_they_are(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.state == "idle")
+        app.action_change_theme()
+        await until(lambda: "16 colours" in screen_text(app))
+        await pilot.pause()
+        shown = screen_text(app)
+        assert shown.index("dark") < shown.index("light") < shown.index("ansi") < shown.index("ansi-dark")
