@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from textual import events
@@ -11,9 +12,15 @@ from textual.widget import Widget
 
 __all__ = ["PaneTabs"]
 
+Tab = tuple[int, str, str]
+"""The number that is its key, the name of the pane, and its title."""
+
 
 class PaneTabs(Widget):
-    """One line of names, the active one marked by weight and underline; a click chooses."""
+    """One line of names, the active one marked by weight and underline; a click chooses.
+
+    No name is cut: where there is no room for all, the others than the active one are there as their numbers.
+    """
 
     @dataclass
     class Chosen(Message):
@@ -23,37 +30,60 @@ class PaneTabs(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._panes: tuple[tuple[int, str, str], ...] = ()
+        self._panes: tuple[Tab, ...] = ()
         self._active = ""
 
-    def show(self, panes: tuple[tuple[int, str, str], ...], active: str) -> None:
+    def show(self, panes: tuple[Tab, ...], active: str) -> None:
         """Offer `panes`, each `(number, name, title)` with the number that is its key; mark `active`."""
         if (panes, active) != (self._panes, self._active):
             self._panes, self._active = panes, active
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the names, shortened to their numbers when there is no room."""
-        full = Content("  ").join([self._tab(*pane) for pane in self._panes])
-        if full.cell_length <= self.content_size.width:
-            return full
-        return Content(" ").join([self._tab(number, name, title[:4]) for number, name, title in self._panes])
+        """Draw the names as far as there is room."""
+        tabs, gap = self._laid_out()
+        return Content(" " * gap).join(tabs)
 
-    def _tab(self, number: int, name: str, title: str) -> Content:
-        if name == self._active:
-            return Content.assemble((f" {number} ", "$accent"), (title, "bold underline $accent"), " ")
-        return Content.styled(f" {number} {title} ", "$text-muted")
+    def _laid_out(self) -> tuple[list[Content], int]:
+        """The tabs in the widest form that fits, and how many cells stand between two of them."""
+        for tabs, gap in self._forms():
+            if sum(tab.cell_length for tab in tabs) + gap * (len(tabs) - 1) <= self.content_size.width:
+                break
+        return tabs, gap
+
+    def _forms(self) -> Iterator[tuple[list[Content], int]]:
+        """Every form of the tabs, the widest first."""
+        named = {name for _, name, _ in self._panes}
+        yield self._tabs(named, " "), 2
+        yield self._tabs(named), 2
+        yield self._tabs(named), 1
+        yield self._tabs({self._active}), 2
+        yield self._tabs({self._active}), 1
+        yield self._tabs(set()), 1
+
+    def _tabs(self, named: set[str], edge: str = "") -> list[Content]:
+        """The tabs with the titles of those that are `named`, each between two edges."""
+        return [
+            self._tab(number, title if name in named else "", name == self._active, edge)
+            for number, name, title in self._panes
+        ]
+
+    def _tab(self, number: int, title: str, active: bool, edge: str) -> Content:
+        if not active:
+            return Content.styled(f"{edge}{number}{' ' if title else ''}{title}{edge}", "$text-muted")
+        if not title:
+            return Content.assemble(edge, (str(number), "bold underline $accent"), edge)
+        return Content.assemble((f"{edge}{number} ", "$accent"), (title, "bold underline $accent"), edge)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the pointer."""
-        titles = [title for _, _, title in self._panes]
-        if sum(len(title) + 4 for title in titles) + 2 * (len(titles) - 1) > self.content_size.width:
-            widths = [len(title[:4]) + 4 + 1 for title in titles]
-        else:
-            widths = [len(title) + 4 + 2 for title in titles]
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        tabs, gap = self._laid_out()
         end = 0
-        for (_, name, _), width in zip(self._panes, widths, strict=True):
-            end += width
-            if event.x < end:
+        for (_, name, _), tab in zip(self._panes, tabs, strict=True):
+            end += tab.cell_length + gap
+            if offset.x < end:
                 self.post_message(self.Chosen(name))
                 return
