@@ -11,6 +11,7 @@ from core.agent.model_request import DEFAULT_URL
 from core.claude_login import look_for_login
 from core.errors import SettingsError
 from core.model_check import shown_server
+from core.setting_sources import Given
 from core.settings import ENVIRONMENT, USER_FILE, Settings, set_elsewhere
 from core.text import clean_line
 from core.user_file import UserFile
@@ -63,23 +64,27 @@ def credentials_of(
     for service, name in _SECRETS:
         place = ""
         if getattr(settings, name):
-            otherwise = f"your {USER_FILE}" if name in in_user_file else "given by the program"
-            place = clean_line(_place(places.get(name, otherwise), ENVIRONMENT[name][1]))
+            where = places.get(name)
+            if where is not None:
+                place = clean_line(_place(where, ENVIRONMENT[name][1]))
+            else:
+                place = f"your {USER_FILE}" if name in in_user_file else "given by the program"
         found.append(Credential(service, ENVIRONMENT[name][1], place))
     login = clean_line(str(settings.claude_config_dir)) if look_for_login(settings).usable else ""
     found.insert(2, Credential("model", "Claude login", login))
     return found
 
 
-def _place(origin: str, name: str) -> str:
+def _place(where: Given, name: str) -> str:
     """Where a setting is from, in few words; a variable is named only if that is not `name`."""
-    if origin.startswith("The environment variable "):
-        kind, variable = "environment", origin.rpartition(" ")[2]
-    elif origin.startswith("The variable of "):
-        kind, _, variable = origin.removeprefix("The variable of ").rpartition(", ")
-    else:
-        return origin
-    return kind if variable == name else f"{kind}, {variable}"
+    match where.place:
+        case "environment":
+            kind = "environment"
+        case ".env":
+            kind = str(where.path)
+        case _:
+            return f"{where.name} in {where.path}"
+    return kind if where.name == name else f"{kind}, {where.name}"
 
 
 def servers_of(settings: Settings) -> dict[str, str]:

@@ -225,10 +225,10 @@ class SettingUp:
         try:
             then = load_settings(**where, config_dir=self._config_dir)  # type: ignore[arg-type]  # as named
             other = [name for name in plan.changes if getattr(then, name) != getattr(plan.settings, name)]
-            origins = set_elsewhere(other, **where)  # type: ignore[arg-type]  # as named
+            elsewhere = set_elsewhere(other, **where)  # type: ignore[arg-type]  # as named
         except SettingsError as error:
             return (f"The next start from this folder will fail: {error}",)
         return tuple(
             f"{origin} wins over what is stored, from the next start on: take it out there."
-            for origin in dict.fromkeys(origins.values())
+            for origin in dict.fromkeys(where.origin for where in elsewhere.values())
         )

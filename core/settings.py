@@ -8,29 +8,41 @@ A folder cannot give itself rights: what a tool may do is never read from the fi
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from core import setting_values as values
 from core.errors import SettingsError
 from core.key_choices import KeyChoice, key_choices
+from core.setting_sources import (
+    Given,
+    Known,
+    Layer,
+    from_dotenv,
+    from_overrides,
+    from_toml,
+    from_variables,
+    winner,
+)
 
 __all__ = [
     "ENVIRONMENT",
     "EXTRA_TOOLS",
+    "KNOWN",
     "PROJECT_FILE",
+    "SPECS",
     "USER_FILE",
     "Classifier",
     "LogLevel",
     "Notify",
     "PermissionMode",
     "Pictures",
+    "Places",
     "Settings",
+    "Spec",
     "load_settings",
     "secret_values",
     "set_elsewhere",
@@ -46,10 +58,11 @@ Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
 PROJECT_FILE = "ua-tui.toml"
 USER_FILE = "config.toml"
+_IN_FILES_ONLY = ("keys",)
 
 
 @dataclass(frozen=True)
-class _Spec:
+class Spec:
     """How a setting is read: parser, further environment names, whether secret, whether only the user's own to set."""
 
     parse: values.Parse = values.text
@@ -57,9 +70,19 @@ class _Spec:
     secret: bool = False
     own: bool = False
 
+    @property
+    def takes(self) -> str:
+        """What is allowed, in words."""
+        try:
+            # Nothing takes this, and what does not take something says what it takes.
+            self.parse(object())
+        except ValueError as error:
+            return str(error)
+        return "anything"
 
-def _as(parse: values.Parse = values.text, *names: str, secret: bool = False, own: bool = False) -> _Spec:
-    return _Spec(parse, names, secret, own)
+
+def _as(parse: values.Parse = values.text, *names: str, secret: bool = False, own: bool = False) -> Spec:
+    return Spec(parse, names, secret, own)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -126,7 +149,7 @@ class Settings:
     """The tables [keys] of the files, the folder's after the user's own, not checked yet."""
 
     def __repr__(self) -> str:
-        shown = (f"{name}={getattr(self, name)!r}" for name, spec in _SPECS.items() if not spec.secret)
+        shown = (f"{name}={getattr(self, name)!r}" for name, spec in SPECS.items() if not spec.secret)
         return f"Settings({', '.join(shown)})"
 
     @property
@@ -144,28 +167,120 @@ class Settings:
         return self.demo or bool(self.api_key or self.auth_token or self.base_url) or self.has_login
 
 
-_SPECS: Mapping[str, _Spec] = {
+SPECS: Mapping[str, Spec] = {
     name: hint.__metadata__[0] for name, hint in get_type_hints(Settings, include_extras=True).items()
 }
-_DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
+"""How each setting is read."""
+
+DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
+"""What each setting is where nothing is said of it; the folders among them stand for those of a start."""
 
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
-    name: ("UA_" + name.upper(), *spec.names) for name, spec in _SPECS.items() if name != "keys"
+    name: ("UA_" + name.upper(), *spec.names) for name, spec in SPECS.items() if name not in _IN_FILES_ONLY
 }
 """The environment variables of each setting; the first that is set wins."""
 
-_VARIABLES = {variable: name for name, variables in ENVIRONMENT.items() for variable in variables}
+KNOWN = Known(tuple(SPECS), ENVIRONMENT)
+"""The names of all settings and their variables."""
 
 
-class _Given(NamedTuple):
-    """A value as it was found: where, and whether in a file of the current folder."""
+@dataclass(frozen=True)
+class Places:
+    """The places that settings come from, and what relative paths in them belong to.
 
-    value: Any
-    origin: str
-    in_folder: bool = False
+    Attributes:
+        environ: the environment.
+        cwd: the folder whose `.env` and `ua-tui.toml` count, and to which relative paths belong.
+        home: what `~` means.
+        config_dir: the folder of the user's `config.toml`.
+    """
 
+    environ: Mapping[str, str]
+    cwd: Path
+    home: Path
+    config_dir: Path
 
-_Layer = dict[str, _Given]
+    @classmethod
+    def of(
+        cls,
+        *,
+        environ: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        home: Path | None = None,
+        config_dir: Path | None = None,
+    ) -> Places:
+        """The places that are given, and those of the process for the others."""
+        return cls(
+            environ=os.environ if environ is None else environ,
+            cwd=Path.cwd() if cwd is None else cwd,
+            home=Path.home() if home is None else home,
+            config_dir=config_dir or user_config_dir(),
+        )
+
+    @property
+    def user_file(self) -> Path:
+        """The settings file of the user's own."""
+        return self.config_dir / USER_FILE
+
+    @property
+    def project_file(self) -> Path:
+        """The settings file of the current folder."""
+        return self.cwd / PROJECT_FILE
+
+    def layers(self, overrides: Mapping[str, Any] | None = None) -> list[Layer]:
+        """Read every place, those that win first.
+
+        Raises:
+            SettingsError: a file cannot be read, or a name in one of the places is wrong.
+        """
+        return [
+            from_overrides(overrides or {}, KNOWN),
+            *self.layers_before_user_file(),
+            from_toml(self.user_file, KNOWN, in_folder=False),
+        ]
+
+    def layers_before_user_file(self) -> list[Layer]:
+        """Read the places that win over the user's own file; the command line aside.
+
+        Raises:
+            SettingsError: as for `layers`.
+        """
+        return [
+            from_variables(self.environ, KNOWN),
+            from_dotenv(self.cwd / ".env", KNOWN),
+            from_toml(self.project_file, KNOWN, in_folder=True),
+        ]
+
+    def default(self, name: str) -> Any:
+        """What a setting is where nothing is said of it."""
+        return {"workspace_base": self.cwd, "claude_config_dir": self.home / ".claude"}.get(
+            name, DEFAULTS[name]
+        )
+
+    def checked(self, name: str, given: Given) -> Any:
+        """Read the value of a setting.
+
+        Raises:
+            SettingsError: it is wrong, or not for a folder to set.
+        """
+        spec = SPECS[name]
+        if given.in_folder and spec.own:
+            by = [ENVIRONMENT[name][0], "the command line option"] if name in ENVIRONMENT else []
+            raise SettingsError(
+                f"{given.origin} may not be set by the files of a folder: "
+                f"set {', '.join([*by, 'or your own ' + USER_FILE])} instead."
+            )
+        if given.value == "":
+            return self.default(name)
+        try:
+            value = spec.parse(given.value)
+        except ValueError as error:
+            shown = "a value that" if spec.secret else f"{given.value!r}, which"
+            raise SettingsError(f"{given.origin} is {shown} is not allowed: it takes {error}.") from error
+        if isinstance(value, Path):
+            parts = value.parts
+            value = self.home.joinpath(*parts[1:]) if parts[:1] == ("~",) else self.cwd / value
+        return value
 
 
 def load_settings(
@@ -176,41 +291,29 @@ def load_settings(
     home: Path | None = None,
     config_dir: Path | None = None,
 ) -> Settings:
-    """Read the settings from every source and check each value that is found.
+    """Read the settings from every place and check each value that is found.
 
     Args:
         overrides: settings by name, as the command line gave them; None means not given.
         environ: the environment; the process's own by default.
-        cwd: the folder whose `.env` and `ua-tui.toml` count, and to which relative paths belong.
+        cwd: the folder of `.env` and `ua-tui.toml`; the current one by default.
         home: what `~` means.
         config_dir: the folder of the user's `config.toml`.
 
     Raises:
-        SettingsError: a file cannot be read, or a name or value in one of the sources is wrong.
+        SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
     """
-    environ = os.environ if environ is None else environ
-    cwd = Path.cwd() if cwd is None else cwd
-    home = Path.home() if home is None else home
-    layers = [
-        _from_overrides(overrides or {}),
-        _from_variables(environ, "environment variable"),
-        _from_dotenv(cwd / ".env"),
-        _from_toml(cwd / PROJECT_FILE, in_folder=True),
-        _from_toml((config_dir or user_config_dir()) / USER_FILE, in_folder=False),
-    ]
-    found: dict[str, Any] = {}
+    places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir)
+    layers = places.layers(overrides)
+    found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
     for layer in reversed(layers):
         for name, given in layer.items():
             if name == "keys":
-                found["keys"] = (
-                    *found.get("keys", ()),
-                    *key_choices(given.value, given.origin, given.in_folder),
-                )
+                choices = key_choices(given.value, f"keys in {given.path}", given.in_folder)
+                found["keys"] = (*found.get("keys", ()), *choices)
             else:
-                found[name] = _checked(name, given, cwd, home)
+                found[name] = places.checked(name, given)
     _refuse_redirected_secrets(layers)
-    found.setdefault("workspace_base", cwd)
-    found.setdefault("claude_config_dir", home / ".claude")
     settings = Settings(**found)
     if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
         raise SettingsError(
@@ -222,135 +325,32 @@ def load_settings(
 
 def set_elsewhere(
     names: Iterable[str], *, environ: Mapping[str, str] | None = None, cwd: Path | None = None
-) -> dict[str, str]:
+) -> dict[str, Given]:
     """Say of settings where they are set in a place that wins over the user's own file; the command line aside.
 
     Raises:
-        SettingsError: a file cannot be read, or a name in one of the sources is wrong.
+        SettingsError: a file cannot be read, or a name in one of the places is wrong.
     """
-    cwd = Path.cwd() if cwd is None else cwd
-    layers = [
-        _from_variables(os.environ if environ is None else environ, "environment variable"),
-        _from_dotenv(cwd / ".env"),
-        _from_toml(cwd / PROJECT_FILE, in_folder=True),
-    ]
-    return {name: where.origin for name in names if (where := _winner(layers, name)) is not None}
+    layers = Places.of(environ=environ, cwd=cwd).layers_before_user_file()
+    return {name: where for name in names if (where := winner(layers, name)) is not None}
 
 
 _SENT_TO = {"base_url": ("api_key", "auth_token"), "composio_base_url": ("composio_api_key",)}
 
 
-def _refuse_redirected_secrets(layers: Sequence[_Layer]) -> None:
+def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
     """A folder may name a server for its own key, but not have the user's key sent to it."""
     for address, keys in _SENT_TO.items():
-        where = _winner(layers, address)
+        where = winner(layers, address)
         if where is None or not where.in_folder or not where.value:
             continue
         for key in keys:
-            secret = _winner(layers, key)
+            secret = winner(layers, key)
             if secret is not None and secret.value and not secret.in_folder:
                 raise SettingsError(
                     f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} to {where.value}: "
                     f"set {ENVIRONMENT[address][0]} in the environment if you mean it, or the key in the same file."
                 )
-
-
-def _winner(layers: Sequence[_Layer], name: str) -> _Given | None:
-    return next((layer[name] for layer in layers if name in layer), None)
-
-
-def _checked(name: str, given: _Given, cwd: Path, home: Path) -> Any:
-    spec = _SPECS[name]
-    if given.in_folder and spec.own:
-        raise SettingsError(
-            f"{given.origin} may not be set by the files of a folder: "
-            f"set {ENVIRONMENT[name][0]}, the command line option or your own {USER_FILE} instead."
-        )
-    if given.value == "":
-        return {"workspace_base": cwd, "claude_config_dir": home / ".claude"}.get(name, _DEFAULTS[name])
-    try:
-        value = spec.parse(given.value)
-    except ValueError as error:
-        shown = "a value that" if spec.secret else f"{given.value!r}, which"
-        raise SettingsError(f"{given.origin} is {shown} is not allowed: it takes {error}.") from error
-    if isinstance(value, Path):
-        parts = value.parts
-        value = home.joinpath(*parts[1:]) if parts[:1] == ("~",) else cwd / value
-    return value
-
-
-def _from_overrides(overrides: Mapping[str, Any]) -> _Layer:
-    for name in overrides:
-        if name not in _SPECS:
-            raise SettingsError(f"There is no setting {name!r}{_hint(name, _SPECS)}.")
-    return {
-        name: _Given(value, f"--{name.replace('_', '-')}")
-        for name, value in overrides.items()
-        if value is not None
-    }
-
-
-def _from_variables(variables: Mapping[str, str], what: str, *, in_folder: bool = False) -> _Layer:
-    for variable in variables:
-        if variable.startswith("UA_") and variable not in _VARIABLES:
-            raise SettingsError(
-                f"There is no setting for the {what} {variable}{_hint(variable, _VARIABLES)}."
-            )
-    layer: _Layer = {}
-    for name, candidates in ENVIRONMENT.items():
-        for variable in candidates:
-            if variable in variables:
-                layer[name] = _Given(variables[variable], f"The {what} {variable}", in_folder)
-                break
-    return layer
-
-
-def _from_dotenv(path: Path) -> _Layer:
-    content = _read(path)
-    if content is None:
-        return {}
-    from dotenv.parser import parse_stream
-
-    variables: dict[str, str] = {}
-    for binding in parse_stream(StringIO(content)):
-        if binding.error:
-            # Lines meant for other programs may be anything; a broken line of ours must not go unseen.
-            ours = next((name for name in _VARIABLES if name in binding.original.string), None)
-            if ours is not None:
-                raise SettingsError(
-                    f"Line {binding.original.line} of {path} sets {ours} but cannot be read: "
-                    "write NAME=value, with quotes closed."
-                )
-        elif binding.key is not None:
-            variables[binding.key] = binding.value or ""
-    return _from_variables(variables, f"variable of {path},", in_folder=True)
-
-
-def _from_toml(path: Path, *, in_folder: bool) -> _Layer:
-    content = _read(path)
-    if content is None:
-        return {}
-    # Where there is no file, nothing need know how to read one.
-    import tomllib
-
-    try:
-        table = tomllib.loads(content)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
-    for name in table:
-        if name not in _SPECS:
-            raise SettingsError(f"There is no setting {name!r}, which {path} sets{_hint(name, _SPECS)}.")
-    return {name: _Given(value, f"{name} in {path}", in_folder) for name, value in table.items()}
-
-
-def _read(path: Path) -> str | None:
-    # A .env is at times a folder (a virtual environment) or a pipe (a password manager): neither is read.
-    try:
-        return path.read_text(encoding="utf-8-sig") if path.is_file() else None
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
 
 
 def user_config_dir() -> Path:
@@ -360,12 +360,7 @@ def user_config_dir() -> Path:
     return user_config_path("ua-tui")
 
 
-def _hint(name: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
 def secret_values(settings: Settings) -> frozenset[str]:
     """Return the values of the settings that are secret."""
-    values = (getattr(settings, name) for name, spec in _SPECS.items() if spec.secret)
+    values = (getattr(settings, name) for name, spec in SPECS.items() if spec.secret)
     return frozenset(value for value in values if value)

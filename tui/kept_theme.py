@@ -40,9 +40,9 @@ class KeptTheme:
 
         try:
             path = UserFile(self._folder).store({"theme": name})
-            origin = set_elsewhere(["theme"], environ=self._environ, cwd=self._cwd).get("theme")
+            where = set_elsewhere(["theme"], environ=self._environ, cwd=self._cwd).get("theme")
         except SettingsError as error:
             return f"The theme holds until you leave: {error}"
-        if origin is None:
+        if where is None:
             return ""
-        return f"Stored in {path}, but the next start takes the theme of another place: {origin} wins."
+        return f"Stored in {path}, but the next start takes the theme of another place: {where.origin} wins."

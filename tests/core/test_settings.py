@@ -142,6 +142,37 @@ def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folde
         folders.load({"max_turns": 3})
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("# max_turns = 9\ntheme = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
+        ('theme = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
+        ("[composio]\nuser_id = 5\n", "composio.user_id in line 2 of"),
+        ("[keys]\nuser_id = 'x'\n[composio]\n  'user_id' = 5\n", "composio.user_id in line 4 of"),
+        ("composio.user_id = 5", "composio.user_id in line 1 of"),
+        ("\n[composio]\nuser = 5", "'composio.user', which line 3 of"),
+        ("modle = 3", "'modle', which line 1 of"),
+        ("composio_user_id = 'a'\ncomposio.user_id = 'b'", "composio_user_id in line 1 .* in line 2 .* same"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_its_line(folders: Folders, content: str, told: str) -> None:
+    (folders.cwd / PROJECT_FILE).write_text(content)
+    with pytest.raises(SettingsError, match=told):
+        folders.load()
+
+
+def test_what_is_wrong_in_a_dotenv_is_told_with_its_line(folders: Folders) -> None:
+    (folders.cwd / ".env").write_text("# UA_MAX_TURNS=1\nA='x\ny'\nexport UA_MAX_TURNS=none\n")
+    with pytest.raises(SettingsError, match=r"UA_MAX_TURNS in line 4 of .*\.env is 'none'"):
+        folders.load()
+
+
+def test_a_table_is_another_way_to_write_names_that_begin_alike(folders: Folders) -> None:
+    (folders.config_dir / USER_FILE).write_text("[composio]\nuser_id = 'me'\napi_key = 'ak_1'\n")
+    settings = folders.load()
+    assert (settings.composio_user_id, settings.composio_api_key) == ("me", "ak_1")
+
+
 def test_a_wrong_secret_is_not_shown(folders: Folders) -> None:
     (folders.config_dir / USER_FILE).write_text('api_key = ["sk-ant-hidden"]')
     with pytest.raises(SettingsError) as caught:
