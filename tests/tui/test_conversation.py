@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from datetime import UTC
-from typing import Any
+from typing import Any, Literal
+
+import pytest
 
 from core.events import (
     ApiRetry,
@@ -240,6 +242,27 @@ async def test_a_subagents_text_is_folded_under_its_name() -> None:
         )
         assert "done · 2 messages" in text_of(view)
         assert text_of(view).endswith("Back.")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said_then"),
+    [("completed", "✓ gmail is connected."), ("cancelled", "⊘ gmail was not connected: cancelled.")],
+)
+async def test_how_a_login_ended_stands_below_what_the_agent_said_before(
+    outcome: Literal["completed", "cancelled"], said_then: str
+) -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 40)):
+        view.apply([*asked(), AuthRequired(toolkit="gmail", url="https://connect.example/link/x")])
+        view.apply([said("Gmail is not connected yet.")])
+        view.apply([AuthFinished(toolkit="gmail", outcome=outcome)])
+        shown = text_of(view)
+        assert "https://connect" not in shown
+        order = ["· gmail needed your account.", "Gmail is not connected yet.", said_then]
+        places = [shown.index(each) for each in order]
+        assert places == sorted(places)
+        view.apply([AuthRequired(toolkit="gmail", url="https://connect.example/link/y")])
+        assert text_of(view).index("https://connect.example/link/y") > text_of(view).index(said_then)
 
 
 async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:

@@ -37,6 +37,7 @@ from tui.panes.blocks import (
     Heading,
     Notice,
     Prose,
+    Tone,
     Verbatim,
 )
 from tui.panes.finding_view import FindingView
@@ -380,12 +381,18 @@ class ConversationPane(FindingView):
 
     def _tell(self, message: Message, *, hold: bool = False) -> None:
         notice = self._known.topics.get(message.topic) if message.topic is not None else None
+        if message.before:
+            self._known.topics.pop(message.topic, None)
+            if notice is not None and self._entries and self._entries[-1] is not notice:
+                notice.mark, notice.tone, notice.text, notice.details = "·", Tone.QUIET, message.before, ()
+                self.change(notice)
+                notice = None
         if notice is None:
             key = ("app", next(self._known.numbers))
             notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
             notice.details = message.details
             (self.hold if hold else self.add)(notice)
-            if message.topic is not None:
+            if message.topic is not None and not message.before:
                 self._known.topics[message.topic] = notice
             return
         notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text

@@ -43,13 +43,18 @@ BROKEN_SERVERS = frozenset({"failed", "needs-auth"})
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What to say. A later message of the same `topic` takes the place of the earlier one."""
+    """What to say. A later message of the same `topic` takes the place of the earlier one.
+
+    With `before` it ends the topic, and takes that place only where nothing was said since: otherwise it comes
+    last, and the earlier one says `before`.
+    """
 
     mark: str
     tone: Tone
     text: str
     details: tuple[str, ...] = ()
     topic: Hashable = None
+    before: str = ""
 
 
 def message_of(event: Event) -> Message | None:
@@ -169,17 +174,18 @@ def _auth(event: AuthRequired | AuthFinished) -> Message:
     if isinstance(event, AuthRequired):
         text = f"{toolkit} needs your account. Open this link, then come back:"
         return Message("?", Tone.WAITING, text, (clean(event.url[:SENTENCE]).strip(),), topic)
+    # What the agent said meanwhile is not true any more, and has to stand above this.
+    before = f"{toolkit} needed your account."
     match event.outcome:
         case "completed":
-            return Message("✓", Tone.GOOD, f"{toolkit} is connected.", topic=topic)
+            return Message("✓", Tone.GOOD, f"{toolkit} is connected.", topic=topic, before=before)
         case "cancelled":
-            return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: cancelled.", topic=topic)
+            why = "cancelled"
         case "expired":
-            return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: the link ran out.", topic=topic)
+            why = "the link ran out"
         case "unattended":
-            return Message(
-                "⊘", Tone.WARNING, f"{toolkit} was not connected: nobody was there to sign in.", topic=topic
-            )
+            why = "nobody was there to sign in"
+    return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: {why}.", topic=topic, before=before)
 
 
 def _finished(event: QueryFinished) -> Message | None:
