@@ -1,14 +1,7 @@
-"""The user's own settings file, changed setting by setting: whatever else stands in it stays as it is.
-
-There is no writer for TOML here that keeps comments. A setting is a key at the top of the file, and where it stands
-and ends is found by taking lines out until what is left reads as the same file without it; so nothing else can be
-taken with it, however it is written.
-"""
+"""Settings files, changed setting by setting: whatever else stands in them, comments too, stays as it is."""
 
 from __future__ import annotations
 
-import json
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,29 +11,37 @@ from core.errors import SettingsError, WorkspaceError
 from core.files import Root
 from core.settings import USER_FILE, user_config_dir
 
-__all__ = ["UserFile", "changed"]
+__all__ = ["SettingsFile", "UserFile", "changed"]
 
 _LARGEST = 1 << 20
 
 
-class UserFile:
-    """The `config.toml` of the user, in `folder` or where settings are looked for by default."""
+class SettingsFile:
+    """A TOML file of settings at `path`, which need not be there yet."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self.path = (folder or user_config_dir()) / USER_FILE
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def names(self) -> frozenset[str]:
-        """The settings the file has; none when it cannot be read."""
+        """The settings the file has, a table's as one; none when it cannot be read."""
         try:
             return frozenset(tomllib.loads(self._read()))
         except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
             return frozenset()
 
-    def store(self, changes: Mapping[str, str | None]) -> Path:
+    def tables(self) -> dict[str, Mapping[str, Any]]:
+        """The tables at the top of the file; none when it cannot be read."""
+        try:
+            found = tomllib.loads(self._read())
+        except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
+            return {}
+        return {name: value for name, value in found.items() if isinstance(value, dict)}
+
+    def store(self, changes: Mapping[str, Any]) -> Path:
         """Set settings, or take them out where the value is None; returns the file that was written.
 
-        The file is written whole or not at all, for its owner alone (0600). One that would stay as it is is not
-        written; where it is a link, the file it leads to is.
+        `composio.mode` is the key of a table. The file is written whole or not at all, for its owner alone (0600).
+        One that would stay as it is is not written; where it is a link, the file it leads to is.
 
         Raises:
             SettingsError: it cannot be read, is no valid TOML, or cannot be written; it is as it was then.
@@ -76,37 +77,46 @@ class UserFile:
             raise SettingsError(f"{self.path} is not UTF-8 text: save it as UTF-8.") from error
 
 
-def changed(text: str, changes: Mapping[str, str | None], path: Path) -> str:
-    """Return TOML with keys at its top set, or taken out where the value is None; `path` is named in errors.
+class UserFile(SettingsFile):
+    """The `config.toml` of the user, in `folder` or where settings are looked for by default."""
 
-    A key that is set keeps its place and a comment behind it; one that is new comes last.
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__((folder or user_config_dir()) / USER_FILE)
+
+
+def changed(text: str, changes: Mapping[str, Any], path: Path) -> str:
+    """Return TOML with keys set, or taken out where the value is None; `path` is named in errors.
+
+    A name with a dot is a key of a table. A key that is set keeps its place and a comment behind it.
 
     Raises:
-        SettingsError: the text is no valid TOML, or a key stands in it where it cannot be told apart.
+        SettingsError: the text is no valid TOML, or a key cannot be set without anything else changing.
     """
-    for name, value in changes.items():
-        table = _loaded(text, path)
-        if table.get(name) == value:
-            continue
-        end = "\r\n" if "\r\n" in text else "\n"
-        if text and not text.endswith("\n"):
-            text += end
-        lines = text.split("\n")
-        line = None if value is None else f"{name} = {_quoted(value)}"
-        if name in table:
-            first, last = _place(lines, name, table, path)
-            comment = _comment(lines[first].rstrip("\r"), name, table) if first == last else ""
-            new = [] if line is None else [line + comment + ("\r" if lines[last].endswith("\r") else "")]
-            lines[first : last + 1] = new
-            text = "\n".join(lines)
-        elif line is not None:
-            text = f"{text}{line}{end}"
-        wanted = {key: each for key, each in table.items() if key != name} | (
-            {} if value is None else {name: value}
-        )
-        if _loaded(text, path) != wanted:
-            raise SettingsError(f"{path} cannot be changed by itself: set {name} in it with an editor.")
-    return text
+    wanted = _loaded(text, path)
+    changes = {name: value for name, value in changes.items() if _get(wanted, name) != value}
+    if not changes:
+        return text
+    windows = "\r\n" in text
+    # Only for somebody who changes a file: it takes a while to be read in.
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        for name, value in changes.items():
+            if "." not in name and value is not None and name not in wanted:
+                text = _with_line(text, f"{name} = {tomlkit.item(value).as_string()}")
+        document = tomlkit.parse(text)
+        for name, value in changes.items():
+            _put(document, name, value, tomlkit.table)
+            _put(wanted, name, value, dict)
+        after = tomlkit.dumps(document)
+    except (TOMLKitError, RecursionError) as error:
+        raise SettingsError(_by_hand(path, changes)) from error
+    if windows:
+        after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    if _loaded(after, path) != wanted:
+        raise SettingsError(_by_hand(path, changes))
+    return after
 
 
 def _loaded(text: str, path: Path) -> dict[str, Any]:
@@ -116,30 +126,46 @@ def _loaded(text: str, path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is not valid TOML: {error}. Correct it, or move it away.") from error
 
 
-def _place(lines: list[str], name: str, table: dict[str, Any], path: Path) -> tuple[int, int]:
-    """The first and the last line of a key."""
-    begins = re.compile(rf"""\s*(?:{re.escape(name)}|"{re.escape(name)}"|'{re.escape(name)}')\s*=""")
-    without = {key: value for key, value in table.items() if key != name}
-    for first in (at for at, line in enumerate(lines) if begins.match(line)):
-        for last in range(first, len(lines)):
-            try:
-                if tomllib.loads("\n".join([*lines[:first], *lines[last + 1 :]])) == without:
-                    return first, last
-            except tomllib.TOMLDecodeError:
-                continue
-    raise SettingsError(f"{path} cannot be changed by itself: set {name} in it with an editor.")
+def _get(table: Mapping[str, Any], name: str) -> Any:
+    first, dot, rest = name.partition(".")
+    inner = table.get(first)
+    return (_get(inner, rest) if isinstance(inner, Mapping) else None) if dot else inner
 
 
-def _comment(line: str, name: str, table: dict[str, Any]) -> str:
-    """The comment behind a key, with the blanks before it."""
-    for mark in (at for at, character in enumerate(line) if character == "#"):
-        try:
-            if tomllib.loads(line[:mark]) == {name: table[name]}:
-                return line[len(line[:mark].rstrip()) :]
-        except tomllib.TOMLDecodeError:
-            continue
-    return ""
+def _put(table: Any, name: str, value: Any, new_table: Any) -> None:
+    first, dot, rest = name.partition(".")
+    if dot:
+        if first not in table:
+            if value is None:
+                return
+            table[first] = new_table()
+        _put(table[first], rest, value, new_table)
+    elif value is None:
+        table.pop(first, None)
+    else:
+        table[first] = value
 
 
-def _quoted(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _with_line(text: str, line: str) -> str:
+    """Put a line behind the keys at the top, before the tables and what is said about the first of them."""
+    lines = text.splitlines()
+    headers = (at for at, each in enumerate(lines) if each.lstrip().startswith("["))
+    at = next((at for at in headers if _is_toml("\n".join(lines[:at]))), len(lines))
+    if at < len(lines):
+        while at and lines[at - 1].lstrip().startswith("#"):
+            at -= 1
+        while at and not lines[at - 1].strip():
+            at -= 1
+    return "\n".join([*lines[:at], line, *lines[at:], ""])
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _by_hand(path: Path, changes: Mapping[str, Any]) -> str:
+    return f"{path} cannot be changed by itself: set {', '.join(changes)} in it with an editor."

@@ -214,6 +214,18 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
 
 
+def _config(args: argparse.Namespace) -> int:
+    from tui.config import run
+
+    return run(args)
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    from tui.config import add_arguments
+
+    add_arguments(parser)
+
+
 def _blacklist(args: argparse.Namespace) -> int:
     from tui.blacklist import run
 
@@ -310,6 +322,12 @@ COMMANDS: dict[str | None, Command] = {
         "Try what a session needs with one small request each, and say what to do where something fails.",
         _doctor,
         (_add_doctor, add_session_options),
+    ),
+    "config": Command(
+        "settings and where they come from",
+        "Show every setting with its value and where that comes from, or set one in a file.",
+        _config,
+        (_add_config,),
     ),
     "blacklist": Command(
         "of the web reader",

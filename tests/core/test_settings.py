@@ -146,7 +146,7 @@ def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folde
     ("content", "told"),
     [
         ("# max_turns = 9\ntheme = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
-        ('theme = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
+        ('keys.a = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
         ("[composio]\nuser_id = 5\n", "composio.user_id in line 2 of"),
         ("[keys]\nuser_id = 'x'\n[composio]\n  'user_id' = 5\n", "composio.user_id in line 4 of"),
         ("composio.user_id = 5", "composio.user_id in line 1 of"),

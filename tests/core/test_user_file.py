@@ -74,6 +74,32 @@ def test_a_setting_is_put_in_with_the_line_ends_of_the_file(before: str) -> None
         assert "\n" not in after.replace("\r\n", "")
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a = 1\n\n# keys\n[keys]\nx = 1\n", "a = 1\nmodel = 'y'\n\n# keys\n[keys]\nx = 1\n"),
+        ("# of all\n\n[keys]\nx = 1\n", "# of all\nmodel = 'y'\n\n[keys]\nx = 1\n"),
+        ("[keys]\nx = 1\n", "model = 'y'\n[keys]\nx = 1\n"),
+        ("a = [\n[1],\n]\n[keys]\nx = 1", "a = [\n[1],\n]\nmodel = 'y'\n[keys]\nx = 1\n"),
+    ],
+)
+def test_a_new_setting_comes_before_the_tables_and_their_comments(before: str, after: str) -> None:
+    assert changed(before, {"model": "y"}, Path("f")) == after.replace("'y'", '"y"')
+
+
+def test_a_setting_in_a_table_is_set_and_taken_out(tmp_path: Path) -> None:
+    before = "a = 1\n[composio]  # mine\nmode = 'mcp' # for now\nother = 2\n"
+    after = changed(before, {"composio.mode": "native", "b": True, "max": 2.5, "l": ["x", "y"]}, Path("f"))
+    assert after == (
+        'a = 1\nb = true\nmax = 2.5\nl = ["x", "y"]\n'
+        '[composio]  # mine\nmode = "native" # for now\nother = 2\n'
+    )
+    assert changed(before, {"composio.mode": None, "not.there": None}, Path("f")) == (
+        "a = 1\n[composio]  # mine\nother = 2\n"
+    )
+    assert changed("a = 1\n", {"composio.mode": "mcp"}, Path("f")) == 'a = 1\n\n[composio]\nmode = "mcp"\n'
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_text_is_stored_as_it_is(value: str) -> None:
     assert tomllib.loads(changed(KEPT, {"model": value}, Path("f")))["model"] == value

@@ -1,0 +1,137 @@
+"""`ua-tui config`: every setting with its value and where that comes from, and `config set`, which stores one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from core.text import clean_line
+from tui.options import WrongUsage
+
+if TYPE_CHECKING:
+    from core.setting_listing import Listed
+    from core.settings import Places
+
+__all__ = ["add_arguments", "run"]
+
+_HEADER = ("SETTING", "VALUE", "FROM")
+_LONGEST_VALUE = 44
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="WORD",
+        help="set NAME VALUE, unset NAME, or the names to show (default: all); a value of - is read unseen",
+    )
+    parser.add_argument(
+        "--project", action="store_true", help="with set and unset: in the ua-tui.toml of this folder"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out; returns the exit code.
+
+    Raises:
+        SettingsError: a name or value is wrong, or a file cannot be read or written.
+        WrongUsage: the words do not go together.
+    """
+    from core.settings import Places
+
+    places = Places.of()
+    match args.words:
+        case ["set", name, value]:
+            return _store(places, name, value, args)
+        case ["unset", name]:
+            return _store(places, name, None, args)
+        case ["set" | "unset" as action, *_]:
+            raise WrongUsage(f"{action} takes {'a name and a value' if action == 'set' else 'one name'}")
+        case names if args.project:
+            raise WrongUsage("--project goes with set and unset")
+        case names:
+            return _show(places, names, as_json=args.json)
+
+
+def _store(places: Places, word: str, value: str | None, args: argparse.Namespace) -> int:
+    from core.setting_listing import setting_of, store_setting
+
+    if args.json:
+        raise WrongUsage("--json goes without set and unset")
+    name = setting_of(word)
+    if value == "-":
+        value = _unseen(name)
+    stored = store_setting(name, value, places, in_project=args.project)
+    done = f"{name} is taken out of" if value is None else f"{name} is stored in"
+    _print(f"{done} {stored.path}")
+    if stored.warning:
+        sys.stderr.write(f"ua-tui: {clean_line(stored.warning, 1000)}\n")
+    return 0
+
+
+def _unseen(name: str) -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().strip()
+    from getpass import getpass
+
+    return getpass(f"{name}: ").strip()
+
+
+def _show(places: Places, words: list[str], *, as_json: bool) -> int:
+    from core.setting_listing import list_settings, setting_of
+
+    names = [setting_of(word) for word in words]
+    every = {each.name: each for each in list_settings(places)}
+    listed = [every[name] for name in names or every]
+    if as_json:
+        _print(json.dumps([asdict(each) for each in listed], indent=2))
+    elif names:
+        _print("\n\n".join("\n".join(_whole(each)) for each in listed))
+    else:
+        _print("\n".join(_table(listed)))
+    return 0
+
+
+def _table(listed: list[Listed]) -> list[str]:
+    rows = [_HEADER, *((each.name, _cut(each.value), _place(each)) for each in listed)]
+    widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
+    return [f"{name:<{widths[0]}}  {value:<{widths[1]}}  {place}".rstrip() for name, value, place in rows]
+
+
+def _whole(setting: Listed) -> list[str]:
+    lines = [f"{setting.name} = {clean_line(setting.value, 1000) or '(nothing)'}", f"  {setting.about}"]
+    lines.append(f"  takes {setting.takes}")
+    if setting.variables:
+        lines.append(f"  environment: {', '.join(setting.variables)}")
+    for at, origin in enumerate(setting.origins):
+        line = f", line {origin.line}" if origin.line else ""
+        value = clean_line(origin.value, 200) or "nothing"
+        lines.append(
+            f"  {'from' if at == 0 else 'overruled:'} {clean_line(origin.place, 1000)}{line}: {value}"
+        )
+    if not setting.origins:
+        lines.append("  the default")
+    return lines
+
+
+def _place(setting: Listed) -> str:
+    if not setting.origins:
+        return "default"
+    origin = setting.origins[0]
+    line = f", line {origin.line}" if origin.line else ""
+    return clean_line(f"{origin.place}{line}", 1000)
+
+
+def _cut(value: str) -> str:
+    shown = clean_line(value, _LONGEST_VALUE)
+    return shown or "-"
+
+
+def _print(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
