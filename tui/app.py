@@ -42,7 +42,7 @@ from tui.picturing import PicturingApp
 from tui.ports import Build, SessionPort
 from tui.pump import EventPump
 from tui.queries import Queries
-from tui.setting_up import Setup
+from tui.setting_up import NOT_SET_UP, Setup
 from tui.spending import Spending
 from tui.styled import StyledApp
 from tui.suspending import SuspendingApp
@@ -192,7 +192,7 @@ class UaTuiApp(
         name = event.worker.name
         log.error("%s failed", name, exc_info=error)
         if name in ("session", "restart") or isinstance(error, CredentialsError):
-            self._early_state = "failed"
+            self._early_state = NOT_SET_UP if isinstance(error, CredentialsError) else "failed"
             self._failures.of_start(name, error)
         else:
             self.notice.show(f"{name}: {told(error)}")
@@ -341,7 +341,7 @@ class UaTuiApp(
 
     def action_restart(self) -> None:
         """Start the agent again after it failed."""
-        if self.state != "failed":
+        if self.state not in ("failed", NOT_SET_UP):
             self.notify("The agent is running: nothing to restart.", markup=False)
             return
         self._failures.forget()

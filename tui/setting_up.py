@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from tui.app import UaTuiApp
     from tui.screens.setup import SetUp
 
-__all__ = ["DEMO", "HINT", "SET_UP", "Setup"]
+__all__ = ["DEMO", "HINT", "NOT_SET_UP", "SET_UP", "Setup"]
 
 DEMO = "demo"
 """What the application returns when the person asked for the demo instead."""
 SET_UP = "set up"
 """What it returns when its session is to go on with the settings it has by then."""
+NOT_SET_UP = "not set up"
+"""What it is doing as long as there is no way to a model."""
 HINT = "/setup changes the key"
 
 _BUSY = ("running", "stopping", "starting")
@@ -52,7 +54,7 @@ class Setup:
     def _settle(self, answer: SetUp | Literal["demo", "quit"] | None) -> None:
         app = self._app
         if answer is None:
-            if app.session is None and app.state == "failed":
+            if app.state == NOT_SET_UP:
                 app.notice.show("No way to reach a model is set up.", "/setup opens the setup again")
         elif answer == "quit":
             app.leaving.ask()

@@ -74,6 +74,22 @@ async def test_the_first_start_ends_in_a_session_that_answers_what_was_asked_bef
     assert (tmp_path / "config" / "ua-tui" / "config.toml").is_file()
 
 
+async def test_what_is_not_set_up_has_not_failed(tmp_path: Path) -> None:
+    app = bare_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await failed(app, pilot)
+        await asked(app, pilot)
+        assert "? not set up" in app.status.render().plain
+        assert "failed" not in app.status.render().plain
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "? not set up" in app.status.render().plain
+        app.settings = Settings(workspace_base=tmp_path, api_key="key-of-mine-12")
+        app.action_restart()
+        await until(lambda: app.state == "idle")
+        assert "ready" in app.status.render().plain
+
+
 async def test_a_setup_that_is_closed_is_opened_again_by_its_command(tmp_path: Path) -> None:
     app = bare_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=(80, 24)) as pilot:

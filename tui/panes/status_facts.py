@@ -215,6 +215,8 @@ class StatusFacts:
                 word, mark = "ready", "●"
             case "failed":
                 mark, style = "✗", "bold $text-error"
+            case "not set up":
+                mark, style = "?", "bold $text-warning"
             case _:
                 pass
         return Content.styled(f"{mark} {word:<{WORD_WIDTH}}", style)
