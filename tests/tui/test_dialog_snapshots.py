@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
+from core.blacklist import KEPT_FOR, Blacklist, Listing, Strike
 from core.events import (
     AuthRequired,
     BudgetReached,
@@ -24,22 +25,26 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
-from tests.tui.test_snapshots import SIZES, Before, played_app, steps
+from tests.tui.files_host import until
+from tests.tui.pictured import Drawn, cases, draw, no_blinking
+from tests.tui.test_snapshots import played_app, steps
 from tui.at_work import AtWork
 from tui.panes.status_facts import StatusFacts
 from tui.screens.auth import AuthScreen
+from tui.screens.blacklist import BlacklistScreen
 from tui.screens.budget import BudgetScreen
 from tui.screens.closing import Closing
 from tui.screens.delete import DeleteScreen
 from tui.screens.error import RESTARTS, ErrorScreen
 from tui.screens.fresh import FreshScreen
 from tui.screens.link import LinkScreen
+from tui.screens.links import LinksScreen
 from tui.screens.permission import PermissionScreen
 from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.status import StatusScreen
+from tui.viewers.links_in import FoundLink
 
-THEMES = ["ua-dark", "ua-light", "ua-ansi"]
 NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
 MAIL = PermissionAsked(
     request_id="r1",
@@ -73,6 +78,40 @@ LINK = AuthRequired(
     url="https://connect.composio.dev/link/lk_0qK3vXw8Zt1b",
     expires_at=datetime(2026, 11, 21, 14, 12, 5, tzinfo=UTC),
 )
+
+LINKS = [
+    FoundLink("Sixteen-high stacks ship three months early", "https://computewire.example/memory/stacks", 3),
+    FoundLink("the report", "https://computewire.example/accelerators/halden-h7\u202e?from=report", 5),
+    FoundLink("", "https://xn--fiqs8s.example/" + "a-long-way/" * 12, 9),
+    FoundLink("[b]Open in the editor[/b]", "vscode://file/etc/hosts", 12),
+]
+
+
+def refused(host: str, *days: int, listed: bool) -> Listing:
+    strikes = tuple(
+        Strike(at=NOW.replace(day=day), code="1214", url=f"https://{host}/news/{day}", tool_use_id=f"t{day}")
+        for day in days
+    )
+    since = strikes[-1].at if listed else None
+    return Listing(host, strikes, since, since + KEPT_FOR if since is not None else None)
+
+
+class Sites(Blacklist):
+    """A list of the web reader in no file."""
+
+    def __init__(
+        self,
+        kept: Sequence[Listing] = (
+            refused("papers.example", 18, 19, 20, listed=True),
+            refused("daily-news-with-a-long-name.example", 2, 3, 5, 8, listed=True),
+            refused("few.example", 17, listed=False),
+        ),
+    ) -> None:
+        super().__init__(Path("/nowhere"))
+        self._kept = list(kept)
+
+    def entries(self) -> list[Listing]:
+        return self._kept
 
 
 def working() -> AtWork:
@@ -131,6 +170,9 @@ DIALOGS: dict[str, tuple[Callable[[], Closing[Any]], tuple[str, ...]]] = {
     "quit": (lambda: QuitScreen(1, working()), ()),
     "delete": (lambda: DeleteScreen("work_products/ai-chip-news.html", "12K, saved 14:02."), ()),
     "link": (lambda: LinkScreen("https://computewire.example/accelerators/halden-h7\u202e?from=report"), ()),
+    "links": (lambda: LinksScreen(LINKS, 1), ()),
+    "blacklist": (lambda: BlacklistScreen(Sites()), ("down",)),
+    "blacklist-empty": (lambda: BlacklistScreen(Sites(())), ()),
     "fresh": (lambda: FreshScreen("the agent does not know the conversation of this session any more"), ()),
     "queue": (
         lambda: QueueScreen(
@@ -145,44 +187,43 @@ DIALOGS: dict[str, tuple[Callable[[], Closing[Any]], tuple[str, ...]]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No animation, and one time zone for everybody."""
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+def listens(screen: Closing[Any]) -> bool:
+    return screen.is_attached and not screen.has_class("-quiet")
 
 
-def opened(dialog: str) -> Before:
-    make, keys = DIALOGS[dialog]
-    played: Callable[[Pilot[str]], Awaitable[None]] = steps()
-
-    async def before(pilot: Pilot[str]) -> None:
-        await played(pilot)
+async def dialogs(pilot: Pilot[str]) -> AsyncIterator[str]:
+    """Open one dialog after the other above the finished session."""
+    app = pilot.app
+    await steps()(pilot)
+    for name, (make, keys) in DIALOGS.items():
         screen = make()
-        pilot.app.push_screen(screen)
-        await pilot.pause()
-        for _ in range(200):
-            if not screen.has_class("-quiet"):
-                break
-            await pilot.pause(0.05)
-        if drawing := [worker for worker in pilot.app.workers if worker.group == "code"]:
-            await pilot.app.workers.wait_for_complete(drawing)
+        app.push_screen(screen)
+        await until(partial(listens, screen))
+        if working := [each for each in app.workers if screen in each.node.ancestors_with_self]:
+            await app.workers.wait_for_complete(working)
         await pilot.press(*keys)
-        for line in screen.query("Input"):
-            line.cursor_blink = False  # type: ignore[attr-defined]  # an Input
-        await pilot.pause(0.2)
+        no_blinking(app)
+        yield name
+        screen.dismiss(None)
+        await pilot.pause()
 
-    return before
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[int, int], str], dict[str, Drawn]]:
+    @cache
+    def all_of_them(size: tuple[int, int], theme: str) -> dict[str, Drawn]:
+        return draw(played_app(tmp_path_factory.mktemp("session"), theme), size, dialogs)
+
+    return all_of_them
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40", "200x50"])
-@pytest.mark.parametrize("dialog", DIALOGS)
+@pytest.mark.usefixtures("still")
+@pytest.mark.parametrize(("dialog", "size", "theme"), cases(list(DIALOGS)))
 def test_a_dialog(
-    snap_compare: Callable[..., bool], tmp_path: Path, dialog: str, size: tuple[int, int], theme: str
+    snap_compare: Callable[..., bool],
+    drawn: Callable[[tuple[int, int], str], dict[str, Drawn]],
+    dialog: str,
+    size: tuple[int, int],
+    theme: str,
 ) -> None:
-    assert snap_compare(played_app(tmp_path, theme), terminal_size=size, run_before=opened(dialog))
+    assert snap_compare(drawn(size, theme)[dialog])
