@@ -1,0 +1,52 @@
+"""What is told for some seconds never stands on what one types in, nor on the answers of a dialog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets._toast import Toast, ToastRack
+
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import until
+from tests.tui.test_app_session import settled
+from tui.app import UaTuiApp
+from tui.screens.dialog import Foot
+from tui.screens.quit import QuitScreen
+
+LONG = "A sentence that has to be told in more lines than one, as it goes on for quite a while and ends only here."
+
+
+def toasts(app: UaTuiApp) -> list[Toast]:
+    """The toasts on the screen."""
+    return list(app.screen.get_child_by_type(ToastRack).query(Toast))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (120, 40), (200, 50)])
+async def test_toasts_leave_prompt_and_status_line_readable(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(app, pilot)
+        app.frame.prompt.put("one\ntwo\nthree\nfour\nfive")
+        app.notify("A short one", timeout=1000)
+        app.notify(LONG, timeout=1000)
+        await until(lambda: len(toasts(app)) == 2)
+        await pilot.pause()
+        for toast in toasts(app):
+            assert toast.region.area > 0
+            for below in (app.frame.prompt, app.status):
+                assert not toast.region.overlaps(below.region)
+            assert toast.region.y >= 2, "tabs and the title of the pane stay"
+
+
+async def test_toasts_leave_the_answers_of_a_dialog_readable(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await settled(app, pilot)
+        app.push_screen(QuitScreen(1))
+        app.notify(LONG, timeout=1000)
+        await until(lambda: len(toasts(app)) == 1)
+        await pilot.pause()
+        (toast,), foot = toasts(app), app.screen.query_one(Foot)
+        assert toast.region.area > 0
+        assert not toast.region.overlaps(foot.region)
