@@ -6,11 +6,11 @@ import asyncio
 import logging
 import os
 import threading
-from importlib import import_module
 from typing import Any
 
 from core.background import in_loop
 from core.connections.base import Connection
+from core.connections.composio_sdk import import_sdk, sdk_client
 from core.errors import ConnectionFailed
 from core.secret_values import secrets
 from core.settings import Settings
@@ -73,7 +73,7 @@ async def try_composio(settings: Settings, *, within: float) -> None:
         ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense within so many
             seconds.
     """
-    await asyncio.to_thread(import_module, "composio")
+    await asyncio.to_thread(import_sdk)
     answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def settle(error: Exception | None) -> None:
@@ -104,6 +104,7 @@ async def try_composio(settings: Settings, *, within: float) -> None:
 
 
 def _try(settings: Settings, within: float) -> None:
+    import_sdk()
     import httpx
     from composio.exceptions import ComposioError
     from composio_client import APIError
@@ -117,29 +118,19 @@ def _try(settings: Settings, within: float) -> None:
 
 
 def _is_connected(settings: Settings, session_id: str, toolkit: str) -> bool:
+    import_sdk()
     import httpx
     from composio.exceptions import ComposioError
     from composio_client import APIError
 
     try:
         with httpx.Client(timeout=_ASK_TIMEOUT) as http:
-            found = _client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
+            found = sdk_client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
     except (ComposioError, APIError, ValueError, OSError) as error:
         raise ConnectionFailed(f"Composio could not be asked ({clean(str(error))[:200]})") from error
     # A service that does not heed the filter gives every toolkit.
     states = [item.connection for item in found.items if item.slug.lower() == toolkit.lower()]
     return any(state is not None and state.is_active for state in states)
-
-
-def _client(settings: Settings, http: Any, **more: Any) -> Any:
-    from composio import Composio
-    from composio.core.models import base
-
-    # `allow_tracking` holds only in the context that made the client; this holds everywhere.
-    vars(base)["push_event"] = lambda _event: None
-    if settings.composio_base_url:
-        more["base_url"] = settings.composio_base_url
-    return Composio(api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **more)
 
 
 def _create(settings: Settings) -> Any:
@@ -151,11 +142,12 @@ def _create(settings: Settings) -> Any:
 
 
 def _session(settings: Settings, http: Any, **more: Any) -> Any:
+    import_sdk()
     from composio.exceptions import ComposioError
     from composio_client import APIError, APIStatusError, APITimeoutError, AuthenticationError
 
     try:
-        return _client(settings, http, **more).create(
+        return sdk_client(settings, http, **more).create(
             user_id=settings.composio_user_id or settings.user_id,
             toolkits={"disable": _DISABLED_TOOLKITS},
             mcp=True,

@@ -14,7 +14,7 @@ def test_no_part_of_a_key_that_an_error_repeats_is_told(monkeypatch: pytest.Monk
     def fail(*_args: object, **_more: object) -> object:
         raise ValueError(f"{'x ' * (before // 2)}{KEY} is not known")
 
-    monkeypatch.setattr(composio, "_client", fail)
+    monkeypatch.setattr(composio, "sdk_client", fail)
     with pytest.raises(ConnectionFailed, match="Composio could not be reached") as raised:
         composio._session(Settings(composio_api_key=KEY), None)
     assert KEY[:6] not in str(raised.value)
