@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.widgets._toast import Toast, ToastRack
+from textual.widgets._toast import Toast
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
@@ -19,7 +19,7 @@ LONG = "A sentence that has to be told in more lines than one, as it goes on for
 
 def toasts(app: UaTuiApp) -> list[Toast]:
     """The toasts on the screen."""
-    return list(app.screen.get_child_by_type(ToastRack).query(Toast))
+    return list(app.screen.query(Toast))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (120, 40), (200, 50)])
@@ -43,7 +43,7 @@ async def test_toasts_leave_the_answers_of_a_dialog_readable(tmp_path: Path) -> 
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await settled(app, pilot)
-        app.push_screen(QuitScreen(1))
+        await app.push_screen(QuitScreen(1))
         app.notify(LONG, timeout=1000)
         await until(lambda: len(toasts(app)) == 1)
         await pilot.pause()
