@@ -1,4 +1,4 @@
-"""What a session may cost: told when most of it is spent, and no further query is begun once all of it is."""
+"""What a session may cost: told when most of it is spent, and nothing more runs once all of it is."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ class Budget:
     """Watches what a session costs; a subscriber of the bus.
 
     The warning counts what the running query is estimated to cost, too. That all is spent is told only at the end of a
-    query, when the agent has told what it cost: while one runs the agent stops it.
+    query, when the agent has told what it cost. While one runs the agent stops it between its own messages; what its
+    sub-agents spend it looks at late, so that the query is stopped from here as soon as that is estimated to be all.
 
     Args:
         limit_usd: what the session may cost in US dollars; None for no limit.
         spent: tells what all queries that are over have cost; None when it is not known.
         publish: takes `budget_reached` and `budget_raised`.
+        stop: stops the running query, once for each.
     """
 
     def __init__(
@@ -34,10 +36,14 @@ class Budget:
         limit_usd: float | None,
         spent: Callable[[], float | None],
         publish: Callable[[Event], object],
+        stop: Callable[[], object] = lambda: None,
     ) -> None:
         self._limit = limit_usd
         self._spent = spent
         self._publish = publish
+        self._stop = stop
+        self._stopped = False
+        self._ends_at_limit = False
         self._running = 0.0
         self._untold = 0.0
         self._told: Literal["none", "warning", "spent"] = "none"
@@ -60,16 +66,25 @@ class Budget:
     def take(self, event: Event) -> None:
         """Count what an event tells of, and warn when it is time."""
         match event:
-            case TokensSpent(cost_usd=float(cost)):
+            case TokensSpent(cost_usd=float(cost), parent_tool_use_id=parent):
                 self._running += cost
-                self._look()
+                if parent is not None and self._is_over and not self._stopped:
+                    self._stopped = True
+                    self._stop()
+                if not self._stopped:
+                    self._look()
             case QueryFinished(cost_usd=cost):
                 # A query that ended without a word of its cost, as when the agent died, did cost something.
                 self._untold += self._running if cost is None else 0.0
                 self._running = 0.0
                 self._look()
+                self._stopped = self._ends_at_limit = False
             case _:
                 return
+
+    def note_stop(self) -> None:
+        """Take down that the query which is about to end was stopped at the limit, as its end tells."""
+        self._ends_at_limit = True
 
     def refuse(self) -> None:
         """Tell that a query waits which may not begin."""
@@ -87,6 +102,10 @@ class Budget:
         self._told = "none"
         self._publish(BudgetRaised(spent_usd=self._so_far, limit_usd=limit_usd))
         self._look()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._limit is not None and self._so_far + self._running >= self._limit
 
     @property
     def _so_far(self) -> float:
@@ -107,6 +126,10 @@ class Budget:
         running = self._running if level == "warning" else 0.0
         self._publish(
             BudgetReached(
-                level=level, spent_usd=self._so_far + running, limit_usd=self._limit, refused=refused
+                level=level,
+                spent_usd=self._so_far + running,
+                limit_usd=self._limit,
+                refused=refused,
+                stopped=self._ends_at_limit and not refused,
             )
         )

@@ -374,13 +374,15 @@ class QueryFinished(Event, frozen=True, kw_only=True):
 class BudgetReached(Event, frozen=True, kw_only=True):
     """The session has cost most of what it may (`warning`), or all of it (`spent`): nothing more runs then.
 
-    `refused` says that a query waits which may not begin. The `spent_usd` of a warning may be an estimate.
+    `refused` says that a query waits which may not begin, `stopped` that the query which just ended was stopped for
+    this and says so itself. The `spent_usd` of a warning may be an estimate.
     """
 
     level: Literal["warning", "spent"]
     spent_usd: float
     limit_usd: float
     refused: bool = False
+    stopped: bool = False
 
 
 class BudgetRaised(Event, frozen=True, kw_only=True):

@@ -82,7 +82,9 @@ class Session:
         self._parts = parts
         self._spawn = spawn
         pipelines = parts.pipelines.bind(bus.publish)
-        self._budget = Budget(settings.max_cost_usd, lambda: self._tally.cost_usd, bus.publish)
+        self._budget = Budget(
+            settings.max_cost_usd, lambda: self._tally.cost_usd, bus.publish, self._stop_at_limit
+        )
         self._assembly = AgentAssembly(
             settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._budget.left_usd
         )
@@ -351,7 +353,7 @@ class Session:
             outcome = await self._attempt(text, context)
         except Exception as error:
             outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
-            if outcome.status == "error" and not isinstance(error, AgentUnavailable):
+            if outcome.status == "error" and not (isinstance(error, AgentUnavailable) or outcome.at_limit):
                 self._report("agent", error)
             if isinstance(error, AgentUnavailable):
                 self._fail(error)
@@ -361,6 +363,8 @@ class Session:
             for untaken in reversed(self._agent.untaken):
                 self._queue.add_first(untaken)
             self._tally.spend(outcome.cost_usd)
+            if outcome.at_limit:
+                self._budget.note_stop()
             self.bus.publish(
                 QueryFinished(
                     query_id=context.query_id,
@@ -390,6 +394,10 @@ class Session:
             system_prompt=self._assembly.system_prompt or "",
             interrupted=lambda: self._interrupting,
         )
+
+    def _stop_at_limit(self) -> None:
+        if self._agent.loop is not None:
+            self._agent.loop.stop_at_limit()
 
     def _fail(self, error: Exception) -> None:
         if self.state is not SessionState.CLOSED:

@@ -59,6 +59,9 @@ class Compliance:
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Check the rules as the sub-agent left the workspace; nothing is saved."""
+        if result.observation.has_error:
+            # Stopped in the middle of its work it has left no rule unkept.
+            return Outcome(note="it did not come to its end")
         arguments = result.call.input
         agent = input_text(arguments, "subagent_type") or ""
         request = " ".join(text for key in ("description", "prompt") if (text := input_text(arguments, key)))

@@ -146,6 +146,7 @@ class AgentAssembly:
             adapter=adapter,
             publish=self._publish,
             request_of=translator.request_of,
+            call_of=translator.tasks.call_of,
             check_subagent=parts.check_subagent,
         )
         cost_before = await asyncio.to_thread(self._cost_before) if self._begun else 0.0

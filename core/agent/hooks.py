@@ -64,7 +64,10 @@ class HookCopies:
 
 
 class AgentHooks:
-    """Answers the SDK's hook calls for one session."""
+    """Answers the SDK's hook calls for one session.
+
+    `on_simple_path` and `stopping` say of the running query that it is on that path, and that it is being stopped.
+    """
 
     def __init__(
         self,
@@ -75,6 +78,7 @@ class AgentHooks:
         adapter: ResultAdapter,
         publish: Callable[[Event], Event],
         request_of: Callable[[str], str],
+        call_of: Callable[[str], str | None],
         check_subagent: SubagentCheck | None,
     ) -> None:
         self._pipelines = pipelines
@@ -83,9 +87,12 @@ class AgentHooks:
         self._adapter = adapter
         self._publish = publish
         self._request_of = request_of
+        self._call_of = call_of
         self._check_subagent = check_subagent
         self._copies: dict[str, HookCopies] = {}
+        self._sent_back: dict[str, tuple[ComplianceFailed, ComplianceEnforced]] = {}
         self.on_simple_path = False
+        self.stopping = False
 
     def matchers(self) -> dict[HookEvent, list[sdk.HookMatcher]]:
         """The hooks as the SDK takes them; a failing `PreToolUse` blocks the call."""
@@ -111,6 +118,12 @@ class AgentHooks:
     def forget(self) -> None:
         """Forget every call, as when its agent is gone."""
         self._copies.clear()
+        self._sent_back.clear()
+
+    def goes_on(self, call: str | None) -> None:
+        """Take note that the sub-agent of a call works: one that was sent back really went."""
+        for event in self._sent_back.pop(call or "", ()):
+            self._publish(event)
 
     async def may_use(
         self, tool_name: str, tool_input: dict[str, Any], context: sdk.ToolPermissionContext
@@ -180,21 +193,28 @@ class AgentHooks:
         return _added("PostToolUseFailure", payload.additional_context)
 
     async def _subagent_stop(self, data: Any, _id: str | None, _context: Any) -> Any:
-        if self._check_subagent is None:
+        if self._check_subagent is None or self.stopping:
             return {}
         agent = clean(str(data.get("agent_type") or ""))
+        task = str(data.get("agent_id") or "")
         try:
-            violation = self._check_subagent(agent, self._request_of(str(data.get("agent_id") or "")))
+            violation = self._check_subagent(agent, self._request_of(task))
         except Exception:
             log.exception("the check of %s failed; it is let go", agent)
             return {}
         if violation is None:
             return {}
         rule, message = violation.rule, violation.message
-        self._publish(ComplianceFailed(subagent=agent, rule=rule, message=message))
+        failed = ComplianceFailed(subagent=agent, rule=rule, message=message)
         if data.get("stop_hook_active"):
+            self._publish(failed)
             return {}
-        self._publish(ComplianceEnforced(subagent=agent, rule=rule, message=message))
+        # The agent asks the same of a sub-agent that it stops, and lets none of those go back: it is told of once
+        # the sub-agent works again.
+        self._sent_back[self._call_of(task) or ""] = (
+            failed,
+            ComplianceEnforced(subagent=agent, rule=rule, message=message),
+        )
         return {"decision": "block", "reason": message}
 
     async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:

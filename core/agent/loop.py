@@ -16,7 +16,7 @@ from core.agent.auth import find_auth_link
 from core.agent.client import AgentClient
 from core.agent.gate import PermissionGate
 from core.agent.hooks import AgentHooks
-from core.agent.refusals import REFUSALS
+from core.agent.refusals import AT_LIMIT, REFUSALS
 from core.agent.results import RawResult
 from core.agent.servers import Servers
 from core.agent.settling import Settler
@@ -104,6 +104,7 @@ class AgentLoop:
         """Read the agent until it ends; the one reader. Ends, never raises, when the agent does."""
         try:
             async for message in self._client.messages():
+                self._hooks.goes_on(getattr(message, "parent_tool_use_id", None))
                 for item in self._translator.feed(message):
                     await self._take(item)
             self._end(None)
@@ -132,6 +133,7 @@ class AgentLoop:
         self._turn = turn
         self._translator.begin(query_id, text)
         self._hooks.on_simple_path = simple
+        self._hooks.stopping = False
         try:
             async with self._model(model):
                 await self._client.query(text)
@@ -164,9 +166,18 @@ class AgentLoop:
         turn = self._turn
         if turn is None:
             return
-        turn.interrupted = True
+        turn.interrupted = self._hooks.stopping = True
         self._gate.cancel_all("The person interrupted the work.")
         await self._stopping.stop(turn.done)
+
+    def stop_at_limit(self) -> None:
+        """Stop the running query for what the session may cost, without waiting for that."""
+        turn = self._turn
+        if turn is not None and turn.refusal is None and not turn.interrupted:
+            turn.refusal = AT_LIMIT
+            self._hooks.stopping = True
+            self._gate.cancel_all("The session has cost what it may.")
+            self._stopping.ask_until(turn.done)
 
     async def close(self) -> None:
         """Let the agent go."""
@@ -202,7 +213,7 @@ class AgentLoop:
             case Taken(message_id=message_id):
                 if self._turn is not None:
                     self._note_taken(self._turn, message_id)
-            case SubagentFinished(status="error") if self._turn is not None and self._turn.interrupted:
+            case SubagentFinished(status="error") if self._turn is not None and self._turn.is_stopped:
                 self._publish(msgspec.structs.replace(item, status="cancelled"))
             case Event():
                 self._publish(item)
@@ -284,7 +295,7 @@ class AgentLoop:
         status: Literal["success", "error", "denied", "cancelled"] = (
             "denied" if denied else "error" if observation.has_error else "success"
         )
-        if status == "error" and self._turn is not None and self._turn.interrupted:
+        if status == "error" and self._turn is not None and self._turn.is_stopped:
             status = "cancelled"
         if self._translator.calls.pop(call.tool_use_id, None) is None:
             # Its query ended meanwhile, and the call with it.

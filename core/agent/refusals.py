@@ -1,8 +1,13 @@
-"""Refusals of the model's service that no trying again will change, and what to do about them."""
+"""Why a query is stopped that would go on in vain, or may not go on, and what to do about it."""
 
 from __future__ import annotations
 
-__all__ = ["REFUSALS"]
+__all__ = ["AT_LIMIT", "REFUSALS"]
+
+AT_LIMIT = (
+    "the agent stopped at what the session may cost: "
+    "raise max_cost_usd (--max-cost, or /budget on the screen)"
+)
 
 REFUSALS = {
     "authentication_failed": (
@@ -11,3 +16,4 @@ REFUSALS = {
     ),
     "billing_error": "the model's service refused for lack of credit: check the account's billing",
 }
+"""What the model's service refuses so that no trying again will change it, by the name the agent has for it."""

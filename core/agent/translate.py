@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.agent.counting import TokenCount, usage_of, window_of
 from core.agent.prices import Prices
+from core.agent.refusals import AT_LIMIT
 from core.agent.server_states import ServerStates
 from core.agent.tasks import SubagentTasks
 from core.events import (
@@ -348,10 +349,7 @@ def _failure(message: sdk.ResultMessage, text: str) -> str:
         case "error_max_turns":
             return "the agent reached its limit of turns; raise max_turns to let it go on"
         case "error_max_budget_usd":
-            return (
-                "the agent stopped at what the session may cost: "
-                "raise max_cost_usd (--max-cost, or /budget on the screen)"
-            )
+            return AT_LIMIT
         case _:
             said = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
             return said or f"the agent ended with {message.subtype}"

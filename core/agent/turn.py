@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.agent.refusals import AT_LIMIT
 from core.agent.steering import Steering
 from core.agent.translate import TurnResult
 from core.errors import AgentError
@@ -28,6 +29,11 @@ class TurnOutcome:
     context_window: int | None = None
     tool_calls: tuple[ToolCall, ...] = ()
 
+    @property
+    def at_limit(self) -> bool:
+        """Whether it was stopped for what the session may cost."""
+        return self.error == AT_LIMIT
+
 
 class TurnFailed(AgentError):
     """The agent ended a query with an error; `outcome` has what it cost all the same."""
@@ -41,8 +47,8 @@ class TurnFailed(AgentError):
 class Turn:
     """What is known of a query while the agent works on it.
 
-    `done` has what the agent ends it with. `asked` says that the agent has it, `refusal` why the model's service
-    will never answer it, `links` which links to open were told of, and `going_on` is the timer that ends it when the
+    `done` has what the agent ends it with. `asked` says that the agent has it, `refusal` why it is stopped though
+    nobody asked for that, `links` which links to open were told of, and `going_on` is the timer that ends it when the
     agent does not take up what was said last.
     """
 
@@ -57,6 +63,11 @@ class Turn:
     asked: bool = False
     going_on: asyncio.TimerHandle | None = None
     steering: Steering = field(default_factory=Steering)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it is being stopped, by a person or for its refusal."""
+        return self.interrupted or self.refusal is not None
 
     def outcome(self, result: TurnResult, cost_usd: float | None) -> TurnOutcome:
         """How the query went for a person, given what the agent ended it with."""

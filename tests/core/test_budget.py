@@ -16,7 +16,8 @@ class Account:
     def __init__(self, limit: float | None) -> None:
         self.bus = Bus()
         self.spent: float | None = None
-        self.budget = Budget(limit, lambda: self.spent, self.bus.publish)
+        self.stops = 0
+        self.budget = Budget(limit, lambda: self.spent, self.bus.publish, self._stop)
         self.told: list[BudgetReached | BudgetRaised] = []
         self.bus.subscribe(self.budget.take)
         self.bus.subscribe(self._note)
@@ -25,8 +26,13 @@ class Account:
         if isinstance(event, BudgetReached | BudgetRaised):
             self.told.append(event)
 
-    def request(self, cost: float | None) -> None:
-        self.bus.publish(TokensSpent(query_id="q", message_id="m", usage=Usage(), cost_usd=cost))
+    def _stop(self) -> None:
+        self.stops += 1
+
+    def request(self, cost: float | None, call: str | None = None) -> None:
+        self.bus.publish(
+            TokensSpent(query_id="q", message_id="m", usage=Usage(), cost_usd=cost, parent_tool_use_id=call)
+        )
 
     def finish(self, cost: float | None) -> None:
         if cost is not None:
@@ -132,3 +138,46 @@ def test_a_query_that_ended_without_a_word_of_its_cost_counts_as_estimated() -> 
     assert account.budget.left_usd == pytest.approx(0.3)
     account.request(0.2)
     assert account.levels == ["warning"]
+
+
+def test_what_sub_agents_are_estimated_to_spend_stops_the_query_once() -> None:
+    account = Account(1.0)
+    account.request(0.5)
+    account.request(0.2, "call")
+    assert (account.stops, account.levels) == (0, [])
+    account.request(0.3, "call")
+    account.request(0.3, "other call")
+    # The warning that the work is going to stop would come too late.
+    assert (account.stops, account.levels) == (1, [])
+    account.budget.note_stop()
+    account.finish(1.1)
+    assert [(each.level, each.stopped) for each in account.told if isinstance(each, BudgetReached)] == [
+        ("spent", True)
+    ]
+
+
+def test_the_agents_own_messages_stop_nothing_as_it_looks_at_them_itself() -> None:
+    account = Account(1.0)
+    account.request(0.9, "call")
+    account.request(0.3)
+    assert (account.stops, account.levels) == (0, ["warning"])
+
+
+def test_each_query_is_stopped_at_what_the_ones_before_left() -> None:
+    account = Account(1.0)
+    account.request(1.2, "call")
+    account.finish(0.4)
+    account.request(0.5, "call")
+    assert account.stops == 1
+    account.budget.raise_to(2.0)
+    account.request(0.6, "call")
+    assert account.stops == 1
+    account.request(0.6, "call")
+    assert account.stops == 2
+
+
+def test_a_query_that_ended_before_it_could_be_stopped_leaves_the_telling_to_the_budget() -> None:
+    account = Account(1.0)
+    account.request(1.2, "call")
+    account.finish(1.2)
+    assert [event.stopped for event in account.told if isinstance(event, BudgetReached)] == [False]

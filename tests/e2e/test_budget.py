@@ -11,11 +11,16 @@ import pytest
 
 from core.events import (
     BudgetReached,
+    ComplianceEnforced,
+    ComplianceFailed,
+    ErrorRaised,
     MessageFinished,
     QueryFinished,
     QueryReceived,
     SessionFinished,
+    SubagentFinished,
     TokensSpent,
+    ToolCallFinished,
 )
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
@@ -42,6 +47,23 @@ class Spender:
             given = {"subagent_type": "report-creation-expert", "description": "Look", "prompt": "Look once"}
             return Text("I have it looked at."), Use("Agent", given)
         return Text("The folder is empty."), *([Use(LIST, {"path": ""})] if results == 1 else [])
+
+
+class Sub:
+    """Has a report made by two sub-agents at once, each of which says `said` before every one of its calls."""
+
+    def __init__(self, said: str, calls: int) -> None:
+        self.said, self.calls = said, calls
+        self.requests = 0
+
+    def __call__(self, body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        if "Look once" in json.dumps(body["messages"][:1]):
+            self.requests += 1
+            if results < self.calls:
+                return Text(self.said), Use(LIST, {"path": ""})
+            return (Text("Seen."),)
+        given = {"subagent_type": "report-creation-expert", "description": "A report", "prompt": "Look once"}
+        return (*(Use("Agent", given) for _ in range(2)),) if results == 0 else (Text("Done."),)
 
 
 class HeldSpender(Spender):
@@ -109,6 +131,52 @@ def test_a_warning_comes_before_the_end_and_the_end_is_told(tmp_path: Path) -> N
     assert [each.level for each in reached][-1] == "spent"
     assert reached[-1].spent_usd >= float(limit)
     assert not reached[-1].refused
+
+
+def test_sub_agents_are_stopped_by_what_they_are_estimated_to_spend(tmp_path: Path) -> None:
+    model = Sub("I look again. " * 200, 40)
+    with scripted_model(model) as url:
+        done = run(
+            tmp_path, "run", "--model", MODEL, "--allow", LIST, "--max-cost", "0.02", "Look at the folder",
+            env=env(tmp_path, url),
+        )  # fmt: skip
+    assert done.code == 1
+    assert "--max-cost" in done.stderr.strip().splitlines()[-1]
+    estimates = [each.cost_usd for each in done.of(TokensSpent)]
+    # What one message more of each is estimated to be may have come meanwhile.
+    assert 0.02 <= sum(estimates) < 0.02 + 3 * max(estimates)
+    assert model.requests < 10
+    (finished,) = done.of(QueryFinished)
+    assert (finished.status, "at what the session may cost" in finished.error) == ("error", True)
+    assert not done.of(ErrorRaised)
+    assert {each.status for each in done.of(SubagentFinished)} == {"cancelled"}
+    assert {each.status for each in done.of(ToolCallFinished)} <= {"success", "cancelled"}
+
+
+def test_no_rule_is_broken_by_sub_agents_that_the_limit_ends(tmp_path: Path) -> None:
+    model, both, never = Sub("It is a long report. " * 150, 0), threading.Barrier(2), threading.Event()
+
+    def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        blocks = model(body, results)
+        if "Look once" not in json.dumps(body["messages"][:1]):
+            return blocks
+        if "has not been saved" in json.dumps(body["messages"]):
+            # Whoever is sent back does not get on with it before it is stopped.
+            never.wait(60)
+        else:
+            both.wait(60)
+        return (Text(model.said),)
+
+    with scripted_model(reply) as url:
+        options = ("--model", MODEL, "--max-cost", "0.012")
+        try:
+            done = run(tmp_path, "run", *options, "A report", env=env(tmp_path, url))
+        finally:
+            never.set()
+    assert done.code == 1
+    assert "at what the session may cost" in done.of(QueryFinished)[0].error
+    assert model.requests >= 2
+    assert not [*done.of(ComplianceFailed), *done.of(ComplianceEnforced)]
 
 
 def test_a_session_that_has_spent_all_takes_no_further_query_until_it_may(tmp_path: Path) -> None:

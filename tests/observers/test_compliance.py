@@ -60,6 +60,14 @@ def test_a_definition_carries_its_rules_and_they_hold_in_order(context: Observer
     assert check_subagent("someone else", "A chart", context.workspace, carried) is None
 
 
+def test_a_sub_agent_that_was_stopped_broke_no_rule(context: ObserverContext, result: Make) -> None:
+    asked = {"subagent_type": "report-creation-expert", "description": "A report", "prompt": "p"}
+    ended = Compliance().observe(result("Agent", "Done.", **asked), context)
+    assert ended.rejected == 1
+    stopped = Compliance().observe(result("Agent", "Stopped.", error="Stopped.", **asked), context)
+    assert (stopped.rejected, stopped.note) == (0, "it did not come to its end")
+
+
 def test_a_message_is_kept_word_for_word() -> None:
     (_, notes) = read_subagent(DEFINITION, {}, origin="chart-maker.md").rules
     assert notes.message == "Write down\nwhat you did."

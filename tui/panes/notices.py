@@ -93,6 +93,9 @@ def message_of(event: Event) -> Message | None:
         case ComplianceEnforced():
             topic = ("compliance", event.subagent, event.rule)
             return Message("⟲", Tone.WARNING, f"{_broken(event)} It was sent back to do so.", topic=topic)
+        case BudgetReached(stopped=True):
+            # The end of the query says so.
+            return None
         case BudgetReached() | BudgetRaised():
             return _budget(event)
         case TracingFailed():
