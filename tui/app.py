@@ -47,6 +47,7 @@ from tui.spending import Spending
 from tui.styled import StyledApp
 from tui.suspending import SuspendingApp
 from tui.typed_ahead import TypedAheadApp
+from tui.way_back import WayBack
 
 if TYPE_CHECKING:
     from tui.clipboard import Clipboard
@@ -112,6 +113,7 @@ class UaTuiApp(
         self._failures = Failures(self)
         self.spending = Spending(self)
         self.setup = Setup(self)
+        self.way_back = WayBack(self)
         self._copy_pressed_at = 0.0
         self._pump = EventPump(self.call_later, self._deliver)
         self._pump.hold()
@@ -171,6 +173,7 @@ class UaTuiApp(
         self.read_other_styles()
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
+        self.way_back.begin()
         await self.release_keys()
         self._pump.release()
         self.spawn(self._open(), "session", "agent")
@@ -252,6 +255,7 @@ class UaTuiApp(
         self.call_back(events)
         self.queries.show()
         self._failures.look()
+        self.way_back.look()
 
     @property
     def session(self) -> SessionPort | None:

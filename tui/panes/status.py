@@ -26,8 +26,14 @@ __all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_ti
 
 BUSY = ("starting", "running", "stopping")
 ALWAYS, QUITS, STOPS = ("help.all", "keys"), ("quit", "quit"), ("stop", "stops")
-GOES_BACK = ("stop", "back")
-DEEDS = {STOPS: "app.escape", GOES_BACK: "app.escape", ALWAYS: "app.help", QUITS: "app.quit"}
+GOES_BACK, LEADS_BACK = ("stop", "back"), ("stop", "prompt")
+DEEDS = {
+    LEADS_BACK: "app.escape",
+    STOPS: "app.escape",
+    GOES_BACK: "app.escape",
+    ALWAYS: "app.help",
+    QUITS: "app.quit",
+}
 """What a click on a key at the right does, by the name of the key and the word beside it."""
 OPENS = {"servers": "connections", "cost": "budget"}
 """The command that opens what a cell belongs to; where there is none, all is told in words."""
@@ -52,6 +58,8 @@ class StatusLine(Widget):
 
     state: reactive[str] = reactive("starting")
     hint: reactive[str] = reactive("")
+    leads_back: reactive[bool] = reactive(False)
+    """Whether the prompt is out of sight, so that the key that leads back to it has to stand here."""
 
     def __init__(
         self,
@@ -119,7 +127,10 @@ class StatusLine(Widget):
         return self._line.content
 
     def _keys(self) -> list[list[str]]:
-        hints = [[STOPS, ALWAYS], [STOPS]] if self.state == "running" else [[ALWAYS, QUITS], [ALWAYS]]
+        hints = [[ALWAYS, QUITS], [ALWAYS]]
+        if self.state == "running" or self.leads_back:
+            first = STOPS if self.state == "running" else LEADS_BACK
+            hints = [[first, ALWAYS], [first]]
         return [[self._hint_of(*each) for each in keys] for keys in hints]
 
     def _hint_of(self, name: str, word: str) -> str:
