@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["Parse", "choice", "flag", "integer", "number", "path", "patterns", "subset", "text", "url"]
+__all__ = ["Parse", "choice", "flag", "integer", "number", "path", "patterns", "slugs", "subset", "text", "url"]
 
 Parse = Callable[[Any], Any]
 
@@ -27,6 +27,7 @@ _WORDS = {
     "off": False,
 }
 _OUTER_COMMA = re.compile(r",(?![^()]*\))")
+_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 
 
 def text(value: Any) -> str:
@@ -122,6 +123,20 @@ def patterns(value: Any) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(item, str) for item in given):
         raise ValueError("a list of texts, or texts with commas between")
     return tuple(item.strip() for item in given if item.strip())
+
+
+def slugs(value: Any) -> tuple[str, ...]:
+    """Read names such as gmail or google_calendar, each once and in small letters; the word none means no name."""
+    allowed = "names such as gmail, with commas between, or none"
+    try:
+        given = tuple(dict.fromkeys(item.lower() for item in patterns(value)))
+    except ValueError:
+        raise ValueError(allowed) from None
+    if given == ("none",):
+        return ()
+    if not all(map(_SLUG.fullmatch, given)):
+        raise ValueError(allowed)
+    return given
 
 
 def subset(*allowed: str) -> Parse:

@@ -36,6 +36,7 @@ __all__ = [
     "SPECS",
     "USER_FILE",
     "Classifier",
+    "ComposioMode",
     "LogLevel",
     "Notify",
     "PermissionMode",
@@ -51,6 +52,7 @@ __all__ = [
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
 Classifier = Literal["off", "rules", "rules+model"]
+ComposioMode = Literal["mcp", "native"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 Pictures = Literal["auto", "kitty", "sixel", "blocks"]
 Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
@@ -58,7 +60,7 @@ Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
 PROJECT_FILE = "ua-tui.toml"
 USER_FILE = "config.toml"
-_IN_FILES_ONLY = ("keys",)
+_IN_FILES_ONLY = ("keys", "mcp_servers")
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,12 @@ class Settings:
     """The server of Composio; None means Composio's own."""
     composio_user_id: Annotated[str | None, _as(values.text, "COMPOSIO_USER_ID")] = None
     """Whose connected accounts Composio uses; None means `user_id`."""
+    composio_mode: Annotated[ComposioMode, _as(values.choice(*get_args(ComposioMode)))] = "mcp"
+    """How the agent reaches Composio's tools: mcp (by itself) or native (through this process, with modifiers)."""
+    composio_toolkits: Annotated[tuple[str, ...], _as(values.slugs)] = ()
+    """The only toolkits of Composio that a session has; none named means all but the disabled ones."""
+    composio_disabled_toolkits: Annotated[tuple[str, ...], _as(values.slugs)] = ("exa", "firecrawl")
+    """Toolkits of Composio that a session does without, unless `composio_toolkits` names what it has."""
     logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
     """The write token for Logfire; without it no trace leaves the machine."""
     plugins: Annotated[bool, _as(values.flag, own=True)] = True
@@ -145,6 +153,8 @@ class Settings:
     """Another Claude command line than the one that came with the SDK."""
     classifier: Annotated[Classifier, _as(values.choice(*get_args(Classifier), words=True))] = "rules+model"
     """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
+    mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
+    """The tables [mcp_servers] of the files, the folder's before the user's own, not checked yet."""
     keys: Annotated[tuple[KeyChoice, ...], _as()] = ()
     """The tables [keys] of the files, the folder's after the user's own, not checked yet."""
 
@@ -311,6 +321,8 @@ def load_settings(
             if name == "keys":
                 choices = key_choices(given.value, f"keys in {given.path}", given.in_folder)
                 found["keys"] = (*found.get("keys", ()), *choices)
+            elif name == "mcp_servers":
+                found[name] = (given, *found.get(name, ()))
             else:
                 found[name] = places.checked(name, given)
     _refuse_redirected_secrets(layers)
@@ -363,4 +375,4 @@ def user_config_dir() -> Path:
 def secret_values(settings: Settings) -> frozenset[str]:
     """Return the values of the settings that are secret."""
     values = (getattr(settings, name) for name, spec in SPECS.items() if spec.secret)
-    return frozenset(value for value in values if value)
+    return frozenset(value for value in values if value and isinstance(value, str))
