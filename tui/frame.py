@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.widget import Widget
 
 from core.events import Event
+from tui.column import Column
 from tui.kept_layout import KeptLayout
 from tui.pane_requests import PaneRequests
 from tui.panes.slot import ASK, Slot
@@ -90,15 +90,15 @@ class Frame(PaneRequests):
 
     def compose(self) -> ComposeResult:
         """Put down an empty box in place of each pane and of the prompt."""
-        with Vertical(id="talk"):
+        with Column(id="talk"):
             yield PaneTabs()
             yield Slot("conversation", "Conversation")
             yield Slot("prompt", words=self.WORDS)
-        with Vertical(id="machinery"):
+        with Column(id="machinery"):
             yield PaneTabs()
             yield Slot("trace", "Trace")
             yield Slot("observers", "Observers")
-        with Vertical(id="files"):
+        with Column(id="files"):
             yield PaneTabs()
             yield Slot("workspace", "Workspace")
             yield Slot("preview", "Preview")
@@ -127,7 +127,7 @@ class Frame(PaneRequests):
             for pane in self.make_panes():
                 slot = self.query_one(f"#{pane.id}", Slot)
                 column = slot.parent
-                assert isinstance(column, Vertical)
+                assert isinstance(column, Column)
                 place = column.children.index(slot)
                 await slot.remove()
                 await column.mount(pane, before=place if place < len(column.children) else None)

@@ -49,6 +49,7 @@ class LineWindow(LineEntries[EntryT], can_focus=True):
         self._painted: list[Strip] = []
         self._placing = False
         self._painting = False
+        self._painted_size = Size(0, 0)
         self._hidden = False
 
     # What a subclass gives
@@ -245,6 +246,12 @@ class LineWindow(LineEntries[EntryT], can_focus=True):
         if area and (self._pending or area != self._seen_size):
             self._fill()
             self._publish()
+        if self.size != self._painted_size:
+            # All of a view of another size is on its way to the screen, scroll bar included: once is enough.
+            self._painted_size = self.size
+            self._exchange_repaint_regions()
+            if self.show_vertical_scrollbar:
+                self.vertical_scrollbar._exchange_repaint_regions()
         self._painting = True
         try:
             return super().render_lines(crop)
@@ -307,9 +314,22 @@ class LineWindow(LineEntries[EntryT], can_focus=True):
             index, line = index + 1, 0
         return ("\n".join(found), "\n") if found else None
 
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """Lay out for the new size before the scroll bar is painted, so that it is painted once."""
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        if changed:
+            self._catch_up()
+        return changed
+
     def on_resize(self) -> None:
-        """Lay out again for the new size."""
-        self.settle()
+        """Lay out for the new size, unless that was painted already."""
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        if self._pending or self._area() != self._seen_size:
+            self.settle()
 
     def on_show(self) -> None:
         """Catch up with what happened while hidden."""

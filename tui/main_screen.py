@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual import events
+from textual import events, messages
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.screen import Screen
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
 from tui.frame import PANES, Frame
@@ -56,6 +57,12 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.set_reactive(Widget.virtual_size, event.size)
         for frame in self.query(Frame):
             frame.lay_out()
+
+    def on_layout(self, message: messages.Layout) -> None:
+        """Lay nothing out for a scroll bar that took the size it was given: nothing stands in one."""
+        if isinstance(message.widget, ScrollBar):
+            message.stop()
+            message.prevent_default()
 
     def _forward_event(self, event: events.Event) -> None:
         """Let a border be dragged: the panes on both sides of it would take the mouse for themselves."""

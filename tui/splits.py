@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.geometry import Offset, Region
 from textual.timer import Timer
+from textual.widget import Widget
 
 from tui.kept_layout import KeptLayout
 from tui.proportions import Proportions, columns, upper_lines, with_border
@@ -74,14 +75,19 @@ class Splits:
         screen = frame.app.size
         widths = columns(mode, screen.width, self.sizes)
         for column in ("machinery", "files"):
-            frame.query_one(f"#{column}").styles.width = widths.get(column)
+            box = frame.query_one(f"#{column}")
+            if (width := widths.get(column)) is None:
+                _unset(box, "width")
+            else:
+                box.styles.width = width
         # Below the panes is the status line, above those of a medium screen the tabs.
         lines = screen.height - (1 if mode == "wide" else 2)
         for upper, lower in STACKS:
             panes = frame.query_one(f"#{upper}"), frame.query_one(f"#{lower}")
             share = getattr(self.sizes, upper)
             if share is None or not all(pane.display for pane in panes):
-                panes[0].styles.height = panes[1].styles.height = None
+                for pane in panes:
+                    _unset(pane, "height")
                 continue
             # As shares, because the bar for what went wrong takes lines away.
             part = upper_lines(share, lines)
@@ -249,3 +255,9 @@ class Splits:
         self._last = sizes
         if problem:
             self._frame.notify(problem, severity="warning", markup=False)
+
+
+def _unset(widget: Widget, rule: str) -> None:
+    """Leave a size to the style sheets; unset once more, it would have all of the widget painted again."""
+    if widget.styles.inline.has_rule(rule):
+        setattr(widget.styles, rule, None)

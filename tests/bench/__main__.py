@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.bench.dragging import dragging
 from tests.bench.journal import journal
 from tests.bench.large import large
 from tests.bench.living import headless, on_screen
@@ -34,6 +35,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "stalls": stalls,
     "streaming": streaming,
     "scale": scale,
+    "dragging": dragging,
     "viewers": viewers,
     "screen": on_screen,
     "headless": headless,

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.geometry import Offset, Region
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.test_app_session import settled
 from tui.app import UaTuiApp
 from tui.kept_layout import LAYOUT_FILE, KeptLayout
+from tui.line_window import LineWindow
 from tui.proportions import (
     LEAST_FILES,
     LEAST_LINES,
@@ -93,6 +96,39 @@ async def test_the_panes_of_a_column_are_dragged(tmp_path: Path, upper: str, low
         assert region(app, lower).height == below.height + 4
         await drag(app, pilot, (above.x + 9, region(app, upper).bottom - 1), (0, 6))
         assert region(app, upper).height == above.height + 2
+
+
+async def test_a_border_that_moves_has_all_laid_out_and_painted_once_and_the_other_column_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        session.submit("\n".join(f"line {number} of many" for number in range(200)))
+        session.finish()
+        await settled(app, pilot)
+        conversation, machinery = app.frame.query_one("#conversation", LineWindow), region(app, "machinery")
+        assert conversation.show_vertical_scrollbar
+        layouts: list[object] = []
+        painted: list[str] = []
+        lay_out = app.screen._compositor.reflow
+        monkeypatch.setattr(
+            app.screen._compositor, "reflow", lambda *given: (layouts.append(given), lay_out(*given))[1]
+        )
+        for name in ("conversation", "workspace", "preview"):
+            pane = app.frame.query_one(f"#{name}")
+
+            def line(y: int, name: str = name, draw: Callable[[int], Strip] = pane.render_line) -> Strip:
+                painted.append(name)
+                return draw(y)
+
+            monkeypatch.setattr(pane, "render_line", line)
+        await drag(app, pilot, (machinery.x, 20), (-3, 0))
+        assert region(app, "machinery").width == machinery.width + 3
+        assert len(layouts) == 1
+        assert painted == ["conversation"] * conversation.size.height
+        assert "line 199 of many" in "".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 async def test_what_is_below_the_pointer_gets_nothing_of_a_drag(tmp_path: Path) -> None:
