@@ -166,6 +166,8 @@ def _origin(name: str, given: Given) -> Origin:
 def _shown(name: str, value: Any) -> str:
     if value is None or value in ("", ()):
         return ""
+    if name not in ENVIRONMENT:
+        return f"{len(value)} of them"
     if SPECS[name].secret:
         return HIDDEN
     match value:
@@ -173,10 +175,8 @@ def _shown(name: str, value: Any) -> str:
             return "true" if value else "false"
         case float():
             return f"{value:g}"
-        case list() | tuple() if name != "keys":
+        case list() | tuple():
             return ", ".join(str(each) for each in value)
-        case list() | tuple() | dict():
-            return f"{len(value)} of them"
         case _:
             return str(value)
 

@@ -155,6 +155,8 @@ class Settings:
     """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
     mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
     """The tables [mcp_servers] of the files, the folder's before the user's own, not checked yet."""
+    mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
+    """The tables [mcp_servers] of the files, the folder's before the user's own, not checked yet."""
     keys: Annotated[tuple[KeyChoice, ...], _as()] = ()
     """The tables [keys] of the files, the folder's after the user's own, not checked yet."""
 
@@ -321,6 +323,8 @@ def load_settings(
             if name == "keys":
                 choices = key_choices(given.value, f"keys in {given.path}", given.in_folder)
                 found["keys"] = (*found.get("keys", ()), *choices)
+            elif name == "mcp_servers":
+                found[name] = (given, *found.get(name, ()))
             elif name == "mcp_servers":
                 found[name] = (given, *found.get(name, ()))
             else:

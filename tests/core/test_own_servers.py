@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.connections.own_servers import OwnServer, Unusable, connection_to, project_servers, set_servers
+from core.errors import ConnectionFailed
+from core.server_trust import ServerTrust
+from core.setting_sources import Given
+
+SECRET = "canary-0123456789"
+
+
+def written(folder: Path, servers: Any) -> list[OwnServer | Unusable]:
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    return project_servers(folder)
+
+
+def server(folder: Path, **how: Any) -> OwnServer:
+    (found,) = written(folder, {"notes": how})
+    assert isinstance(found, OwnServer), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "transport", "target", "made"),
+    [
+        (
+            {"command": "npx", "args": ["-y", "two words"], "env": {"MODE": "x"}},
+            "stdio",
+            "npx -y 'two words'",
+            {"command": "npx", "args": ["-y", "two words"], "MODE": "x"},
+        ),
+        ({"url": "https://a.example/mcp"}, "http", "https://a.example/mcp", {"url": "https://a.example/mcp"}),
+        (
+            {"type": "streamable-http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-A": "b"}},
+            "http",
+            "http://127.0.0.1:1/mcp",
+            {"type": "http", "headers": {"X-A": "b"}},
+        ),
+        ({"type": "sse", "url": "https://a.example/sse"}, "sse", "https://a.example/sse", {"type": "sse"}),
+    ],
+)
+def test_each_transport_becomes_what_the_agent_takes(
+    tmp_path: Path, how: dict[str, Any], transport: str, target: str, made: dict[str, Any]
+) -> None:
+    found = server(tmp_path, **how)
+    assert (found.transport, found.target, found.in_folder) == (transport, target, True)
+    (done,) = connection_to(found, {}).servers.values()
+    assert made.items() <= (done | done.get("env", {})).items()
+
+
+def test_a_program_is_not_given_the_agents_keys(tmp_path: Path) -> None:
+    (done,) = connection_to(server(tmp_path, command="x"), {"ANTHROPIC_API_KEY": SECRET}).servers.values()
+    assert done["env"] == {
+        "ANTHROPIC_API_KEY": "",
+        "ANTHROPIC_AUTH_TOKEN": "",
+        "ANTHROPIC_CUSTOM_HEADERS": "",
+    }
+
+
+def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
+    found = server(
+        tmp_path,
+        url="https://${HOST:-a.example}/mcp",
+        headers={"Authorization": "Bearer ${NOTES_KEY}", "X-Plain": "written-down", "Api-Key": "written-key"},
+    )
+    assert SECRET not in found.target + repr(found.given)
+    made = connection_to(found, {"NOTES_KEY": SECRET, "HOST": ""})
+    (done,) = made.servers.values()
+    assert done["url"] == "https://a.example/mcp"
+    assert done["headers"]["Authorization"] == f"Bearer {SECRET}"
+    assert {SECRET, "written-key"} <= set(made.secrets)
+    assert "written-down" not in made.secrets
+
+
+def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionFailed, match=r"notes of .*\.mcp\.json needs the variable NOTES_KEY"):
+        connection_to(server(tmp_path, command="x", args=["${NOTES_KEY}"]), {})
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "told"),
+    [
+        ("notes", {}, "no command, which is the program"),
+        ("notes", {"command": " "}, "no command"),
+        ("notes", {"type": "http"}, "no url"),
+        ("notes", {"type": "ws", "url": "ws://x"}, "'ws': it takes stdio, http or sse"),
+        ("notes", {"url": "ftp://x"}, "no address"),
+        ("notes", {"command": "x", "args": "-y"}, "args are no list"),
+        ("notes", {"command": "x", "env": {"A": 1}}, "env is no table of texts"),
+        ("notes", {"command": "x", "agrs": []}, "no 'agrs' in a server of type stdio"),
+        ("notes", {"command": "x\0"}, "no program takes"),
+        ("notes", [], "no table"),
+        ("no tes", {"command": "x"}, "its name may have"),
+        ("composio", {"command": "x"}, "server of the program"),
+    ],
+)
+def test_what_is_wrong_with_one_server_is_told_and_the_others_stand(
+    tmp_path: Path, name: str, how: Any, told: str
+) -> None:
+    bad, good = written(tmp_path, {name: how, "fine": {"command": "y"}})
+    assert isinstance(bad, Unusable)
+    assert told in bad.problem
+    assert str(tmp_path) in bad.problem
+    assert isinstance(good, OwnServer)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"{", "not valid JSON"),
+        (b"\xff", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"[]", "no table of servers"),
+        (b'{"mcpServers": 1}', "no table of servers"),
+        (b" " * ((1 << 20) + 1), "larger than 1 MiB"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes, told: str) -> None:
+    assert project_servers(tmp_path) == []
+    (tmp_path / ".mcp.json").write_bytes(content)
+    (found,) = project_servers(tmp_path)
+    assert isinstance(found, Unusable)
+    assert told in found.problem
+
+
+def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: Path) -> None:
+    folders = {"notes": {"command": "theirs"}}
+    own = {"notes": {"command": "mine"}, "more": {"url": "https://a.example/"}}
+    found = set_servers(
+        [
+            Given(folders, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True),
+            Given(own, "file", "mcp_servers", tmp_path / "config.toml"),
+        ]
+    )
+    told = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, OwnServer)}
+    assert told == {"notes": ("theirs", True), "more": ("https://a.example/", False)}
+    trust = ServerTrust(tmp_path / "state")
+    assert {each.name: trust.decision(each, tmp_path) for each in found if isinstance(each, OwnServer)} == {
+        "notes": None,
+        "more": "trusted",
+    }
+
+
+def test_trust_holds_for_one_folder_and_one_configuration(tmp_path: Path) -> None:
+    trust = ServerTrust(tmp_path / "state")
+    found = server(tmp_path, command="npx", args=["-y", "notes"])
+    assert trust.decision(found, tmp_path) is None
+    trust.decide(found, tmp_path, "trusted")
+    again = ServerTrust(tmp_path / "state")
+    assert again.decision(found, tmp_path) == "trusted"
+    assert again.decision(found, tmp_path / "elsewhere") is None
+    assert again.decision(server(tmp_path, command="npx", args=["-y", "other"]), tmp_path) is None
+    assert (
+        again.decision(server(tmp_path, command="npx", args=["-y", "notes"], env={"A": "b"}), tmp_path)
+        is None
+    )
+    again.decide(found, tmp_path, "refused")
+    assert trust.decision(found, tmp_path) == "refused"
+    trust.decide(found, tmp_path, None)
+    assert trust.decision(found, tmp_path) is None
+
+
+def test_nothing_is_trusted_by_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    trust = ServerTrust(tmp_path)
+    (tmp_path / "trusted-servers.json").write_text("{")
+    found = server(tmp_path, command="x")
+    assert trust.decision(found, tmp_path) is None
+    trust.decide(found, tmp_path, "trusted")
+    assert trust.decision(found, tmp_path) == "trusted"
