@@ -11,7 +11,10 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-__all__ = ["SIZES", "THEMES", "Drawn", "cases", "draw", "no_blinking"]
+from tui.clipboard import Clipboard
+from tui.styled import StyledApp
+
+__all__ = ["SIZES", "THEMES", "Drawn", "Stage", "cases", "draw", "no_blinking"]
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 THEMES = ["ua-dark", "ua-light", "ua-ansi"]
@@ -27,6 +30,17 @@ class Drawn(App[str]):
     def run(self, **_: object) -> str:
         """Return the picture."""
         return self._picture
+
+
+class Stage(StyledApp):
+    """Has all the styles, and nothing on its screen."""
+
+    def __init__(self, theme: str | None = None) -> None:
+        super().__init__(Clipboard({"TERM": "xterm-256color"}, platform="linux"), theme)
+
+    def on_mount(self) -> None:
+        """Get ready for every dialog."""
+        self.read_other_styles()
 
 
 def cases(names: Sequence[str]) -> list[Any]:

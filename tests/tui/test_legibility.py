@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,20 @@ from textual.widget import Widget
 
 from core.events import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.files_host import until
-from tests.tui.test_dialog_snapshots import DIALOGS
+from tests.tui.pictured import Stage
+from tests.tui.test_dialog_snapshots import DIALOGS, listens
 from tests.tui.test_snapshots import played_app, steps
 from tui.legible import DIM, TEXT, contrast, legible
+from tui.panes.completion import CompletionList
 from tui.screens.viewer import ViewerScreen
 from tui.themes import THEMES, readable
 
+# A colour on its way to another one is none of a theme.
+pytestmark = pytest.mark.usefixtures("still")
+
 SIZE = (150, 46)
-PARTS = 4
+SMALL = (90, 36)
+PARTS = 3
 DARK_AND_CLEAR = {
     "background": "#000000",
     "foreground": "#FFFFFF",
@@ -44,13 +50,6 @@ DOCUMENT = (
 )
 COLOURED = [theme.name for theme in (*THEMES, *BUILTIN_THEMES.values()) if not theme.ansi]
 NO_TEXT = set("─│╭╮╰╯┃━▌▐█▀▄▁▂▃▅▆▇▔▏▎▍▊▋▉╷╵╶╴┌┐└┘├┤┬┴┼═║╔╗╚╝")
-
-
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No animation: a colour on its way to another one is none of a theme."""
-    monkeypatch.setattr("textual.constants.TEXTUAL_ANIMATIONS", "none")
-    monkeypatch.setitem(os.environ, "TEXTUAL_ANIMATIONS", "none")
 
 
 def parts(style: Style | None) -> tuple[Color, Color] | None:
@@ -91,7 +90,7 @@ def quiet_colours(app: App[Any]) -> set[Color]:
 
 
 async def scenes(pilot: Pilot[str]) -> AsyncIterator[str]:
-    """Go through what there is to be seen, and name it; everything is as it was afterwards."""
+    """Go through what there is to be seen without a dialog, and name it; everything is as it was afterwards."""
     app = pilot.app
     yield "prompt"
     for key, pane in (("f2", "conversation"), ("f3", "trace"), ("f4", "observers"), ("f5", "workspace")):
@@ -102,18 +101,9 @@ async def scenes(pilot: Pilot[str]) -> AsyncIterator[str]:
     await pilot.press("escape")
     app.query_one("#prompt").focus()
     await pilot.press("slash")
-    await pilot.pause(0.1)
+    await until(lambda: app.query_one(CompletionList).display)
     yield "commands"
     await pilot.press("escape", "backspace")
-    for name, (make, _) in DIALOGS.items():
-        dialog = make()
-        app.push_screen(dialog)
-        await pilot.pause()
-        dialog.remove_class("-quiet")
-        await pilot.pause()
-        yield name
-        dialog.dismiss(None)
-        await pilot.pause()
 
 
 def trouble(app: Any) -> None:
@@ -127,7 +117,7 @@ def trouble(app: Any) -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-async def test_everything_can_be_read_in_every_theme(tmp_path: Path, part: int) -> None:
+async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) -> None:
     app = played_app(tmp_path)
     bad = {}
     async with app.run_test(size=SIZE) as pilot:
@@ -137,11 +127,33 @@ async def test_everything_can_be_read_in_every_theme(tmp_path: Path, part: int) 
         for theme in COLOURED[part::PARTS]:
             app.theme = theme
             await pilot.pause()
-            await pilot.pause()
             async for scene in scenes(pilot):
                 await pilot.pause()
                 if found := unreadable(app, quiet_colours(app)):
                     bad[theme, scene] = dict(found)
+    assert bad == {}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    # To parse the styles anew for each dialog would take more time than all the rest.
+    monkeypatch.setattr("tui.stylesheet.MOST_THEMES", len(COLOURED))
+    app = Stage()
+    bad = {}
+    async with app.run_test(size=SMALL) as pilot:
+        for name, (make, keys) in list(DIALOGS.items())[part::PARTS]:
+            dialog = make()
+            app.push_screen(dialog)
+            await until(partial(listens, dialog))
+            await pilot.press(*keys)
+            for theme in COLOURED:
+                app.theme = theme
+                await pilot.pause()
+                await pilot.pause()
+                if found := unreadable(app, quiet_colours(app)):
+                    bad[theme, name] = dict(found)
+            dialog.dismiss(None)
+            await pilot.pause()
     assert bad == {}
 
 

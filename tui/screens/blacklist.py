@@ -17,6 +17,7 @@ from core.blacklist import STRIKES, Blacklist, Listing
 from core.errors import UniversalAgentError
 from core.text import clean_line
 from tui.blacklist import last_error
+from tui.screens.choice_list import ChoiceList
 from tui.screens.dialog import Box, Choice, Dialog, Foot
 
 __all__ = ["BlacklistScreen"]
@@ -49,7 +50,7 @@ class BlacklistScreen(Dialog[None]):
         with Box(classes="box") as box:
             box.border_title = Content("Blacklist of the web reader")
             yield Static(Content("Reading the list …"), id="blacklist-what")
-            yield OptionList(id="blacklist-sites", markup=False, compact=True)
+            yield ChoiceList(id="blacklist-sites", markup=False, compact=True)
             yield Foot(
                 Choice("c", "Clear", "clear", disabled=True),
                 Choice("a", "Clear all", "clear-all", disabled=True),
@@ -137,7 +138,7 @@ class BlacklistScreen(Dialog[None]):
 def _told(entry: Listing) -> Content:
     errors = f"{len(entry.strikes)} errors" if len(entry.strikes) > 1 else "1 error"
     if entry.expires is not None:
-        standing = Content.styled(f"until {entry.expires.astimezone():%Y-%m-%d}", "$warning")
+        standing = Content.styled(f"until {entry.expires.astimezone():%Y-%m-%d}", "$text-warning")
     else:
         standing = Content.styled(f"not listed: {STRIKES} errors are needed", "$text-muted")
     last = f"{errors}, last: {last_error(entry)} at {clean_line(entry.strikes[-1].url, 200)}"
