@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 from textual import events
-from textual.geometry import Offset, Region
+from textual.geometry import Offset, Region, Size
 from textual.pilot import Pilot
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.test_app_session import settled
 from tui.app import UaTuiApp
 from tui.kept_layout import LAYOUT_FILE, KeptLayout
-from tui.line_window import LineWindow
 from tui.proportions import (
     LEAST_FILES,
     LEAST_LINES,
@@ -108,14 +108,17 @@ async def test_a_border_that_moves_has_all_laid_out_and_painted_once_and_the_oth
         session.submit("\n".join(f"line {number} of many" for number in range(200)))
         session.finish()
         await settled(app, pilot)
-        conversation, machinery = app.frame.query_one("#conversation", LineWindow), region(app, "machinery")
+        conversation, machinery = app.frame.query_one("#conversation"), region(app, "machinery")
         assert conversation.show_vertical_scrollbar
         layouts: list[object] = []
         painted: list[str] = []
         lay_out = app.screen._compositor.reflow
-        monkeypatch.setattr(
-            app.screen._compositor, "reflow", lambda *given: (layouts.append(given), lay_out(*given))[1]
-        )
+
+        def reflow(parent: Widget, size: Size) -> object:
+            layouts.append(size)
+            return lay_out(parent, size)
+
+        monkeypatch.setattr(app.screen._compositor, "reflow", reflow)
         for name in ("conversation", "workspace", "preview"):
             pane = app.frame.query_one(f"#{name}")
 
