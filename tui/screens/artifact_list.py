@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from rich.cells import cell_len
-from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from core.events import ArtifactSaved
 from core.text import clean_line
 from tui.format import middle_cut, size, tail_cut
+from tui.screens.choice_list import ChoiceList
 
 __all__ = ["ArtifactList", "Leaf", "leaves_of", "why_gone"]
 
@@ -42,7 +41,7 @@ class Leaf:
     note: str = ""
 
 
-class ArtifactList(OptionList):
+class ArtifactList(ChoiceList):
     """Lists files in columns; going up from the first one leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -99,18 +98,6 @@ class ArtifactList(OptionList):
         """Go down, as far as there is something."""
         if self.highlighted is None or self.highlighted < len(self.leaves) - 1:
             super().action_cursor_down()
-
-    def render_line(self, y: int) -> Strip:
-        """Render one line; the cursor is reversed where the theme tells it so, which a list leaves out."""
-        strip = super().render_line(y)
-        if (
-            self.highlighted is None
-            or y + int(self.scroll_offset.y) != self.highlighted
-            or not self.has_focus
-        ):
-            return strip
-        told = self.get_component_styles("option-list--option-highlighted").text_style
-        return Strip([Segment(strip.text, self.rich_style + told)]) if told.reverse else strip
 
     @property
     def _room(self) -> int:

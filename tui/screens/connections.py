@@ -25,6 +25,7 @@ from tui.jobs import start_job
 from tui.keys import Keys, keys_of
 from tui.ports import SessionPort
 from tui.screens import connection_rows as say
+from tui.screens.choice_list import ChoiceList
 from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW
 from tui.viewers.chrome import KeyLine, TitleLine
@@ -37,7 +38,7 @@ ROOMY = NARROW[1][0]
 Examine = Callable[[Settings], AsyncIterator[Check]]
 
 
-class ServerList(OptionList, inherit_bindings=False):
+class ServerList(ChoiceList, inherit_bindings=False):
     """The servers, one on a line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

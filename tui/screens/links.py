@@ -15,6 +15,7 @@ from core.text import clean_line
 from tui.format import tail_cut
 from tui.keys import keys_of
 from tui.links import browser_link
+from tui.screens.choice_list import ChoiceList
 from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot
 from tui.viewers.links_in import FoundLink
@@ -48,7 +49,7 @@ class LinksScreen(Closing[str | None]):
         """Put down the list and its keys."""
         with Box(classes="box") as box:
             box.border_title = Content("Links")
-            yield OptionList(
+            yield ChoiceList(
                 *(Option(_told(link)) for link in self.links), id="links-found", markup=False, compact=True
             )
             close = keys_of(self.app).shown("screen.back")

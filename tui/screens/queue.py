@@ -13,6 +13,7 @@ from textual.widgets.option_list import Option
 
 from tui.keys import keys_of
 from tui.panes.queue_bar import first_line
+from tui.screens.choice_list import ChoiceList
 from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot
 
@@ -50,7 +51,7 @@ class QueueScreen(Closing[str | None]):
         with Box(classes="box") as box:
             box.border_title = Content("Queue")
             yield Static(Content(""), id="queue-what")
-            yield OptionList(id="queue-queries", markup=False, compact=True)
+            yield ChoiceList(id="queue-queries", markup=False, compact=True)
             yield Foot(hint=self._hint())
 
     def _hint(self) -> str:
