@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tui.panes import folder_scan
-from tui.panes.folder_scan import file_time_ns, list_folder, list_folders
+from tui.panes.folder_scan import Request, file_time_ns, list_folder, list_folders
 from tui.panes.folder_tree import FolderTree
 
 
@@ -98,6 +98,39 @@ def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
     (tmp_path / "new.tmp").replace(tmp_path / "20.json")
     (listing,) = list_folders([tree.request(path)])
     assert {entry.name: entry.size for entry in listing.entries}["20.json"] == len("longer")
+
+
+@pytest.mark.parametrize("change", ["gone", "came", "a folder now", "not listed"])
+def test_a_change_in_the_tick_of_a_listing_is_found_once_the_folder_is_older(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    for name in ("a.json", "b.json", "passed-over"):
+        (tmp_path / name).write_text("{}")
+    path = str(tmp_path)
+    before = list_folders([Request(path, 100, only=_not_passed_over)])[0]
+    touched = os.stat(path).st_mtime_ns
+    match change:
+        case "gone":
+            (tmp_path / "a.json").unlink()
+        case "came":
+            (tmp_path / "c.json").write_text("{}")
+        case "a folder now":
+            (tmp_path / "a.json").unlink()
+            (tmp_path / "a.json").mkdir()
+        case _:
+            (tmp_path / "passed-over").unlink()
+            (tmp_path / "passed-over.too").write_text("{}")
+    os.utime(path, ns=(touched, touched))
+    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
+    (listing,) = list_folders([Request(path, 100, only=_not_passed_over, before=before)])
+    assert listing.stamp
+    assert (listing.entries is before.entries) is (change == "not listed")
+    now = {(each.name, each.is_dir()) for each in tmp_path.iterdir() if _not_passed_over(each.name, False)}
+    assert {(entry.name, entry.is_folder) for entry in listing.entries} == now
+
+
+def _not_passed_over(name: str, _is_folder: bool) -> bool:
+    return not name.startswith("passed-over")
 
 
 def test_a_folder_of_which_it_is_too_early_to_tell_is_read_at_the_next_look(
