@@ -65,7 +65,7 @@ class Frame(PaneRequests):
 
     Args:
         width: of the screen, in cells.
-        kept: where the sizes that a person gives the panes are kept; None forgets them.
+        kept: where the sizes of the panes, and the one at the side, are kept; None forgets them.
     """
 
     WORDS: ClassVar[str] = ASK
@@ -83,9 +83,9 @@ class Frame(PaneRequests):
         # A class that is there from the start costs nothing; one set later has every widget styled again.
         super().__init__(id="frame", classes=_breakpoint(width))
         self.active = "conversation"
-        self.side = "trace"
         self.maximised = False
         self.splits = Splits(self, kept)
+        self.side: str = self.splits.side
         self._told_at = float("-inf")
 
     def compose(self) -> ComposeResult:
@@ -265,6 +265,8 @@ class Frame(PaneRequests):
         side = active if active != "conversation" else self.side
         if (active, side) != (self.active, self.side):
             self.active, self.side = active, side
+            if self.mode == "medium":
+                self.splits.choose(side)
             self.lay_out()
 
     def _of(self, widget: Widget | None) -> str | None:

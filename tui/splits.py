@@ -12,7 +12,7 @@ from textual.geometry import Offset, Region
 from textual.timer import Timer
 from textual.widget import Widget
 
-from tui.kept_layout import KeptLayout
+from tui.kept_layout import SIDES, KeptLayout, Layout, Side
 from tui.proportions import Proportions, columns, upper_lines, with_border
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class Splits:
         self._painting = False
         self._keeping: Timer | None = None
         self._passed_over = False
-        self.sizes = self._last = kept.read() if kept is not None else Proportions()
+        self._last = kept.read() if kept is not None else Layout()
+        self.sizes = self._last.sizes
+        self.side: Side = self._last.side
 
     def apply(self) -> None:
         """Give every column and pane the room that is its share now."""
@@ -117,6 +119,13 @@ class Splits:
     def reset(self) -> None:
         """Give everything its standard size."""
         self._set(Proportions())
+
+    def choose(self, pane: str) -> None:
+        """Note which pane was chosen for the side of a medium screen."""
+        for side in SIDES:
+            if side == pane != self.side:
+                self.side = side
+                self._keep_later()
 
     # -- the mouse --------------------------------------------------------------------------------
 
@@ -235,6 +244,9 @@ class Splits:
             return
         self.sizes = sizes
         self.apply()
+        self._keep_later()
+
+    def _keep_later(self) -> None:
         if self._kept is not None:
             if self._keeping is not None:
                 self._keeping.stop()
@@ -248,11 +260,14 @@ class Splits:
         if self._keeping is not None:
             self._keeping.stop()
             self._keeping = None
-        sizes = self.sizes
-        if self._kept is None or sizes == self._last:
+        kept, layout = self._kept, Layout(self.sizes, self.side)
+        if kept is None or layout == self._last:
             return
-        problem = await asyncio.to_thread(self._kept.write, sizes)
-        self._last = sizes
+        if kept.problem and layout.sizes == self._last.sizes:
+            # Of a file that cannot be used it was told that only another size has it written anew.
+            return
+        problem = await asyncio.to_thread(kept.write, layout)
+        self._last = layout
         if problem:
             self._frame.notify(problem, severity="warning", markup=False)
 

@@ -17,7 +17,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.test_app_session import settled
 from tui.app import UaTuiApp
-from tui.kept_layout import LAYOUT_FILE, KeptLayout
+from tui.kept_layout import LAYOUT_FILE, KeptLayout, Layout
 from tui.proportions import (
     LEAST_FILES,
     LEAST_LINES,
@@ -285,8 +285,38 @@ async def test_sizes_are_remembered(tmp_path: Path) -> None:
         await settled(again, pilot)
         assert region(again, "trace") == chosen
         await press(pilot, "f3", "0")
-        await until(lambda: KeptLayout(tmp_path / "state").read() == Proportions())
+        await until(lambda: KeptLayout(tmp_path / "state").read().sizes == Proportions())
         assert region(again, "trace") != chosen
+
+
+@pytest.mark.parametrize(("key", "pane"), [("f5", "workspace"), ("f4", "observers")])
+async def test_the_pane_at_the_side_of_a_medium_screen_is_remembered(
+    tmp_path: Path, key: str, pane: str
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=MEDIUM) as pilot:
+        await settled(app, pilot)
+        assert app.frame.shows("trace")
+        await press(pilot, key, ">", "0", "f2")
+    again = make_app(tmp_path, make_session(tmp_path))
+    async with again.run_test(size=MEDIUM) as pilot:
+        await settled(again, pilot)
+        assert again.frame.shows(pane)
+        assert not again.frame.shows("trace")
+        assert again.focused is again.frame.prompt
+        tabs = again.frame.query_one("#machinery PaneTabs" if pane == "observers" else "#files PaneTabs")
+        await pilot.click(tabs, offset=(4, 0))
+        assert again.frame.shows("trace")
+    assert KeptLayout(tmp_path / "state").read() == Layout()
+
+
+async def test_a_pane_that_is_only_looked_at_is_none_chosen_for_the_side(tmp_path: Path) -> None:
+    for size in (WIDE, NARROW):
+        app = make_app(tmp_path, make_session(tmp_path))
+        async with app.run_test(size=size) as pilot:
+            await settled(app, pilot)
+            await press(pilot, "f5", "f4")
+    assert not (tmp_path / "state" / LAYOUT_FILE).exists()
 
 
 BROKEN = {
@@ -295,6 +325,7 @@ BROKEN = {
     "a later version's": b'{"format": 2, "sizes": {}}',
     "no share": b'{"format": 1, "sizes": {"files": 7}}',
     "not a number": b'{"format": 1, "sizes": {"files": "wide"}}',
+    "an unknown side": b'{"format": 1, "sizes": {}, "side": "cellar"}',
     "an unknown pane": b'{"format": 1, "sizes": {"cellar": 0.5}}',
     "too large": b'{"format": 1, "sizes": {}}' + b" " * 100_000,
     "no text": bytes(range(256)),
@@ -315,9 +346,13 @@ async def test_a_file_that_cannot_be_used_is_told_of_and_left_until_a_size_is_ch
         assert str(state / LAYOUT_FILE) in note.message
         assert "The standard sizes are shown" in note.message
         assert region(app, "files").width == columns("wide", 200, Proportions())["files"]
+        await pilot.resize_terminal(*MEDIUM)
+        await press(pilot, "f5")
+        await app.frame.splits.keep()
         assert (state / LAYOUT_FILE).read_bytes() == content
+        await pilot.resize_terminal(*WIDE)
         await press(pilot, "f3", ">")
-    assert KeptLayout(state).read().machinery is not None
+    assert KeptLayout(state).read().sizes.machinery is not None
 
 
 async def test_a_pipe_in_the_place_of_the_file_holds_nothing_up(tmp_path: Path) -> None:
