@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.key_choices import KeyChoice
-from tests.tui.test_snapshots import SIZES, played_app, steps, still
+from tests.tui.pictured import SIZES
+from tests.tui.test_snapshots import played_app, steps
 from tui.keys import choose_keys
 
-__all__ = ["still"]
+pytestmark = pytest.mark.usefixtures("still")
 
 THEMES = [None, "ua-light", "ua-ansi"]
 

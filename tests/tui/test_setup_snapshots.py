@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -15,13 +17,10 @@ from core.model_check import ModelVerdict
 from core.setting_up import Plan, SettingUp, Stored
 from core.settings import Settings
 from tests.tui.files_host import until
-from tests.tui.test_snapshots import SIZES
-from tui.clipboard import Clipboard
+from tests.tui.pictured import Drawn, Stage, cases, draw, no_blinking
 from tui.screens import setup
 from tui.screens.setup import SetupScreen
-from tui.styled import StyledApp
 
-THEMES = ["ua-dark", "ua-light", "ua-ansi"]
 FOLDER = Path("/home/ann/.config/ua-tui")
 SERVER = "http://127.0.0.1:11434"
 GOOD = ModelVerdict(kind="ok", server=SERVER, model="llama4", status=200, seconds=0.8)
@@ -33,7 +32,7 @@ BAD = ModelVerdict(
     said="model 'llama' not found",
     models=("llama4:scout", "qwen4-coder", "gpt-oss:20b"),
 )
-ENTERED = ("4", *"127.0.0.1:11434", "tab", *"llama4", "tab", *"token-of-mine")
+ENTERED = ("127.0.0.1:11434", "llama4", "token-of-mine")
 
 
 class Desk(SettingUp):
@@ -41,67 +40,75 @@ class Desk(SettingUp):
 
     def __init__(self, verdict: ModelVerdict) -> None:
         super().__init__(Settings(), environ={}, config_dir=FOLDER)
-        self._verdict = verdict
+        self.verdict = verdict
 
     async def check(self, plan: Plan) -> ModelVerdict:
-        return self._verdict
+        return self.verdict
 
     def store(self, plan: Plan) -> Stored:
         wins = "wins over what is stored, from the next start on: take it out there."
         return Stored(self.path, (f"The environment variable ANTHROPIC_BASE_URL {wins}",))
 
 
-PAGES: dict[str, tuple[ModelVerdict, tuple[str, ...]]] = {
-    "ways": (GOOD, ()),
-    "login": (GOOD, ("2",)),
-    "server": (GOOD, ENTERED),
-    "unknown-model": (BAD, (*ENTERED, "enter")),
-    "stored": (GOOD, (*ENTERED, "enter")),
-}
+PAGES = ("ways", "login", "server", "unknown-model", "stored")
 
 
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No animation, one time zone and one Claude command line for everybody."""
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    monkeypatch.setenv("TZ", "UTC")
-    login = Login(False, "There is no login in /home/ann/.claude yet.")
-    monkeypatch.setattr(setup, "look_for_login", lambda _settings: login)
-    monkeypatch.setattr(setup, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+@pytest.fixture(scope="module")
+def drawn() -> Iterator[Callable[[tuple[int, int], str], dict[str, Drawn]]]:
+    """Pages of a machine with one Claude command line, and no login, for everybody."""
+    with pytest.MonkeyPatch.context() as patch:
+        login = Login(False, "There is no login in /home/ann/.claude yet.")
+        patch.setattr(setup, "look_for_login", lambda _settings: login)
+        patch.setattr(setup, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
+        yield cache(lambda size, theme: draw(Stage(theme), size, pages))
 
 
-class Stage(StyledApp):
-    """Nothing but the setup."""
-
-    def __init__(self, page: str, theme: str) -> None:
-        super().__init__(Clipboard({"TERM": "xterm-256color"}, platform="linux"), theme)
-        self.verdict, self.keys = PAGES[page]
-
-    def on_mount(self) -> None:
-        self.read_other_styles()
-        message = "There is no key, no token, no login and no server of your own."
-        self.push_screen(SetupScreen(Desk(self.verdict), message))
+async def opened(app: App[Any], desk: Desk) -> SetupScreen:
+    screen = SetupScreen(desk, "There is no key, no token, no login and no server of your own.")
+    app.push_screen(screen)
+    await until(lambda: screen.is_attached and not screen.has_class("-quiet"))
+    return screen
 
 
-async def before(pilot: Pilot[None]) -> None:
-    app = pilot.app
-    assert isinstance(app, Stage)
-    await pilot.pause()
-    await until(lambda: isinstance(app.screen, SetupScreen) and not app.screen.has_class("-quiet"))
-    await pilot.press(*app.keys)
+async def come_to_rest(app: App[Any]) -> None:
     if trying := [each for each in app.workers if each.group == "setup"]:
         await app.workers.wait_for_complete(trying)
-    for line in app.screen.query(Input).results(Input):
-        line.cursor_blink = False
-    await pilot.pause(0.2)
+    no_blinking(app)
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40", "200x50"])
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page(snap_compare: Callable[..., bool], page: str, size: tuple[int, int], theme: str) -> None:
-    assert snap_compare(Stage(page, theme), terminal_size=size, run_before=before)
+async def pages(pilot: Pilot[Any]) -> AsyncIterator[str]:
+    """Go through the pages alone on the screen."""
+    app = pilot.app
+    for page, keys in (("ways", []), ("login", ["2"])):
+        screen = await opened(app, Desk(GOOD))
+        await pilot.press(*keys)
+        await come_to_rest(app)
+        yield page
+        screen.dismiss(None)
+        await pilot.pause()
+    for page, verdict in (("unknown-model", BAD), ("stored", GOOD)):
+        screen = await opened(app, Desk(verdict))
+        for key, text in zip(("4", "tab", "tab"), ENTERED, strict=True):
+            await pilot.press(key)
+            assert isinstance(app.focused, Input)
+            app.focused.insert_text_at_cursor(text)
+        await come_to_rest(app)
+        if verdict is BAD:
+            yield "server"
+        await pilot.press("enter")
+        await come_to_rest(app)
+        yield page
+        screen.dismiss(None)
+        await pilot.pause()
+
+
+@pytest.mark.usefixtures("still")
+@pytest.mark.parametrize(("page", "size", "theme"), cases(PAGES))
+def test_a_page(
+    snap_compare: Callable[..., bool],
+    drawn: Callable[[tuple[int, int], str], dict[str, Drawn]],
+    page: str,
+    size: tuple[int, int],
+    theme: str,
+) -> None:
+    assert snap_compare(drawn(size, theme)[page])

@@ -1,31 +1,21 @@
 from __future__ import annotations
 
-import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.pictured import SIZES
 from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
 from tests.tui.tree_host import rows
 from tui.app import UaTuiApp
 from tui.panes.workspace import WorkspacePane
 
-SIZES = [(80, 24), (120, 40), (200, 50)]
+pytestmark = pytest.mark.usefixtures("still")
+
 Before = Callable[[Pilot[str]], Awaitable[None]]
-
-
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No animation, and one time zone for everybody."""
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 def played_app(tmp_path: Path, theme: str | None = None) -> UaTuiApp:
