@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.agent.guard import Guard
 from core.errors import AgentUnavailable, ConnectionFailed
 from core.text import clean
 
@@ -35,6 +36,7 @@ class AgentClient:
         options.stderr = self._note_stderr
         self._client = sdk.ClaudeSDKClient(options)
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
+        self._guard: Guard | None = None
 
     async def connect(self) -> None:
         """Start the agent and shake hands.
@@ -60,6 +62,9 @@ class AgentClient:
             raise AgentUnavailable(
                 f"{self._cli} could not be started: {clean(str(error))}{self._said()}"
             ) from error
+        if (pid := self._pid()) is not None:
+            self._guard = Guard(pid)
+            await self._guard.start()
 
     async def messages(self) -> AsyncIterator[sdk.Message]:
         """Every message until the agent ends.
@@ -76,6 +81,10 @@ class AgentClient:
             raise AgentUnavailable(f"the agent died ({_exit_of(error.exit_code)}){self._said()}") from error
         except sdk.ClaudeSDKError as error:
             raise AgentUnavailable(f"the agent's stream broke: {clean(str(error))}{self._said()}") from error
+        finally:
+            if self._guard is not None and self._pid() is None:
+                # Its number may be given to another process by and by.
+                self._guard.release()
 
     async def query(self, text: str, message_id: str | None = None) -> None:
         """Hand over a person's words; the agent tells `message_id` back when it takes them up.
@@ -143,9 +152,7 @@ class AgentClient:
 
     def kill(self) -> None:
         """End an agent that does not stop when asked; `messages()` then raises."""
-        process = getattr(getattr(self._client, "_transport", None), "_process", None)
-        pid = getattr(process, "pid", None)
-        if isinstance(pid, int):
+        if (pid := self._pid()) is not None:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -158,6 +165,15 @@ class AgentClient:
         except Exception as error:
             log.info("the agent did not end cleanly: %s", error)
             self.kill()
+        finally:
+            if self._guard is not None:
+                await self._guard.close()
+
+    def _pid(self) -> int | None:
+        """The agent's process; None when it has none or it was seen to have ended."""
+        process = getattr(getattr(self._client, "_transport", None), "_process", None)
+        pid = getattr(process, "pid", None)
+        return pid if isinstance(pid, int) and getattr(process, "returncode", None) is None else None
 
     def _note_stderr(self, line: str) -> None:
         text = clean(line).rstrip()

@@ -8,6 +8,8 @@ import logging
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 PROGRAM = "core.toolkit"
+_LOOK_EVERY, _GRACE = 1.0, 2.0
 
 
 class _Parser(argparse.ArgumentParser):
@@ -115,6 +118,14 @@ def _log_to_stderr(redactor: Redactor) -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent, whoever else holds its input and whatever it still waits for."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY)
+    time.sleep(_GRACE)
+    os._exit(1)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until standard input closes; 0 then, 2 for wrong usage, 1 when the workspace cannot be used."""
     options = _parse(arguments)
@@ -123,6 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _log_to_stderr(redactor)
     # Reading standard input blocks a thread that a KeyboardInterrupt would wait for.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     try:
         asyncio.run(_serve(options, redactor))
     except UniversalAgentError as error:
