@@ -1,22 +1,22 @@
-"""Composio's tool router: one session per user, reached as an MCP server over HTTP."""
+"""Composio's tool router: one session per user, reached as an MCP server over HTTP or through this process."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import os
-import threading
+import re
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
-from core.background import in_loop
-from core.connections.base import Connection
-from core.connections.composio_sdk import import_sdk, sdk_client
+from core.connections.base import Connection, Expiry, RemoteSession
+from core.connections.composio_errors import WITHOUT, as_failure, failures, service
+from core.connections.composio_native import Modifier, native_provider, native_server
+from core.connections.composio_sdk import apart, import_sdk, sdk_client, sdk_http
 from core.errors import ConnectionFailed
-from core.secret_values import secrets
 from core.settings import Settings
-from core.text import Redactor, clean
 
-__all__ = ["SERVER", "open_composio", "try_composio"]
+__all__ = ["SERVER", "open_composio", "session_request", "try_composio"]
 
 log = logging.getLogger(__name__)
 
@@ -24,15 +24,22 @@ SERVER = "composio"
 _DEADLINE = 45.0
 _TIMEOUT = 20.0
 _ASK_TIMEOUT = 6.0
+# A call of the remote workbench may work for minutes.
+_CALL_TIMEOUT = 300.0
 
-# The session has its own crawler, whose articles it keeps.
-_DISABLED_TOOLKITS = ["firecrawl", "exa"]
+# What the command line makes of an answer with a status, and what the service says of a session it does not know.
+_OVER = re.compile(
+    r"\bsession\b.{0,80}\b(?:not found|expired|does not exist)\b|"
+    r"Error POSTing to endpoint.{0,20}\bHTTP (?:401|404)\b|\"status\":\s*(?:401|404)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
-async def open_composio(settings: Settings) -> Connection:
+async def open_composio(settings: Settings, modifiers: Sequence[Modifier] = ()) -> Connection:
     """Open a tool-router session; without a key the connection is empty and says so.
 
-    The SDK is imported in a thread, as it takes seconds.
+    The SDK is imported in a thread, as it takes seconds. `modifiers` see calls and schemas in the mode `native`
+    alone.
 
     Raises:
         ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense.
@@ -42,26 +49,12 @@ async def open_composio(settings: Settings) -> Connection:
             note="Composio is off: set COMPOSIO_API_KEY to use its tools (mail, search, workbench)."
         )
     try:
-        session = await asyncio.wait_for(asyncio.to_thread(_create, settings), _DEADLINE)
+        return await apart(partial(_open, settings, modifiers), _DEADLINE)
     except TimeoutError as error:
         raise ConnectionFailed(
-            f"Composio did not answer within {_DEADLINE:g} s: the session goes on without its tools; check the network",
+            f"{service(settings)} did not answer within {_DEADLINE:g} s: {WITHOUT}; check the network",
             code="timeout",
         ) from error
-    headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
-    url = str(session.mcp.url)
-    server: dict[str, Any] = {"type": "http", "url": url, "headers": headers}
-    session_id = str(session.session_id)
-
-    async def is_connected(toolkit: str) -> bool:
-        return await asyncio.to_thread(_is_connected, settings, session_id, toolkit)
-
-    return Connection(
-        servers={SERVER: server},
-        url=url,
-        secrets=(settings.composio_api_key, *headers.values()),
-        is_connected=is_connected,
-    )
 
 
 async def try_composio(settings: Settings, *, within: float) -> None:
@@ -73,100 +66,119 @@ async def try_composio(settings: Settings, *, within: float) -> None:
         ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense within so many
             seconds.
     """
-    await asyncio.to_thread(import_sdk)
-    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def settle(error: Exception | None) -> None:
-        if answer.done():
-            return
-        if error is None:
-            answer.set_result(None)
-        else:
-            answer.set_exception(error)
-
-    told = in_loop(settle)
-
-    def work() -> None:
-        try:
-            _try(settings, within)
-        except Exception as error:
-            told(error)
-        else:
-            told(None)
-
-    # The end of the program waits for no thread of this kind, however slowly the service answers.
-    threading.Thread(target=work, name="composio", daemon=True).start()
+    await apart(import_sdk)
     try:
-        async with asyncio.timeout(within):
-            await answer
+        # The end of the program waits for no thread of this kind, however slowly the service answers.
+        await apart(partial(_try, settings, within), within)
     except TimeoutError as error:
         raise ConnectionFailed(f"Composio did not answer within {within:g} s", code="timeout") from error
 
 
+def session_request(settings: Settings) -> dict[str, Any]:
+    """What a session is asked for: whose it is, and which toolkits it has."""
+    only, disabled = settings.composio_toolkits, settings.composio_disabled_toolkits
+    request: dict[str, Any] = {"user_id": settings.composio_user_id or settings.user_id}
+    # The service takes one or the other.
+    if only:
+        request["toolkits"] = {"enable": list(only)}
+    elif disabled:
+        request["toolkits"] = {"disable": list(disabled)}
+    return request
+
+
+def _open(settings: Settings, modifiers: Sequence[Modifier]) -> Connection:
+    native = settings.composio_mode == "native"
+    http = sdk_http(_CALL_TIMEOUT if native else _TIMEOUT)
+    try:
+        more: dict[str, Any] = {"max_retries": 1}
+        if native:
+            import_sdk()
+            more["provider"] = native_provider()
+        session = _session(settings, http, **more)
+        headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
+        url = str(session.mcp.url)
+        server: dict[str, Any] = {"type": "http", "url": url, "headers": headers}
+        if native:
+            server = _native(settings, session, more["provider"], modifiers)
+        return _connection(settings, session, server, url, headers, http if native else None)
+    except BaseException:
+        http.close()
+        raise
+    finally:
+        # Of the SDK only the session's address is wanted, unless it is to make the calls.
+        if not native:
+            http.close()
+
+
+def _native(settings: Settings, session: Any, provider: Any, modifiers: Sequence[Modifier]) -> dict[str, Any]:
+    try:
+        return native_server(session, provider, modifiers)
+    except failures() as error:
+        raise as_failure(error, settings, WITHOUT) from error
+
+
+def _connection(
+    settings: Settings, session: Any, server: dict[str, Any], url: str, headers: dict[str, str], http: Any
+) -> Connection:
+    session_id = str(session.session_id)
+    parts = urlsplit(url)
+
+    async def is_connected(toolkit: str) -> bool:
+        return await apart(partial(_is_connected, settings, session_id, toolkit))
+
+    async def is_over() -> bool:
+        return await apart(partial(_is_over, settings, session_id))
+
+    return Connection(
+        servers={SERVER: server},
+        url=url,
+        secrets=(settings.composio_api_key or "", *headers.values()),
+        is_connected=is_connected,
+        expiry=Expiry(told_by=lambda text: _OVER.search(text[:10_000]) is not None, is_over=is_over),
+        # The SDK gives headers for its own origin alone, so this is where the session's files are, too.
+        remote=RemoteSession(f"{parts.scheme}://{parts.netloc}", session_id, headers),
+        close=None if http is None else http.close,
+    )
+
+
 def _try(settings: Settings, within: float) -> None:
     import_sdk()
-    import httpx
-    from composio.exceptions import ComposioError
-    from composio_client import APIError
-
-    with httpx.Client(timeout=within) as http:
+    with sdk_http(within) as http:
         session = _session(settings, http, max_retries=0)
         try:
             session.delete()
-        except (ComposioError, APIError, ValueError, OSError) as error:
+        except failures() as error:
             log.info("the session that was opened to try Composio could not be deleted: %s", error)
 
 
 def _is_connected(settings: Settings, session_id: str, toolkit: str) -> bool:
     import_sdk()
-    import httpx
-    from composio.exceptions import ComposioError
-    from composio_client import APIError
-
     try:
-        with httpx.Client(timeout=_ASK_TIMEOUT) as http:
+        with sdk_http(_ASK_TIMEOUT) as http:
             found = sdk_client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
-    except (ComposioError, APIError, ValueError, OSError) as error:
-        raise ConnectionFailed(f"Composio could not be asked ({clean(str(error))[:200]})") from error
+    except failures() as error:
+        raise as_failure(error, settings) from error
     # A service that does not heed the filter gives every toolkit.
     states = [item.connection for item in found.items if item.slug.lower() == toolkit.lower()]
     return any(state is not None and state.is_active for state in states)
 
 
-def _create(settings: Settings) -> Any:
-    import httpx
-
-    # Only the session's address is wanted of the SDK: its connections are closed once it has given that.
-    with httpx.Client(timeout=_TIMEOUT) as http:
-        return _session(settings, http)
+def _is_over(settings: Settings, session_id: str) -> bool:
+    import_sdk()
+    try:
+        with sdk_http(_ASK_TIMEOUT) as http:
+            sdk_client(settings, http).use(session_id)
+    except failures() as error:
+        failure = as_failure(error, settings)
+        if failure.code in {"http_401", "http_403", "http_404", "http_410"}:
+            return True
+        raise failure from error
+    return False
 
 
 def _session(settings: Settings, http: Any, **more: Any) -> Any:
     import_sdk()
-    from composio.exceptions import ComposioError
-    from composio_client import APIError, APIStatusError, APITimeoutError, AuthenticationError
-
     try:
-        return sdk_client(settings, http, **more).create(
-            user_id=settings.composio_user_id or settings.user_id,
-            toolkits={"disable": _DISABLED_TOOLKITS},
-            mcp=True,
-        )
-    except AuthenticationError as error:
-        raise ConnectionFailed(
-            "Composio refused the key: the session goes on without its tools; set a valid COMPOSIO_API_KEY",
-            code="http_401",
-        ) from error
-    except (ComposioError, APIError, ValueError, OSError, AttributeError, TypeError, KeyError) as error:
-        # The SDK does not look at the shape of an answer before it uses it.
-        code = "timeout" if isinstance(error, APITimeoutError) else "unreachable"
-        raise ConnectionFailed(
-            f"Composio could not be reached ({_told(error, settings)}): the session goes on without its tools",
-            code=f"http_{error.status_code}" if isinstance(error, APIStatusError) else code,
-        ) from error
-
-
-def _told(error: Exception, settings: Settings) -> str:
-    # Masked before it is cut: of a secret that is cut in two nothing would be recognised.
-    redactor = Redactor(secrets(settings, os.environ))
-    return redactor.redact(clean(str(error)[:10_000]))[:200]
+        return sdk_client(settings, http, **more).create(mcp=True, **session_request(settings))
+    except failures() as error:
+        raise as_failure(error, settings, WITHOUT) from error

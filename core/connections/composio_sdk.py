@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+from core.background import in_loop
+from core.connections.composio_errors import retry_after
 from core.settings import Settings
 
-__all__ = ["import_sdk", "sdk_client"]
+__all__ = ["apart", "import_sdk", "sdk_client", "sdk_http"]
+
+T = TypeVar("T")
+
+_LONGEST_WAIT = 10.0
 
 _one_at_a_time = threading.Lock()
 
@@ -21,7 +28,7 @@ def import_sdk() -> Any:
         from composio.core.models import base
 
     # `allow_tracking` holds only in the context that made the client; this holds everywhere.
-    vars(base)["push_event"] = lambda _event: None
+    vars(base)["push_event"] = lambda *_given, **_named: None
     return composio
 
 
@@ -32,6 +39,51 @@ def sdk_client(settings: Settings, http: Any, **more: Any) -> Any:
     return import_sdk().Composio(
         api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **more
     )
+
+
+def sdk_http(timeout: float) -> Any:
+    """Make the httpx.Client for a client of the SDK.
+
+    The SDK waits up to a minute where a service asks for it; nobody at a terminal waits that long unasked.
+    """
+    import httpx
+
+    def hasten(response: httpx.Response) -> None:
+        if (retry_after(response.headers) or 0) > _LONGEST_WAIT:
+            response.headers["x-should-retry"] = "false"
+
+    return httpx.Client(timeout=timeout, event_hooks={"response": [hasten]})
+
+
+async def apart(work: Callable[[], T], within: float | None = None) -> T:
+    """Do slow work in a thread that the end of the program does not wait for.
+
+    Raises:
+        TimeoutError: it took longer than so many seconds; it goes on, and what comes of it is dropped.
+    """
+    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    told = in_loop(settle)
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception as error:
+            told(None, error)
+        else:
+            told(result, None)
+
+    threading.Thread(target=run, name="composio", daemon=True).start()
+    async with asyncio.timeout(within):
+        return await done
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from core.demo.connections import CONNECTABLE, NO_AUTH, Account
+from core.demo.mounts import Mounts
 from core.demo.remote_tools import REMOTE_TOOLS, RemoteTool
 from core.demo.services import RemoteSession, Services, ToolFailed
 
@@ -40,8 +41,9 @@ Handler = Callable[[Request, RemoteSession], Awaitable[Response]]
 class ComposioServer:
     """Answers what `composio.create(mcp=True)`, its session and the MCP URL it gives ask for; needs `api_key`."""
 
-    def __init__(self, services: Services, api_key: str) -> None:
+    def __init__(self, services: Services, api_key: str, mounts: Mounts | None = None) -> None:
         self._services = services
+        self._mounts = mounts or Mounts()
         self._api_key = api_key
         self._sessions: dict[str, RemoteSession] = {}
         server: Server[Any] = Server("composio", on_list_tools=self._list_tools, on_call_tool=self._call_tool)
@@ -66,6 +68,12 @@ class ComposioServer:
             Route(one + "/execute", self._with_session(self._execute), methods=["POST"]),
             Route(one + "/execute_meta", self._with_session(self._execute_meta), methods=["POST"]),
             Route(one + "/link", self._with_session(self._link), methods=["POST"]),
+            Route(one + "/mounts/files/items", self._with_session(self._items), methods=["GET"]),
+            Route(
+                one + "/mounts/files/download_url", self._with_session(self._download_url), methods=["POST"]
+            ),
+            Route(one + "/mounts/files/upload_url", self._with_session(self._upload_url), methods=["POST"]),
+            self._mounts.storage_route(),
             Route("/api/v3.1/connected_accounts/{account_id}", self._connected_account, methods=["GET"]),
             Route("/link/{token}", self._open_link, methods=["GET"]),
             Route(MCP_PATH, _McpEndpoint(self)),
@@ -110,6 +118,7 @@ class ComposioServer:
 
     async def _delete(self, request: Request, session: RemoteSession) -> Response:
         del self._sessions[session.id]
+        self._mounts.forget(session.id)
         return JSONResponse({"session_id": session.id, "deleted": True})
 
     async def _tools(self, request: Request, session: RemoteSession) -> Response:
@@ -118,7 +127,14 @@ class ComposioServer:
         return JSONResponse({**page, "items": items})
 
     async def _toolkits(self, request: Request, session: RemoteSession) -> Response:
-        items = [self._toolkit(session, slug, name) for slug, name in (CONNECTABLE | NO_AUTH).items()]
+        asked = request.query_params
+        wanted = [slug for given in asked.getlist("toolkits") for slug in given.split(",")]
+        items = [
+            item
+            for slug, name in (CONNECTABLE | NO_AUTH).items()
+            if (not wanted or slug in wanted) and asked.get("search", "").lower() in f"{slug} {name}".lower()
+            for item in [self._toolkit(session, slug, name)]
+        ]
         page = {"current_page": 1, "total_pages": 1, "total_items": len(items), "next_cursor": None}
         return JSONResponse({**page, "items": items})
 
@@ -161,10 +177,20 @@ class ComposioServer:
             {
                 "connected_account_id": account.id,
                 "link_token": account.link_token,
-                "redirect_url": account.redirect_url,
+                # Unlike the one of the tools, which only a person's browser opens, this one leads here.
+                "redirect_url": f"{request.base_url}link/{account.link_token}",
             },
             201,
         )
+
+    async def _items(self, request: Request, session: RemoteSession) -> Response:
+        return self._mounts.list(session.id, request.query_params.get("mount_relative_prefix", ""))
+
+    async def _download_url(self, request: Request, session: RemoteSession) -> Response:
+        return self._mounts.presign(request, session.id, await _json_object(request), "GET", _no_file)
+
+    async def _upload_url(self, request: Request, session: RemoteSession) -> Response:
+        return self._mounts.presign(request, session.id, await _json_object(request), "PUT", _no_file)
 
     async def _connected_account(self, request: Request) -> Response:
         refused = self.refusal(request)
@@ -253,6 +279,10 @@ def composio_error(status: int, slug: str, message: str, fix: str) -> Response:
         "suggested_fix": fix,
     }
     return JSONResponse({"error": error}, status)
+
+
+def _no_file() -> Response:
+    return composio_error(404, "NOT_FOUND", "File not found in the mount", "Ask for the list of files.")
 
 
 async def _json_object(request: Request) -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""The files of a remote sandbox as the stand-in keeps them: presigned addresses to put and get them by."""
+
+from __future__ import annotations
+
+import mimetypes
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+__all__ = ["PREFIX", "Mounts"]
+
+PREFIX = "/mnt/files"
+STORAGE = "/storage/{ticket}"
+LARGEST = 128 << 20
+LIFETIME = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class _Ticket:
+    session_id: str
+    path: str
+    method: str
+
+
+@dataclass
+class Mounts:
+    """The one mount, `files`, of every session: its files by session and path.
+
+    `recorded` are the files that a session's sandbox holds from the beginning, as its scripts would have made them.
+    """
+
+    recorded: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._files: dict[str, dict[str, bytes]] = {}
+        self._tickets: dict[str, _Ticket] = {}
+
+    def files(self, session_id: str) -> dict[str, bytes]:
+        """The files of a session by their paths below the mount."""
+        return self._files.setdefault(session_id, dict(self.recorded))
+
+    def forget(self, session_id: str) -> None:
+        """Drop the files of a session that is deleted."""
+        self._files.pop(session_id, None)
+
+    def storage_route(self) -> Route:
+        """Where presigned addresses lead; who has one needs no key."""
+        return Route(STORAGE, self._stored, methods=["GET", "PUT"])
+
+    def list(self, session_id: str, prefix: str) -> Response:
+        """Answer with the files whose paths begin with `prefix`."""
+        now = _stamp(datetime.now(UTC))
+        items = [
+            {
+                "last_modified": now,
+                "mount_relative_path": path,
+                "sandbox_mount_prefix": PREFIX,
+                "size": len(data),
+            }
+            for path, data in sorted(self.files(session_id).items())
+            if path.startswith(prefix)
+        ]
+        return JSONResponse({"items": items, "next_cursor": None})
+
+    def presign(
+        self,
+        request: Request,
+        session_id: str,
+        body: Mapping[str, Any],
+        method: str,
+        missing: Callable[[], Response],
+    ) -> Response:
+        """Answer with an address to put or get a file by; `missing` answers for one that is not there."""
+        path = str(body.get("mount_relative_path", ""))
+        if method == "GET" and path not in self.files(session_id):
+            return missing()
+        ticket = secrets.token_urlsafe(18)
+        self._tickets[ticket] = _Ticket(session_id, path, method)
+        return JSONResponse(
+            {
+                "download_url" if method == "GET" else "upload_url": f"{request.base_url}storage/{ticket}",
+                "expires_at": _stamp(datetime.now(UTC) + LIFETIME),
+                "mount_relative_path": path,
+                "sandbox_mount_prefix": PREFIX,
+            }
+        )
+
+    async def _stored(self, request: Request) -> Response:
+        ticket = self._tickets.get(request.path_params["ticket"])
+        if ticket is None or ticket.method != request.method.replace("HEAD", "GET"):
+            return Response("AccessDenied", 403)
+        files = self.files(ticket.session_id)
+        if ticket.method == "GET":
+            kind = mimetypes.guess_type(ticket.path)[0] or "application/octet-stream"
+            return Response(files[ticket.path], media_type=kind)
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LARGEST:
+                return Response("EntityTooLarge", 413)
+        files[ticket.path] = bytes(body)
+        return Response(status_code=200)
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

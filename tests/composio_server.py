@@ -1,0 +1,126 @@
+"""The demo's Composio stand-in in this process, for the real SDK; it fails when and how a test wants it to."""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from core.demo.articles import load_catalogue
+from core.demo.composio import ComposioServer
+from core.demo.mounts import Mounts
+from core.demo.pace import Pace
+from core.demo.playbook import load_library
+from core.demo.services import Services
+from core.settings import Settings
+
+__all__ = ["KEY", "Fault", "StandIn", "stand_in"]
+
+KEY = "ak_standin0123456789abcdef"
+HTML = b"<!doctype html><html><head><title>Sign in</title></head><body>Sign in to the network</body></html>"
+
+
+@dataclass
+class Fault:
+    """An answer instead of the right one, `times` times, to requests whose `METHOD /path` matches."""
+
+    match: str
+    status: int
+    body: bytes = b'{"error":{"message":"it is broken","slug":"BROKEN","status":500}}'
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    times: int = 1_000
+
+
+@dataclass
+class StandIn:
+    """Where it listens, what it was asked, and what it knows."""
+
+    url: str
+    composio: ComposioServer
+    services: Services
+    mounts: Mounts
+    requests: list[str] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    def settings(self, **more: Any) -> Settings:
+        """Settings that lead here."""
+        return Settings(
+            **{"composio_api_key": KEY, "composio_base_url": self.url, "user_id": "tester"} | more
+        )
+
+    def asked(self, pattern: str) -> int:
+        """How many requests match."""
+        return sum(re.search(pattern, request) is not None for request in self.requests)
+
+    def drop_sessions(self) -> None:
+        """Let every session expire."""
+        self.composio._sessions.clear()
+
+    @property
+    def sessions(self) -> list[str]:
+        """The sessions there are."""
+        return list(self.composio._sessions)
+
+
+def _faulty(app: ASGIApp, here: StandIn) -> ASGIApp:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            request = f"{scope['method']} {scope['path']}"
+            here.requests.append(request)
+            for fault in here.faults:
+                if fault.times > 0 and re.search(fault.match, request):
+                    fault.times -= 1
+                    response = Response(
+                        fault.body, fault.status, media_type=fault.content_type, headers=fault.headers
+                    )
+                    await response(scope, receive, send)
+                    return
+        await app(scope, receive, send)
+
+    return answer
+
+
+@contextmanager
+def stand_in(recorded: dict[str, bytes] | None = None) -> Iterator[StandIn]:
+    """Serve on loopback while the block runs."""
+    library = load_library()
+    services = Services(library, load_catalogue(library.texts["articles.json"], datetime.now(UTC)), Pace(0))
+    mounts = Mounts(recorded or {})
+    composio = ComposioServer(services, KEY, mounts)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> Any:
+        async with composio.running():
+            yield
+
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    here = StandIn(f"http://127.0.0.1:{listener.getsockname()[1]}", composio, services, mounts)
+    app = _faulty(Starlette(routes=composio.routes(), lifespan=lifespan), here)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=1
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield here
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listener.close()

@@ -1,0 +1,142 @@
+"""Composio through its real SDK, against the stand-in on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from core.connections import composio
+from core.connections.composio_sdk import import_sdk, sdk_client, sdk_http
+from core.errors import ConnectionFailed
+from core.settings import Settings
+from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[StandIn]:
+    with stand_in() as here:
+        yield here
+
+
+@pytest.fixture
+def service(server: StandIn) -> Iterator[StandIn]:
+    server.requests.clear()
+    yield server
+    server.faults.clear()
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        ({}, {"disable": ["exa", "firecrawl"]}),
+        ({"composio_disabled_toolkits": ("exa",)}, {"disable": ["exa"]}),
+        ({"composio_disabled_toolkits": ()}, None),
+        ({"composio_toolkits": ("gmail", "exa")}, {"enable": ["gmail", "exa"]}),
+    ],
+)
+async def test_a_session_has_the_toolkits_of_the_settings(
+    service: StandIn, asked: dict[str, Any], sent: dict[str, Any] | None
+) -> None:
+    connection = await composio.open_composio(service.settings(**asked))
+    assert connection.remote is not None
+    session = service.composio._sessions[connection.remote.session_id]
+    assert session.settings.get("toolkits") == sent
+    (server,) = connection.servers.values()
+    assert server["headers"] == {"x-api-key": KEY}
+    assert server["url"].startswith(service.url)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "words"),
+    [
+        (Fault("session$", 200, HTML, "text/html"), "unreachable", "a web page instead of JSON"),
+        (Fault("session$", 502, HTML, "text/html"), "http_502", "a web page instead of JSON"),
+        (Fault("session$", 200, b"{}"), "unreachable", "not Composio's"),
+        (Fault("session$", 429, headers={"retry-after": "55"}), "http_429", "it asks to wait 55 s"),
+        (Fault("session$", 503), "http_503", "out of order"),
+        (Fault("session$", 400), "http_400", "composio_toolkits"),
+        (Fault("session$", 403), "http_403", "set a valid COMPOSIO_API_KEY"),
+    ],
+    ids=lambda value: str(getattr(value, "status", "")),
+)
+async def test_what_fails_is_told_with_the_remedy(
+    service: StandIn, fault: Fault, code: str, words: str
+) -> None:
+    fault.headers.setdefault("retry-after", "0")
+    service.faults.append(fault)
+    with pytest.raises(ConnectionFailed) as told:
+        await composio.open_composio(service.settings())
+    assert told.value.code == code
+    assert words in str(told.value)
+    assert "the session goes on without its tools" in str(told.value)
+    assert service.url.removeprefix("http://") in str(told.value)
+
+
+async def test_a_wrong_key_is_told_and_not_repeated(service: StandIn) -> None:
+    with pytest.raises(ConnectionFailed, match="refused the key") as told:
+        await composio.open_composio(service.settings(composio_api_key="ak_wrong0123456789"))
+    assert told.value.code == "http_401"
+    assert "ak_wrong" not in str(told.value)
+
+
+async def test_a_server_that_is_away_is_told() -> None:
+    settings = Settings(composio_api_key=KEY, composio_base_url="http://127.0.0.1:9")
+    with pytest.raises(
+        ConnectionFailed, match=r"could not be reached .* check the network, and COMPOSIO_BASE_URL"
+    ):
+        await composio.open_composio(settings)
+
+
+async def test_a_short_wait_that_is_asked_for_is_kept(service: StandIn) -> None:
+    service.faults.append(Fault("session$", 429, headers={"retry-after": "0"}, times=1))
+    connection = await composio.open_composio(service.settings())
+    assert connection.url is not None
+    assert service.asked("POST .*session$") == 2
+
+
+async def test_a_session_that_is_over_is_known(service: StandIn) -> None:
+    expiry = (await composio.open_composio(service.settings())).expiry
+    assert expiry is not None
+    assert not await expiry.is_over()
+    service.drop_sessions()
+    assert await expiry.is_over()
+    service.faults.append(Fault("GET .*session/", 500, headers={"x-should-retry": "false"}))
+    with pytest.raises(ConnectionFailed, match="out of order"):
+        await expiry.is_over()
+    said = {"error": {"message": "Session trs_1 not found", "slug": "NOT_FOUND", "status": 404}}
+    assert expiry.told_by(f"Error POSTing to endpoint: {json.dumps(said)}")
+    assert not expiry.told_by("Mail msg_1 not found")
+
+
+async def test_nothing_is_told_to_anybody_about_what_the_sdk_is_used_for(
+    service: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_sdk()
+    from composio.core.models import _telemetry as telemetry
+
+    sent: list[object] = []
+    # The last step before the network, in the worker that the first event starts.
+    monkeypatch.setattr(telemetry, "_push", sent.append)
+
+    with sdk_http(5) as http:
+        # What the SDK is told about this holds in the context alone in which the client is made.
+        client = await asyncio.to_thread(sdk_client, service.settings(), http)
+
+        def work() -> None:
+            session = client.create(user_id="u", mcp=True)
+            session.toolkits()
+            with pytest.raises(Exception, match="nope"):
+                session.authorize("nope")
+
+        plain = threading.Thread(target=work)
+        plain.start()
+        await asyncio.to_thread(plain.join)
+        await asyncio.get_running_loop().run_in_executor(None, work)
+    await asyncio.sleep(0.3)
+    assert sent == []
+    assert telemetry._thread is None
