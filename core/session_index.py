@@ -25,7 +25,7 @@ __all__ = ["SessionIndex"]
 
 _BATCH_SECONDS = 0.05
 _LARGEST = 64 << 20
-_VERSION = 2
+_VERSION = 3
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from core.event_json import decode_event
-from core.events import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
+from core.events import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted, TokensSpent
 from core.past_session import JOURNAL
 from core.text import clean_line
 
@@ -27,6 +27,7 @@ _HEAD = 96 << 10
 _TAIL = 16 << 10
 _BLOCK = 1 << 20
 _LONGEST_LINE = 8 << 20
+_LEAST = 1e-9
 
 Stamp = tuple[int, int, int]
 """What changes when a session does: when its journal was written and how long it is, and when it was named."""
@@ -37,7 +38,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     `started` is in seconds since the epoch, `seconds` how long it took. `state` is `unknown` where the session has no
     end, which a running and a crashed one have not, until somebody looks; `corrupt` says in `why` what is wrong.
-    `counted` is how many bytes of a journal without an end were added up.
+    `counted` is how many bytes of a journal without an end were added up. Of the `cost` so much is an `estimate`, as no
+    query's end tells it, and of that so much is `open`, which the end of the query that runs or was cut off may tell.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     started: float | None = None
     seconds: float | None = None
     cost: float | None = None
+    estimate: float = 0.0
+    open: float = 0.0
     calls: int | None = None
     artifacts: int | None = None
     state: Literal["finished", "crashed", "running", "corrupt", "unknown"] = "unknown"
@@ -228,10 +232,11 @@ def _end(file: int, length: int) -> SessionFinished | None:
 def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
     calls = artifacts = start = 0
     cost: float | None = None
+    estimate = running = 0.0
     seconds: float | None = None
     if before is not None and before.started == summary.started and 0 < before.counted <= summary.stamp[1]:
         calls, artifacts, start = before.calls or 0, before.artifacts or 0, before.counted
-        cost, seconds = before.cost, before.seconds
+        cost, seconds, estimate, running = before.cost, before.seconds, before.estimate, before.open
     last, counted = b"", start
     for line, place in _lines(file, b'{"event":"', start):
         last, counted = line, place
@@ -241,13 +246,28 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
             artifacts += 1
         elif line.startswith(b'{"event":"query_finished"'):
             ended = _event(line)
-            if isinstance(ended, QueryFinished) and ended.cost_usd is not None:
-                cost = (cost or 0.0) + ended.cost_usd
+            if isinstance(ended, QueryFinished):
+                if ended.cost_usd is not None:
+                    cost, estimate = (cost or 0.0) - running + ended.cost_usd, estimate - running
+                running = 0.0
+        elif line.startswith(b'{"event":"tokens_spent"'):
+            spent = _event(line)
+            if isinstance(spent, TokensSpent) and spent.cost_usd:
+                cost = (cost or 0.0) + spent.cost_usd
+                estimate, running = estimate + spent.cost_usd, running + spent.cost_usd
     at = _event(last)
     if at is not None and summary.started is not None:
         seconds = max(0.0, at.at.timestamp() - summary.started)
     return msgspec.structs.replace(
-        summary, calls=calls, artifacts=artifacts, cost=cost, seconds=seconds, counted=counted
+        summary,
+        calls=calls,
+        artifacts=artifacts,
+        cost=cost,
+        # What is taken away again may leave a rest that is none.
+        estimate=estimate if estimate > _LEAST else 0.0,
+        open=running,
+        seconds=seconds,
+        counted=counted,
     )
 
 

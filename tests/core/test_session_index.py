@@ -22,7 +22,9 @@ from core.events import (
     SessionFinished,
     SessionStarted,
     TextDelta,
+    TokensSpent,
     ToolCallStarted,
+    Usage,
 )
 from core.session_index import SessionIndex
 from core.session_summary import TITLE, Summary, words_of
@@ -100,6 +102,37 @@ def test_a_session_without_an_end_is_added_up_and_running_only_while_its_lock_is
         assert listed(of)[0].state == "running"
         assert listed(index(tmp_path))[0].state == "running"
     assert listed(of)[0].state == "crashed"
+
+
+def test_the_cost_of_a_query_without_an_end_is_estimated_until_its_end_tells_it(tmp_path: Path) -> None:
+    def spent(cost: float | None) -> Event:
+        return TokensSpent(query_id="q1", message_id="m1", usage=Usage(), cost_usd=cost)
+
+    def end(cost: float | None) -> Event:
+        return QueryFinished(query_id="q1", status="error", cost_usd=cost)
+
+    def costs() -> tuple[float | None, float]:
+        # Read on from what is remembered, and all anew.
+        (found,), (anew,) = listed(of), listed(SessionIndex(tmp_path, tmp_path / "no cache"))
+        assert found.cost == pytest.approx(anew.cost)
+        assert found.estimate == pytest.approx(anew.estimate)
+        return found.cost and round(found.cost, 6), round(found.estimate, 6)
+
+    of = index(tmp_path)
+    folder = lay(tmp_path, 1, [spent(None)])
+    assert costs() == (None, 0.0)
+    for event, cost, estimate in (
+        (spent(0.25), 0.25, 0.25),
+        (spent(0.5), 0.75, 0.75),
+        (end(1.0), 1.0, 0.0),
+        (spent(0.1), 1.1, 0.1),
+        (end(None), 1.1, 0.1),
+        (spent(0.2), 1.3, 0.3),
+        (end(0.3), 1.4, 0.1),
+    ):
+        with (folder / "journal.jsonl").open("ab") as journal:
+            journal.write(encode_event(event) + b"\n")
+        assert costs() == (cost, estimate)
 
 
 def test_what_cannot_be_read_is_marked_and_hides_nothing_else(tmp_path: Path) -> None:

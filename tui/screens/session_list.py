@@ -179,7 +179,7 @@ class SessionList(ScrollView, can_focus=True):
         )
         heading = summary.heading or summary.why or "nothing was asked"
         time = _UNKNOWN if summary.seconds is None else duration(summary.seconds)
-        cost = _UNKNOWN if summary.cost is None else money(summary.cost)
+        cost = _UNKNOWN if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}"
         right = f"  {time:>7}  {cost:>7}  {_count(summary.calls):>5}"
         parts = [
             (f"{glyph} ", state),
