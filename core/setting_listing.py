@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import SettingsError
-from core.setting_sources import Given
+from core.setting_sources import Given, ended
 from core.settings import ENVIRONMENT, SPECS, Places, Settings, load_settings
 from core.user_file import SettingsFile, UserFile
 
@@ -90,7 +90,9 @@ def setting_of(word: str) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, SPECS, n=1)
-    raise SettingsError(f"There is no setting {word!r}{f'; did you mean {close[0]}?' if close else ''}.")
+    raise SettingsError(
+        ended(f"There is no setting {word!r}{f'; did you mean {close[0]}?' if close else ''}")
+    )
 
 
 def store_setting(name: str, text: str | None, places: Places, *, in_project: bool = False) -> StoredSetting:

@@ -19,6 +19,7 @@ __all__ = [
     "Given",
     "Known",
     "Layer",
+    "ended",
     "from_dotenv",
     "from_overrides",
     "from_toml",
@@ -86,6 +87,9 @@ class Known:
 
 Layer = dict[str, Given]
 
+_OPTIONS = {"workspace_base": "--workspace", "extra_tools": "--tool", "max_cost_usd": "--max-cost"}
+"""Options that are not called as their settings are."""
+
 
 def winner(layers: Sequence[Layer], name: str) -> Given | None:
     """What the first layer that has a setting says of it."""
@@ -100,9 +104,9 @@ def from_overrides(overrides: Mapping[str, Any], known: Known) -> Layer:
     """
     for name in overrides:
         if name not in known.settings:
-            raise SettingsError(f"There is no setting {name!r}{_hint(name, known.settings)}.")
+            raise SettingsError(ended(f"There is no setting {name!r}{_hint(name, known.settings)}"))
     return {
-        name: Given(value, "option", f"--{name.replace('_', '-')}")
+        name: Given(value, "option", _OPTIONS.get(name, f"--{name.replace('_', '-')}"))
         for name, value in overrides.items()
         if value is not None
     }
@@ -156,6 +160,8 @@ def from_toml(path: Path, known: Known, *, in_folder: bool) -> Layer:
     Raises:
         SettingsError: it cannot be read, is no valid TOML, or has a name there is no setting of.
     """
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder, and settings are read from a file of that name: rename it.")
     content = _read(path)
     if content is None:
         return {}
@@ -165,14 +171,18 @@ def from_toml(path: Path, known: Known, *, in_folder: bool) -> Layer:
     try:
         table = tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}.") from error
+        raise SettingsError(
+            f"{path} is not valid TOML: {error}{_toml_advice(content, str(error))}."
+        ) from error
     layer: Layer = {}
     for written, value in _flat(table, known.settings):
         given = Given(value, "file", written, path, content, in_folder)
         name = written.replace(".", "_")
         if name not in known.settings:
             raise SettingsError(
-                f"There is no setting {written!r}, which {given.file} sets{_hint(name, known.settings)}."
+                ended(
+                    f"There is no setting {written!r}, which {given.file} sets{_hint(name, known.settings)}"
+                )
             )
         if name in layer:
             raise SettingsError(
@@ -195,7 +205,7 @@ def _refuse_unknown(variables: Iterable[str], known: Known, what: str, where: st
         if variable.startswith("UA_") and known.of_variable(variable) is None:
             every = [each for names in known.variables.values() for each in names]
             raise SettingsError(
-                f"There is no setting for the {what} {variable}{where}{_hint(variable, every)}."
+                ended(f"There is no setting for the {what} {variable}{where}{_hint(variable, every)}")
             )
 
 
@@ -242,6 +252,24 @@ def _toml_line(content: str, name: str) -> int | None:
                 return first + 1
             break
     return None
+
+
+def ended(sentence: str) -> str:
+    """End a sentence, unless a question does."""
+    return sentence if sentence.endswith("?") else f"{sentence}."
+
+
+def _toml_advice(content: str, problem: str) -> str:
+    """What to do about a text without quotes, which is what most often is wrong."""
+    found = re.search(r"Invalid value \(at line (\d+), column (\d+)\)", problem)
+    if found is None:
+        return ""
+    line, at = content.split("\n")[int(found[1]) - 1], int(found[2]) - 1
+    before, text = line[:at], line[at:]
+    if re.match(r"[^\W\d]|[~/.\\]", text) is None:
+        return ""
+    # What the text is may be a secret, and is not told.
+    return f'; put texts in quotes, as in {before.strip()} "..."'
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ Each parser takes the value and returns it typed, or raises `ValueError` with wh
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable
@@ -12,7 +13,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["Parse", "choice", "flag", "integer", "number", "path", "patterns", "slugs", "subset", "text", "url"]
+from core.theme_names import OF_TEXTUAL, OWN_THEMES
+
+__all__ = [
+    "Parse",
+    "choice",
+    "flag",
+    "integer",
+    "number",
+    "path",
+    "patterns",
+    "slugs",
+    "subset",
+    "text",
+    "theme",
+    "url",
+]
 
 Parse = Callable[[Any], Any]
 
@@ -137,6 +153,16 @@ def slugs(value: Any) -> tuple[str, ...]:
     if not all(map(_SLUG.fullmatch, given)):
         raise ValueError(allowed)
     return given
+
+
+def theme(value: Any) -> str:
+    """Read the name of a theme, one of ours or of Textual's."""
+    wanted = value.strip().lower() if isinstance(value, str) else ""
+    if wanted in OWN_THEMES or wanted in OF_TEXTUAL or wanted in OWN_THEMES.values():
+        return wanted
+    close = difflib.get_close_matches(wanted, [*OWN_THEMES, *OF_TEXTUAL], n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise ValueError(f"{', '.join(OWN_THEMES)} or one of Textual's, such as nord{hint}")
 
 
 def subset(*allowed: str) -> Parse:

@@ -21,6 +21,7 @@ from core.setting_sources import (
     Given,
     Known,
     Layer,
+    ended,
     from_dotenv,
     from_overrides,
     from_toml,
@@ -141,7 +142,7 @@ class Settings:
     """How slowly the demo streams: 1 can be followed, 0 is as fast as it goes; None leaves it to the front end."""
     user_id: Annotated[str, _as()] = "local-user"
     """Who the session belongs to, as traces and Composio name them."""
-    theme: Annotated[str | None, _as()] = None
+    theme: Annotated[str | None, _as(values.theme)] = None
     """The colour theme of the screen: dark, light, ansi or one of Textual's; None for the usual one."""
     pictures: Annotated[Pictures, _as(values.choice(*get_args(Pictures)))] = "auto"
     """How pictures are drawn: by the terminal's own graphics (kitty, sixel), as half blocks, or what fits it."""
@@ -153,8 +154,6 @@ class Settings:
     """Another Claude command line than the one that came with the SDK."""
     classifier: Annotated[Classifier, _as(values.choice(*get_args(Classifier), words=True))] = "rules+model"
     """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
-    mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
-    """The tables [mcp_servers] of the files, the folder's before the user's own, not checked yet."""
     mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
     """The tables [mcp_servers] of the files, the folder's before the user's own, not checked yet."""
     keys: Annotated[tuple[KeyChoice, ...], _as()] = ()
@@ -287,8 +286,11 @@ class Places:
         try:
             value = spec.parse(given.value)
         except ValueError as error:
-            shown = "a value that" if spec.secret else f"{given.value!r}, which"
-            raise SettingsError(f"{given.origin} is {shown} is not allowed: it takes {error}.") from error
+            value = ", ".join(given.value) if isinstance(given.value, tuple) else given.value
+            shown = "a value that" if spec.secret else f"{value!r}, which"
+            raise SettingsError(
+                f"{given.origin} is {shown} is not allowed: it takes {ended(str(error))}"
+            ) from error
         if isinstance(value, Path):
             parts = value.parts
             value = self.home.joinpath(*parts[1:]) if parts[:1] == ("~",) else self.cwd / value
@@ -323,8 +325,6 @@ def load_settings(
             if name == "keys":
                 choices = key_choices(given.value, f"keys in {given.path}", given.in_folder)
                 found["keys"] = (*found.get("keys", ()), *choices)
-            elif name == "mcp_servers":
-                found[name] = (given, *found.get(name, ()))
             elif name == "mcp_servers":
                 found[name] = (given, *found.get(name, ()))
             else:

@@ -13,6 +13,7 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 
 from core.key_choices import KeyChoice
+from core.setting_sources import ended
 from core.text import clean_line
 from tui.key_names import is_typed, key_name, shown_key
 from tui.key_places import together
@@ -139,7 +140,7 @@ def choose_keys(choices: Sequence[KeyChoice]) -> Keys:
         try:
             keys = _keys_for(choice)
         except ValueError as error:
-            problems.append(f"{_where(choice)}: {error}.")
+            problems.append(ended(f"{_where(choice)}: {error}"))
             continue
         chosen[choice.action], origins[choice.action] = keys, _where(choice)
     while (clash := next(_clashes(chosen), None)) is not None:
@@ -167,7 +168,7 @@ def _keys_for(choice: KeyChoice) -> tuple[str, ...]:
     if name not in STANDARD:
         close = difflib.get_close_matches(name, STANDARD, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        raise ValueError(f"there is no such action{hint}; docs/keys.md has all of them")
+        raise ValueError(f"there is no such action, of which docs/keys.md has all{hint}")
     if choice.in_folder and name.startswith(GUARDED):
         raise ValueError(
             "how a question is answered may not be set by a folder: set it in your own config.toml"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 from textual.theme import Theme
 
 from core.errors import SettingsError
+from core.theme_names import OWN_THEMES
 
 __all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", "setting_of", "theme_named"]
 
@@ -160,7 +162,6 @@ ABOUT = {
     "ansi": "Our own, in the 16 colours of the terminal itself",
 }
 """Our themes, by the names a person gives them, and what is to be said of each."""
-_OWN = dict(zip(ABOUT, (theme.name for theme in THEMES), strict=True))
 
 
 def theme_named(wanted: str | None, available: Iterable[str]) -> str:
@@ -171,20 +172,22 @@ def theme_named(wanted: str | None, available: Iterable[str]) -> str:
     """
     if wanted is None:
         return DEFAULT_THEME
-    name = _OWN.get(wanted, wanted)
+    name = OWN_THEMES.get(wanted, wanted)
     if name not in available:
-        raise SettingsError(f"There is no theme {wanted!r}: there are {', '.join(listed(available))}.")
+        close = difflib.get_close_matches(wanted, listed(available), n=1)
+        hint = f"; did you mean {close[0]}?" if close else f": there are {', '.join(listed(available))}."
+        raise SettingsError(f"There is no theme {wanted!r}{hint}")
     return name
 
 
 def setting_of(theme: str) -> str:
     """What a theme is called in the settings."""
-    return next((name for name, own in _OWN.items() if own == theme), theme)
+    return next((name for name, own in OWN_THEMES.items() if own == theme), theme)
 
 
 def listed(available: Iterable[str]) -> tuple[str, ...]:
     """The names of themes as a person gives them, ours first."""
-    return (*_OWN, *sorted(set(available) - set(_OWN.values())))
+    return (*OWN_THEMES, *sorted(set(available) - set(OWN_THEMES.values())))
 
 
 def readable(theme: Theme, variables: dict[str, str]) -> dict[str, str]:

@@ -130,8 +130,7 @@ def test_a_wrong_value_is_named_with_its_place_and_what_is_allowed(
         folders.load(environ={variable: value})
     for part in (variable, repr(value), allowed):
         assert part in str(caught.value)
-    option = "--" + name.replace("_", "-")
-    with pytest.raises(SettingsError, match=option):
+    with pytest.raises(SettingsError, match=f"^--.*{allowed.partition(',')[0]}"):
         folders.load({name: value})
 
 
@@ -145,7 +144,7 @@ def test_a_wrong_value_in_a_file_names_the_file_even_when_it_is_overridden(folde
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("# max_turns = 9\ntheme = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
+        ("# max_turns = 9\nmodel = 'x'\nmax_turns = true\n", "max_turns in line 3 of"),
         ('keys.a = """\nmax_turns = 3\n"""\n\n\'max_turns\' = [\n1\n]\n', "max_turns in line 5 of"),
         ("[composio]\nuser_id = 5\n", "composio.user_id in line 2 of"),
         ("[keys]\nuser_id = 'x'\n[composio]\n  'user_id' = 5\n", "composio.user_id in line 4 of"),
@@ -183,9 +182,11 @@ def test_a_wrong_secret_is_not_shown(folders: Folders) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        (PROJECT_FILE, "modle = 1", "'modle'.*did you mean model"),
-        (PROJECT_FILE, "model = ", "not valid TOML"),
-        (".env", "UA_MODLE=x", "UA_MODLE.*did you mean UA_MODEL"),
+        (PROJECT_FILE, "modle = 1", r"'modle'.*did you mean model\?$"),
+        (PROJECT_FILE, "model = ", r"not valid TOML: Invalid value \(at end of document\)\.$"),
+        (PROJECT_FILE, "demo = true\ntheme = nord", r'put texts in quotes, as in theme = "..."'),
+        (PROJECT_FILE, "max_turns = [1", r"not valid TOML: .*\)\.$"),
+        (".env", "UA_MODLE=x", r"UA_MODLE.*did you mean UA_MODEL\?$"),
         (".env", "A=1\nANTHROPIC_API_KEY='sk", "Line 2 of .*ANTHROPIC_API_KEY"),
     ],
 )
@@ -193,6 +194,51 @@ def test_a_wrong_line_in_a_file_is_named(folders: Folders, file: str, content: s
     (folders.cwd / file).write_text(content)
     with pytest.raises(SettingsError, match=message):
         folders.load()
+
+
+def test_a_secret_without_quotes_is_not_told(folders: Folders) -> None:
+    (folders.config_dir / USER_FILE).write_text("api_key = sk-ant-hidden")
+    with pytest.raises(SettingsError, match="put texts in quotes, as in api_key =") as caught:
+        folders.load()
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("max_cost_usd", "abc", "--max-cost is 'abc'"),
+        ("extra_tools", ("Bsah", "Bash"), "--tool is 'Bsah, Bash', which"),
+        ("workspace_base", 1, "--workspace is 1"),
+        ("max_turns", "x", "--max-turns is 'x'"),
+    ],
+)
+def test_an_option_is_called_as_it_is_typed(folders: Folders, name: str, value: object, told: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        folders.load({name: value})
+    assert str(caught.value).startswith(told)
+
+
+def test_a_theme_that_nobody_knows_is_refused_wherever_it_stands(folders: Folders) -> None:
+    with pytest.raises(
+        SettingsError, match=r"--theme is 'drak'.*dark, light, ansi or .*did you mean dark\?$"
+    ):
+        folders.load({"theme": "drak"})
+    with pytest.raises(SettingsError, match=r"UA_THEME is 'nonsense'.*such as nord\.$"):
+        folders.load(environ={"UA_THEME": "nonsense"})
+    (folders.cwd / PROJECT_FILE).write_text('theme = "grubox"')
+    with pytest.raises(SettingsError, match=r"theme in line 1 of .*mean gruvbox\?$"):
+        folders.load()
+    (folders.cwd / PROJECT_FILE).unlink()
+    assert [folders.load({"theme": each}).theme for each in ("Light", "nord")] == ["light", "nord"]
+
+
+@pytest.mark.parametrize("which", ["cwd", "config_dir"])
+def test_a_folder_in_the_place_of_a_settings_file_is_told(folders: Folders, which: str) -> None:
+    path = getattr(folders, which) / {"cwd": PROJECT_FILE, "config_dir": USER_FILE}[which]
+    path.mkdir()
+    with pytest.raises(SettingsError, match="is a folder, and settings are read from a file") as caught:
+        folders.load()
+    assert str(path) in str(caught.value)
 
 
 def test_unknown_names_are_refused(folders: Folders) -> None:

@@ -57,7 +57,7 @@ def test_without_colours_there_is_no_hue(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("extra", "told"),
     [
-        ({"UA_THEME": "gruvbx"}, ("no theme 'gruvbx'", "gruvbox", "dark, light, ansi")),
+        ({"UA_THEME": "gruvbx"}, ("UA_THEME is 'gruvbx'", "did you mean gruvbox?", "dark, light, ansi")),
         ({"TERM": "dumb"}, ("can move its cursor", "TERM is dumb", "--plain")),
     ],
     ids=["theme", "dumb"],

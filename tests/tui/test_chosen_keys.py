@@ -185,6 +185,8 @@ async def test_what_cannot_be_done_is_told_and_all_else_holds(
         await settled(app, pilot)
         (problem,) = app.keys.problems
         assert told in problem
+        assert "?." not in problem
+        assert "?;" not in problem
         assert "/home/me/config.toml" in problem
         assert choice[0] in problem
         assert [note.message for note in app._notifications] == [problem]

@@ -98,9 +98,13 @@ def test_our_themes_go_by_short_names(tmp_path: Path, setting: str | None, theme
     assert make_app(tmp_path, make_session(tmp_path), theme=setting).theme == theme
 
 
-def test_a_theme_that_nobody_knows_is_refused_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"no theme 'drak': there are dark, light, ansi, .*nord") as told:
-        make_app(tmp_path, make_session(tmp_path), theme="drak")
+@pytest.mark.parametrize(
+    ("wanted", "told_as"),
+    [("drak", r"'drak'; did you mean dark\?$"), ("xyzzy", "'xyzzy': there are dark, light, ansi, .*nord")],
+)
+def test_a_theme_that_nobody_knows_is_refused(tmp_path: Path, wanted: str, told_as: str) -> None:
+    with pytest.raises(SettingsError, match=f"no theme {told_as}") as told:
+        make_app(tmp_path, make_session(tmp_path), theme=wanted)
     assert "ua-" not in str(told.value)
 
 

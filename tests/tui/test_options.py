@@ -18,6 +18,7 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "doctor": ([], [("--json",), ("--demo",), ("--workspace", "out")]),
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),
     "blacklist": (["clear", "a.example", "b.example"], [("--json",), ("--workspace", "out")]),
+    "config": (["set", "theme", "nord"], [("--project",), ("--json",)]),
     "schema": (["article"], []),
 }
 """For each command what it takes in order, and options that may stand anywhere."""

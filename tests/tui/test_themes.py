@@ -12,13 +12,15 @@ from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.theme import BUILTIN_THEMES
 from textual.widget import Widget
 
+from core.theme_names import OF_TEXTUAL, OWN_THEMES
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tui.app import UaTuiApp
 from tui.stylesheet import KeptStylesheet
-from tui.themes import setting_of
+from tui.themes import ABOUT, THEMES, setting_of
 
 
 async def chosen(app: UaTuiApp, pilot: Pilot[str], theme: str) -> None:
@@ -129,3 +131,9 @@ async def test_many_new_colours_refresh_a_widget_once(
         KeptStylesheet.replace_rules(node, {**node.styles.base._rules, **colours})  # type: ignore[typeddict-item]
         assert node.styles.background == Color(1, 2, 3)
         assert (refreshed.count(node), refreshed.count(below)) == (1, 1)
+
+
+def test_the_settings_know_every_theme_and_no_others() -> None:
+    assert set(OF_TEXTUAL) == set(BUILTIN_THEMES)
+    assert list(OWN_THEMES.values()) == [theme.name for theme in THEMES]
+    assert list(OWN_THEMES) == list(ABOUT)
