@@ -83,7 +83,7 @@ class Tab(AppService):
         )
         self._arguments = arguments
         self._here = here
-        self._stopping = False
+        self._ending: asyncio.Task[None] | None = None
         self._said = b""
         self._hearing: asyncio.Task[None] | None = None
 
@@ -119,7 +119,7 @@ class Tab(AppService):
     async def run(self) -> None:
         """Carry what is drawn until the process or the connection ends, and then end the other."""
         await super().run()
-        if not self._stopping:
+        if self._ending is None:
             await self._tell_end()
             await self.remote_close()
 
@@ -154,21 +154,24 @@ class Tab(AppService):
 
     async def stop(self) -> None:
         """Close the session in good order, and end the process whatever it does."""
-        process = self._process
-        if process is None or self._stopping:
+        if self._process is None:
             return
-        self._stopping = True
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.send_signal(signal.SIGTERM)
-        # A process whose drawings nobody takes would stand still.
-        drains = [asyncio.create_task(_drain(process.stdout))]
-        if self._hearing is not None:
-            drains.append(self._hearing)
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end(self._process))
+        # Whoever comes later waits for the same end, and who gives up waiting does not cut it short.
+        await asyncio.shield(self._ending)
+
+    async def _end(self, process: Process) -> None:
+        drains: list[asyncio.Task[None]] = [] if self._hearing is None else [self._hearing]
         try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.gather(self._task, return_exceptions=True)
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGTERM)
+            # A process whose drawings nobody takes would stand still.
+            drains.append(asyncio.create_task(_drain(process.stdout)))
             await asyncio.wait_for(process.wait(), LEAVE_SECONDS)
         except TimeoutError:
             pass
