@@ -36,7 +36,7 @@ async def test_all_who_end_a_tab_wait_for_its_process_and_none_who_gives_up_cuts
     ended = tmp_path / "ended"
     tab = Tab([str(ended)], write_bytes=nothing, write_str=nothing, close=nothing, here=True)
     await tab.start(80, 24)
-    while not (tmp_path / "ready").exists():  # noqa: ASYNC110, ASYNC240
+    while not (tmp_path / "ready").exists():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     first = asyncio.create_task(tab.stop())
     await asyncio.sleep(0)
