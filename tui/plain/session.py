@@ -110,6 +110,9 @@ class _Plain:
         finally:
             self._output.give_up()
             await self._session.close("interrupted" if self._quit.done() else "finished")
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
             self._telling.flush()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
                 loop.remove_signal_handler(number)
