@@ -27,6 +27,8 @@ from core.events import (
     QueryFinished,
     QueryReceived,
     QuerySteered,
+    ServerTrustAnswered,
+    ServerTrustAsked,
     SessionFinished,
     SessionStarted,
     SubagentFinished,
@@ -68,6 +70,8 @@ AnyEvent = (
     | PermissionAnswered
     | AuthRequired
     | AuthFinished
+    | ServerTrustAsked
+    | ServerTrustAnswered
     | ApiRetry
     | McpStatus
     | QueryFinished

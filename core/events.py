@@ -40,6 +40,8 @@ __all__ = [
     "QueryClassified",
     "QueryFinished",
     "QueryReceived",
+    "ServerTrustAnswered",
+    "ServerTrustAsked",
     "SessionFinished",
     "SessionStarted",
     "SubagentFinished",
@@ -329,6 +331,27 @@ class AuthFinished(Event, frozen=True, kw_only=True):
 
     toolkit: str
     outcome: Literal["completed", "cancelled", "expired", "unattended"]
+
+
+class ServerTrustAsked(Event, frozen=True, kw_only=True):
+    """The files of the folder want an MCP server that the person has never trusted.
+
+    `target` is what would be started, as in a shell, or opened; `given` are the variables or headers it is given beside
+    that, `NAME=value` each; `source` is the file.
+    """
+
+    server: str
+    transport: Literal["stdio", "http", "sse"]
+    target: str
+    given: list[str] = []
+    source: str = ""
+
+
+class ServerTrustAnswered(Event, frozen=True, kw_only=True):
+    """The person decided about a server of the folder: for good, or, with `not_now`, for this session."""
+
+    server: str
+    decision: Literal["trusted", "refused", "not_now"]
 
 
 class ApiRetry(Event, frozen=True, kw_only=True):

@@ -218,6 +218,10 @@ def _entry(event: ev.Event, cut: Callable[[str], str]) -> tuple[str, str]:
             return "auth", f"{event.toolkit or 'an account'} must be connected at {mask_link(event.url)}"
         case ev.AuthFinished():
             return "auth", f"{event.toolkit or 'the account'}: {event.outcome}"
+        case ev.ServerTrustAsked():
+            return "trust", f"asked for the server {event.server} of {event.source}: {event.target}"
+        case ev.ServerTrustAnswered():
+            return "trust", f"{event.server}: {event.decision}"
         case ev.ApiRetry():
             attempt = f"attempt {event.attempt} of {event.max_attempts}"
             return "retry", f"{attempt}, again in {_seconds(event.delay_ms)}: {event.error}"

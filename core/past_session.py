@@ -246,6 +246,10 @@ class PastSession:
         """Refuse an answer: nobody waits for it."""
         self._refuse("be answered")
 
+    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
+        """Refuse an answer: nobody waits for it."""
+        self._refuse("be answered")
+
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         """Refuse an answer: nobody waits for it."""
         self._refuse("be answered")

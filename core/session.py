@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from core.agent.assembly import AgentAssembly, AgentParts
+from core.agent.assembly import AgentAssembly
 from core.agent.auth_wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connecting import AgentConnection
@@ -23,9 +22,9 @@ from core.bus import Bus
 from core.errors import AgentUnavailable, UniversalAgentError
 from core.events import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, SessionStarted
 from core.masking import error_raised
-from core.pipelines import AgentContext, Pipelines
+from core.pipelines import AgentContext
 from core.queue import QueryQueue
-from core.resuming import SoFar
+from core.session_parts import SessionParts, SessionState
 from core.settings import Settings
 from core.spawning import Handle, Spawn, spawn_task
 from core.tally import Tally
@@ -38,34 +37,6 @@ log = logging.getLogger(__name__)
 
 GO_ON = "The authentication is complete. Please go on from where you stopped."
 _LET_GO_WITHIN = 7.0
-
-
-class SessionState(StrEnum):
-    """What a session is doing."""
-
-    STARTING = "starting"
-    IDLE = "idle"
-    RUNNING = "running"
-    STOPPING = "stopping"
-    FAILED = "failed"
-    CLOSED = "closed"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SessionParts:
-    """What a session is made of, put together by the composition root.
-
-    `so_far` is what the session was before, when it goes on. `ask_model` is the classifier's small request.
-    `drain` waits for the observers and names what they lost.
-    `after_finish` runs once `session_finished` is published.
-    """
-
-    agent: AgentParts
-    pipelines: Pipelines
-    so_far: SoFar | None = None
-    ask_model: Callable[[str, str], Awaitable[str]] | None = None
-    drain: Callable[[], Awaitable[list[str]]] | None = None
-    after_finish: Callable[[], Awaitable[None]] | None = None
 
 
 class Session:
@@ -149,6 +120,8 @@ class Session:
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
         settings, so_far = self.settings, self._parts.so_far
+        for end in so_far.ends() if so_far is not None else ():
+            self.bus.publish(end)
         self.bus.publish(
             SessionStarted(
                 session_id=self.workspace.session_id,
@@ -163,9 +136,9 @@ class Session:
                 queries_before=so_far.tally.queries if so_far is not None else 0,
             )
         )
-        for end in so_far.ends() if so_far is not None else ():
-            self.bus.publish(end)
         await self._connect_or_fail()
+        if self._parts.own_servers is not None:
+            self._parts.own_servers.ask()
         if not self._finished:
             self._runner_ended.clear()
             self._runner = self._spawn(self._run_queries(), "queries", "agent")
@@ -237,6 +210,16 @@ class Session:
     ) -> bool:
         """Answer a waiting tool call; False when it does not wait any more."""
         return self._assembly.answer(request_id, Answer(allow, scope, reason, tuple(patterns)))
+
+    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
+        """Say whether an MCP server of the folder is trusted; one that is gets connected.
+
+        Raises:
+            WorkspaceError: that cannot be kept, and the server stays as it is.
+        """
+        own = self._parts.own_servers
+        if own is not None and own.answer(server, decision):
+            self.servers.reconnect(server)
 
     def finish_auth(self, outcome: AuthOutcome) -> None:
         """Say how the waiting authentication went; when it is complete the agent goes on by itself."""

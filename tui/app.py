@@ -17,7 +17,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from core.errors import CredentialsError
+from core.errors import CredentialsError, UniversalAgentError
 from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
 from core.settings import Settings
 from tui.above import Above
@@ -117,7 +117,7 @@ class UaTuiApp(
         self._copy_pressed_at = 0.0
         self._pump = EventPump(self.call_later, self._deliver)
         self._pump.hold()
-        self._asks = Asks(self, self._answer_permission, self._finish_auth)
+        self._asks = Asks(self, self._answer_permission, self._finish_auth, self._answer_trust)
 
     def get_driver_class(self) -> type[Driver]:
         """Have the terminal read so that nothing in a paste counts as a key, and written to even when it is gone."""
@@ -322,6 +322,14 @@ class UaTuiApp(
     def _finish_auth(self, outcome: Any) -> None:
         if self._session is not None:
             self._session.finish_auth(outcome)
+
+    def _answer_trust(self, server: str, decision: Any) -> None:
+        if self._session is None:
+            return
+        try:
+            self._session.answer_trust(server, decision)
+        except UniversalAgentError as error:
+            self.notice.show(f"What you said of {server} could not be kept: {error}")
 
     # -- keys -------------------------------------------------------------------------------------
 

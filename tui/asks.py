@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.app import App
 
@@ -15,6 +15,8 @@ from core.events import (
     Event,
     PermissionAnswered,
     PermissionAsked,
+    ServerTrustAnswered,
+    ServerTrustAsked,
     SessionFinished,
     ToolCallStarted,
 )
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Asks"]
 
+Question = PermissionAsked | AuthRequired | ServerTrustAsked
 AnswerPermission = Callable[[PermissionAsked, "PermissionAnswer"], None]
 FinishAuth = Callable[[Literal["completed", "cancelled", "expired"]], None]
+AnswerTrust = Callable[[str, Literal["trusted", "refused", "not_now"]], None]
 MOST_SEEN = 500
 
 
@@ -37,26 +41,36 @@ class Asks:
         app: where dialogs are shown.
         answer_permission: gets the question and what the person said.
         finish_auth: gets how the visit to an auth link ended.
+        answer_trust: gets a server of the folder and what the person decided about it.
     """
 
-    def __init__(self, app: App[str], answer_permission: AnswerPermission, finish_auth: FinishAuth) -> None:
+    def __init__(
+        self,
+        app: App[str],
+        answer_permission: AnswerPermission,
+        finish_auth: FinishAuth,
+        answer_trust: AnswerTrust,
+    ) -> None:
         self._app = app
         self._answer_permission = answer_permission
         self._finish_auth = finish_auth
-        self._open: deque[PermissionAsked | AuthRequired] = deque()
-        self._shown: tuple[PermissionAsked | AuthRequired, Dialog[object]] | None = None
+        self._answer_trust = answer_trust
+        self._open: deque[Question] = deque()
+        self._shown: tuple[Question, Dialog[object]] | None = None
         self._seen: set[tuple[str, str]] = set()
 
     def take(self, events: Iterable[Event]) -> None:
         """Take up a batch of events; questions answered within it are never shown."""
         for event in events:
             match event:
-                case PermissionAsked() | AuthRequired():
+                case PermissionAsked() | AuthRequired() | ServerTrustAsked():
                     self._open.append(event)
                 case PermissionAnswered():
                     self._settle(partial(_asks_for, event.request_id))
                 case AuthFinished():
                     self._settle(lambda question: isinstance(question, AuthRequired))
+                case ServerTrustAnswered():
+                    self._settle(partial(_is_about, event.server))
                 case ToolCallStarted():
                     self._note_tools(event)
                 case SessionFinished():
@@ -73,7 +87,7 @@ class Asks:
             server = server_of(event.name)
             self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))
 
-    def _settle(self, is_done: Callable[[PermissionAsked | AuthRequired], bool]) -> None:
+    def _settle(self, is_done: Callable[[Question], bool]) -> None:
         self._open = deque(event for event in self._open if not is_done(event))
         if self._shown is not None and is_done(self._shown[0]):
             _, dialog = self._shown
@@ -88,13 +102,18 @@ class Asks:
             self._app.push_screen(dialog, lambda answer: self._answered(event, answer))
         self._tell_waiting()
 
-    def _dialog(self, event: PermissionAsked | AuthRequired) -> Dialog[object]:
+    def _dialog(self, event: Question) -> Dialog[Any]:
         from tui.screens.auth import AuthScreen
         from tui.screens.permission import PermissionScreen
+        from tui.screens.trust import TrustScreen
 
-        if isinstance(event, AuthRequired):
-            return AuthScreen(event)  # type: ignore[return-value]  # only its answer is of interest here
-        return PermissionScreen(event, seen=self._seen)  # type: ignore[return-value]  # only its answer is of interest here
+        match event:
+            case AuthRequired():
+                return AuthScreen(event)
+            case ServerTrustAsked():
+                return TrustScreen(event)
+            case PermissionAsked():
+                return PermissionScreen(event, seen=self._seen)
 
     def _tell_waiting(self) -> None:
         from tui.screens.permission import PermissionScreen
@@ -102,7 +121,7 @@ class Asks:
         if self._shown is not None and isinstance(self._shown[1], PermissionScreen):
             self._shown[1].show_waiting(len(self._open))
 
-    def _answered(self, event: PermissionAsked | AuthRequired, answer: object) -> None:
+    def _answered(self, event: Question, answer: object) -> None:
         from tui.screens.permission import PermissionAnswer
 
         if self._shown is not None and self._shown[0] is event:
@@ -112,10 +131,16 @@ class Asks:
                 self._answer_permission(event, answer)
             case AuthRequired(), "completed" | "cancelled" | "expired" as outcome:
                 self._finish_auth(outcome)
+            case ServerTrustAsked(), "trusted" | "refused" | "not_now" as decision:
+                self._answer_trust(event.server, decision)
             case _:
                 pass
         self._show_next()
 
 
-def _asks_for(request_id: str, question: PermissionAsked | AuthRequired) -> bool:
+def _asks_for(request_id: str, question: Question) -> bool:
     return isinstance(question, PermissionAsked) and question.request_id == request_id
+
+
+def _is_about(server: str, question: Question) -> bool:
+    return isinstance(question, ServerTrustAsked) and question.server == server

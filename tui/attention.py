@@ -23,6 +23,8 @@ from core.events import (
     PermissionAsked,
     QueryFinished,
     QueryReceived,
+    ServerTrustAnswered,
+    ServerTrustAsked,
 )
 from core.secret_values import secrets
 from core.settings import Settings
@@ -132,6 +134,12 @@ class Attention:
                     questions[""] = "ua-tui: an account waits to be connected"
                 case AuthFinished():
                     questions.pop("", None)
+                case ServerTrustAsked():
+                    questions["server " + event.server] = (
+                        "ua-tui: a server of this folder waits to be trusted"
+                    )
+                case ServerTrustAnswered():
+                    questions.pop("server " + event.server, None)
                 case _:
                     pass
         if questions and self._is_away():

@@ -226,6 +226,18 @@ def _add_config(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
 
 
+def _servers(args: argparse.Namespace) -> int:
+    from tui.servers import run
+
+    return run(args)
+
+
+def _add_servers(parser: argparse.ArgumentParser) -> None:
+    from tui.servers import add_arguments
+
+    add_arguments(parser)
+
+
 def _blacklist(args: argparse.Namespace) -> int:
     from tui.blacklist import run
 
@@ -328,6 +340,12 @@ COMMANDS: dict[str | None, Command] = {
         "Show every setting with its value and where that comes from, or set one in a file.",
         _config,
         (_add_config,),
+    ),
+    "servers": Command(
+        "MCP servers of your own",
+        "Show the MCP servers of your own, and decide which of this folder's are trusted.",
+        _servers,
+        (_add_servers,),
     ),
     "blacklist": Command(
         "of the web reader",

@@ -17,8 +17,10 @@ from core.aside import Aside
 from core.blacklist import Blacklist
 from core.bus import Bus
 from core.connections.base import Connection
+from core.connections.own_servers import project_servers, set_servers
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
+from core.connections.trusting import OwnConnections
 from core.errors import SettingsError
 from core.events import Event, SessionStarted
 from core.logs import install_root_handler
@@ -26,6 +28,7 @@ from core.reader_policy import ReaderPolicy
 from core.recording import Recording
 from core.resuming import Resume, conversation_to_resume, read_so_far
 from core.secret_values import secrets
+from core.server_trust import ServerTrust
 from core.session import Session, SessionParts, Spawn, spawn_task
 from core.settings import Settings
 from core.tally import Tally
@@ -116,11 +119,12 @@ async def compose_session(
         runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, beside=beside)
         stack.callback(runner.abandon)
         runner.start(lambda work: spawn(work, "observer", "observers"))
+        own = await asyncio.to_thread(_own_servers, settings, bus, interactive)
         parts = SessionParts(
             agent=AgentParts(
                 workspace=workspace,
                 redactor=redactor,
-                connectors=_connectors(settings, workspace.path, endpoints, recording),
+                connectors=_connectors(settings, workspace.path, endpoints, recording) | own.connectors,
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
                 aside=aside,
@@ -131,6 +135,7 @@ async def compose_session(
                 conversation=conversation,
             ),
             so_far=so_far,
+            own_servers=own,
             pipelines=default_pipelines(ReaderPolicy(Blacklist.beside(workspace))),
             ask_model=small_request(settings),
             drain=runner.drain,
@@ -178,6 +183,20 @@ def _connectors(
         return connection
 
     return {TOOLKIT: toolkit, COMPOSIO: composio}
+
+
+def _own_servers(settings: Settings, bus: Bus, interactive: bool) -> OwnConnections:
+    """The user's own MCP servers; those of the settings count before those of the folder's `.mcp.json`."""
+    folder = Path.cwd()
+    found = [*set_servers(settings.mcp_servers), *project_servers(folder)]
+    return OwnConnections(
+        found,
+        folder,
+        ServerTrust(),
+        environ=os.environ,
+        publish=bus.publish,
+        interactive=interactive,
+    )
 
 
 def _agent_home(settings: Settings) -> Path | None:

@@ -197,7 +197,7 @@ class EventLines:
 
     def _changed_servers(self, event: McpStatus) -> str | None:
         shown = ", ".join(
-            s.error if s.status == "off" and s.error else f"{s.name} {s.status}"
+            s.error if s.status in ("off", "untrusted") and s.error else f"{s.name} {s.status}"
             for s in event.servers
             if s.status != "pending"
         )

@@ -142,6 +142,10 @@ class SessionPort(Protocol):
         """Say that the person came back from the link, or gave up."""
         ...
 
+    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
+        """Answer a `server_trust_asked`; a `WorkspaceError` when it cannot be kept."""
+        ...
+
     async def restart(self) -> None:
         """Connect again after the agent died, with the conversation so far."""
         ...

@@ -28,7 +28,7 @@ from core.agent.transcripts import cost_so_far, transcript_of
 from core.agent.translate import Translator
 from core.aside import Aside
 from core.connections.base import Connection
-from core.errors import AgentError, UniversalAgentError
+from core.errors import AgentError, ConnectionFailed, UniversalAgentError
 from core.events import Event, McpServer
 from core.observation import ToolResult
 from core.pipelines import Pipelines
@@ -207,9 +207,12 @@ class AgentAssembly:
         Raises:
             UniversalAgentError: it cannot be opened now either.
         """
-        if name not in self._opened:
+        if name not in self._opened or not self._opened[name].servers:
             self._take(name, await self._parts.connectors[name]())
-        return dict(self._opened[name].servers)
+        opened = self._opened[name]
+        if opened.note and not opened.servers:
+            raise ConnectionFailed(opened.note)
+        return dict(opened.servers)
 
     async def _open_connections(self) -> None:
         connectors = self._parts.connectors
@@ -234,7 +237,7 @@ class AgentAssembly:
             self._parts.redactor.add(secret)
         if connection.note:
             log.info("%s", connection.note)
-            self._states.leave_out(McpServer(name=name, status="off", error=connection.note))
+            self._states.leave_out(McpServer(name=name, status=connection.status, error=connection.note))
 
     def _leave_out(self, name: str, error: UniversalAgentError) -> None:
         self._states.leave_out(McpServer(name=name, status="failed", error=str(error)))

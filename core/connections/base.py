@@ -36,7 +36,7 @@ class Connection:
 
     A server in this process has the type `sdk` and its `instance`, as the agent's SDK takes it.
     `note` says in plain words what is missing when there are none, and `status` how such a server is listed: `off`, or
-    `untrusted` when opening it again may help. `url` is the remote session's address,
+    `untrusted` or `failed` when opening it again may help. `url` is the remote session's address,
     secrets are values that must be masked wherever text is kept. `is_connected` asks the service whether a person's
     account of a toolkit, such as `gmail`, is active; it raises ConnectionFailed. `remote` is the session at
     Composio, whose files the local toolkit moves. `close` lets go of what the connection holds.
@@ -44,7 +44,7 @@ class Connection:
 
     servers: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     note: str | None = None
-    status: Literal["off", "untrusted"] = "off"
+    status: Literal["off", "untrusted", "failed"] = "off"
     url: str | None = None
     secrets: tuple[str, ...] = ()
     is_connected: Callable[[str], Awaitable[bool]] | None = None

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,11 +127,13 @@ def set_servers(given: Sequence[Given]) -> Found:
     return list(found.values())
 
 
-def connection_to(server: OwnServer, environ: Mapping[str, str]) -> Connection:
+def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -> Connection:
     """Make the configuration the agent takes, with the variables filled in; what is in them is a secret.
 
+    A program is started in `folder`, whose files it may be given by their names.
+
     Raises:
-        ConnectionFailed: a variable is not set.
+        ConnectionFailed: a variable is not set, or there is no such program.
     """
     filled: list[str] = []
 
@@ -153,10 +156,19 @@ def connection_to(server: OwnServer, environ: Mapping[str, str]) -> Connection:
     how = server.how
     given = {name: fill(text) for name, text in server.given.items()}
     if server.transport == "stdio":
+        started = [fill(how["command"]), *(fill(each) for each in how.get("args", ()))]
+        path = given.get("PATH") or environ.get("PATH")
+        if shutil.which(str(folder / started[0]) if "/" in started[0] else started[0], path=path) is None:
+            raise ConnectionFailed(
+                f"{server.name} of {server.source} cannot be started: there is no program "
+                f"{clean_line(started[0], 200)}; install it, or write its whole path",
+                code="no_program",
+            )
         made = {
             "type": "stdio",
-            "command": fill(how["command"]),
-            "args": [fill(each) for each in how.get("args", ())],
+            "command": "/bin/sh",
+            # The agent works in the session's folder, and would start it there.
+            "args": ["-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder), *started],
             "env": dict.fromkeys(_BLANKED, "") | given,
         }
     else:

@@ -377,6 +377,8 @@ def _note_of(event: ev.Event) -> tuple[str, ...] | None:
             )
         case ev.AuthFinished():
             return "auth", f"{event.toolkit or 'the account'}: {event.outcome}"
+        case ev.ServerTrustAnswered():
+            return "trust", f"the server {event.server} of the folder: {event.decision}"
         case ev.ApiRetry():
             return "retry", f"attempt {event.attempt} of {event.max_attempts}: {event.error}"
         case ev.PipelineFailed():

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +31,10 @@ def server(folder: Path, **how: Any) -> OwnServer:
     ("how", "transport", "target", "made"),
     [
         (
-            {"command": "npx", "args": ["-y", "two words"], "env": {"MODE": "x"}},
+            {"command": "sh", "args": ["-y", "two words"], "env": {"MODE": "x"}},
             "stdio",
-            "npx -y 'two words'",
-            {"command": "npx", "args": ["-y", "two words"], "MODE": "x"},
+            "sh -y 'two words'",
+            {"type": "stdio", "MODE": "x"},
         ),
         ({"url": "https://a.example/mcp"}, "http", "https://a.example/mcp", {"url": "https://a.example/mcp"}),
         (
@@ -49,12 +51,13 @@ def test_each_transport_becomes_what_the_agent_takes(
 ) -> None:
     found = server(tmp_path, **how)
     assert (found.transport, found.target, found.in_folder) == (transport, target, True)
-    (done,) = connection_to(found, {}).servers.values()
+    (done,) = connection_to(found, {}, tmp_path).servers.values()
     assert made.items() <= (done | done.get("env", {})).items()
 
 
 def test_a_program_is_not_given_the_agents_keys(tmp_path: Path) -> None:
-    (done,) = connection_to(server(tmp_path, command="x"), {"ANTHROPIC_API_KEY": SECRET}).servers.values()
+    found = server(tmp_path, command="sh")
+    (done,) = connection_to(found, {"ANTHROPIC_API_KEY": SECRET}, tmp_path).servers.values()
     assert done["env"] == {
         "ANTHROPIC_API_KEY": "",
         "ANTHROPIC_AUTH_TOKEN": "",
@@ -69,7 +72,7 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
         headers={"Authorization": "Bearer ${NOTES_KEY}", "X-Plain": "written-down", "Api-Key": "written-key"},
     )
     assert SECRET not in found.target + repr(found.given)
-    made = connection_to(found, {"NOTES_KEY": SECRET, "HOST": ""})
+    made = connection_to(found, {"NOTES_KEY": SECRET, "HOST": ""}, tmp_path)
     (done,) = made.servers.values()
     assert done["url"] == "https://a.example/mcp"
     assert done["headers"]["Authorization"] == f"Bearer {SECRET}"
@@ -79,7 +82,26 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
 
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConnectionFailed, match=r"notes of .*\.mcp\.json needs the variable NOTES_KEY"):
-        connection_to(server(tmp_path, command="x", args=["${NOTES_KEY}"]), {})
+        connection_to(server(tmp_path, command="x", args=["${NOTES_KEY}"]), {}, tmp_path)
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    for command in ("no-such-program", "./no-such-program"):
+        with pytest.raises(ConnectionFailed, match=f"there is no program {command}; install it"):
+            connection_to(server(tmp_path, command=command), {"PATH": os.defpath}, tmp_path)
+
+
+def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_path: Path) -> None:
+    folder = tmp_path / "my folder"
+    folder.mkdir()
+    (folder / "serve").write_text("#!/bin/sh\npwd\nprintf '%s\\n' \"$@\"\n")
+    (folder / "serve").chmod(0o700)
+    found = server(folder, command="./serve", args=["a b", "$HOME", "*"])
+    (made,) = connection_to(found, {"PATH": os.defpath}, folder).servers.values()
+    done = subprocess.run(
+        [made["command"], *made["args"]], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [str(folder), "a b", "$HOME", "*"]
 
 
 @pytest.mark.parametrize(

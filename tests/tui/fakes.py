@@ -19,6 +19,7 @@ from core.events import (
     QueryFinished,
     QueryReceived,
     QuerySteered,
+    ServerTrustAnswered,
     SessionFinished,
     SessionStarted,
 )
@@ -72,6 +73,7 @@ class FakeSession:
     answers: list[tuple[str, bool, str]] = field(default_factory=list)
     said: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
+    trusted: list[tuple[str, str]] = field(default_factory=list)
     interrupts: int = 0
     queue_held: bool = False
     steered: list[str] = field(default_factory=list)
@@ -168,6 +170,10 @@ class FakeSession:
         self.bus.publish(
             PermissionAnswered(request_id=request_id, tool_name="x", decision=decision, scope=scope)
         )
+
+    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
+        self.trusted.append((server, decision))
+        self.bus.publish(ServerTrustAnswered(server=server, decision=decision))
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
         self.outcomes.append(outcome)

@@ -297,7 +297,7 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
         assert "⟲ expert broke a rule: The corpus is missing. It was sent back" in text_of(view)
         broken = McpServer(name="composio", status="failed", error="502")
         view.apply([McpStatus(servers=[broken]), McpStatus(servers=[broken])])
-        assert text_of(view).count("MCP server composio is failed: 502") == 1
+        assert text_of(view).count("MCP server composio failed: 502") == 1
         view.apply([McpStatus(servers=[McpServer(name="composio", status="disabled")])])
         assert "⊘ MCP server composio is disabled: the agent does not see its tools." in text_of(view)
         other = McpServer(name="local_toolkit", status="connected")

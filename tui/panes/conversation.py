@@ -377,7 +377,7 @@ class ConversationPane(FindingView):
             message = server_message(server, told=told) if server.status != before else None
             if message is not None:
                 # What is not set up is no reason to hide what can be tried.
-                self._tell(message, hold=server.status == "off" and not self._entries)
+                self._tell(message, hold=server.status in ("off", "untrusted") and not self._entries)
 
     def _tell(self, message: Message, *, hold: bool = False) -> None:
         notice = self._known.topics.get(message.topic) if message.topic is not None else None

@@ -21,6 +21,8 @@ from core.events import (
     PermissionAsked,
     PipelineFailed,
     QueryFinished,
+    ServerTrustAnswered,
+    ServerTrustAsked,
     SessionFinished,
     SessionStarted,
     TracingFailed,
@@ -73,6 +75,8 @@ def message_of(event: Event) -> Message | None:
             return _answered(event)
         case AuthRequired() | AuthFinished():
             return _auth(event)
+        case ServerTrustAsked() | ServerTrustAnswered():
+            return _trust(event)
         case ApiRetry():
             why = f" ({clean_line(event.error)})" if event.error else ""
             text = f"The model's service did not answer{why}: try {event.attempt} of {event.max_attempts}"
@@ -115,7 +119,7 @@ def server_message(server: McpServer, *, told: bool = False) -> Message | None:
     if server.status == "connected" and told:
         text = f"MCP server {clean_line(server.name)} is connected."
         return Message("✓", Tone.QUIET, text, topic=("mcp", server.name))
-    if server.status == "off":
+    if server.status in ("off", "untrusted"):
         return Message(
             "·",
             Tone.QUIET,
@@ -127,7 +131,7 @@ def server_message(server: McpServer, *, told: bool = False) -> Message | None:
         return Message("⊘", Tone.QUIET, text, topic=("mcp", server.name))
     if server.status not in BROKEN_SERVERS:
         return None
-    status = "needs you to sign in" if server.status == "needs-auth" else f"is {clean_line(server.status)}"
+    status = "needs you to sign in" if server.status == "needs-auth" else clean_line(server.status)
     text = f"MCP server {clean_line(server.name)} {status}"
     text += f": {clean_line(server.error, 400)}" if server.error else "."
     return Message("✗", Tone.WARNING, text, topic=("mcp", server.name))
@@ -189,6 +193,18 @@ def _auth(event: AuthRequired | AuthFinished) -> Message:
         case "unattended":
             why = "nobody was there to sign in"
     return Message("⊘", Tone.WARNING, f"{toolkit} was not connected: {why}.", topic=topic, before=before)
+
+
+def _trust(event: ServerTrustAsked | ServerTrustAnswered) -> Message:
+    name = clean_line(event.server, 80)
+    topic = ("trust", event.server)
+    if isinstance(event, ServerTrustAsked):
+        text = f"May the MCP server {name} of this folder be used? {clean_line(event.target, 300)}"
+        return Message("?", Tone.WARNING, text, topic=topic)
+    if event.decision == "trusted":
+        return Message("✓", Tone.GOOD, f"MCP server {name} is trusted in this folder.", topic=topic)
+    why = "is refused in this folder" if event.decision == "refused" else "is left out this time"
+    return Message("⊘", Tone.QUIET, f"MCP server {name} {why}.", topic=topic)
 
 
 def _finished(event: QueryFinished) -> Message | None:

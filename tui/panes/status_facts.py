@@ -25,6 +25,8 @@ from core.events import (
     QueryClassified,
     QueryFinished,
     QueryReceived,
+    ServerTrustAnswered,
+    ServerTrustAsked,
     SessionStarted,
     TextDelta,
     ThinkingDelta,
@@ -42,7 +44,7 @@ __all__ = ["StatusFacts"]
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 CONNECTED = ("connected", "ok", "ready")
 UNDECIDED = ("pending", "starting", "connecting", "reconnecting", "enabling", "disabling")
-NOT_WANTED = ("off", "disabled")
+NOT_WANTED = ("off", "untrusted", "disabled")
 MODES = {
     "default": "asks first",
     "acceptEdits": "edits allowed",
@@ -149,6 +151,10 @@ class StatusFacts:
                 self._asks.add(AUTH)
             case AuthFinished():
                 self._asks.discard(AUTH)
+            case ServerTrustAsked():
+                self._asks.add("server " + event.server)
+            case ServerTrustAnswered():
+                self._asks.discard("server " + event.server)
             case McpStatus():
                 self.servers = list(event.servers)
             case BudgetReached():

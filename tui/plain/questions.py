@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.events import AuthRequired, PermissionAsked
+from core.events import AuthRequired, PermissionAsked, ServerTrustAsked
 from core.text import clean, clean_line
 
 __all__ = ["DENIED", "Answer", "Question", "question_of"]
@@ -14,12 +14,13 @@ __all__ = ["DENIED", "Answer", "Question", "question_of"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What is to be done: a call allowed or not and for how long, or how the visit to a link went."""
+    """What is to be done: a call allowed or not and for how long, how the visit to a link went, a server trusted."""
 
     allow: bool = False
     scope: str = "once"
     reason: str = ""
     outcome: Literal["completed", "cancelled"] = "cancelled"
+    decision: Literal["trusted", "refused", "not_now"] = "not_now"
 
 
 DENIED = Answer()
@@ -63,9 +64,15 @@ class Question:
         return found
 
 
-def question_of(event: PermissionAsked | AuthRequired) -> Question:
+def question_of(event: PermissionAsked | AuthRequired | ServerTrustAsked) -> Question:
     """Put what an event asks into words, with everything that would run or be opened."""
-    return _permission(event) if isinstance(event, PermissionAsked) else _account(event)
+    match event:
+        case PermissionAsked():
+            return _permission(event)
+        case ServerTrustAsked():
+            return _trust(event)
+        case AuthRequired():
+            return _account(event)
 
 
 def _permission(event: PermissionAsked) -> Question:
@@ -94,5 +101,25 @@ def _account(event: AuthRequired) -> Question:
     return Question(
         [f"Sign in behind the link above{until}, then come back. Was the account connected?"],
         [("No, go on without it", DENIED), ("Yes, the agent goes on", Answer(outcome="completed"))],
+        takes_words=False,
+    )
+
+
+def _trust(event: ServerTrustAsked) -> Question:
+    from tui.screens.arguments import reveal
+
+    wants = "start a program" if event.transport == "stdio" else "connect to a server"
+    return Question(
+        [
+            f"The files of this folder want to {wants}, the MCP server {reveal(event.server)}:",
+            f"  {reveal(event.target)}",
+            *(f"  with {reveal(each)}" for each in event.given),
+            f"Written in {reveal(event.source)}. Is it trusted, now and whenever a session starts in this folder?",
+        ],
+        [
+            ("Not now", DENIED),
+            ("Trust it", Answer(decision="trusted")),
+            ("Never", Answer(decision="refused")),
+        ],
         takes_words=False,
     )

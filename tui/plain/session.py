@@ -20,6 +20,8 @@ from core.events import (
     PermissionAnswered,
     PermissionAsked,
     QueryFinished,
+    ServerTrustAnswered,
+    ServerTrustAsked,
 )
 from core.resuming import Resume
 from core.session import Session
@@ -36,6 +38,8 @@ from tui.plain.typed import TypedLines
 from tui.waiting import until
 
 __all__ = ["run_plain"]
+
+Asked = PermissionAsked | AuthRequired | ServerTrustAsked
 
 _HELP = "Type a query and press Enter. Ctrl+C stops a query, twice it quits; Ctrl+D quits."
 _QUERY = "You: "
@@ -90,7 +94,7 @@ class _Plain:
         self._presses = 0
         self._works = False
         self._failed = False
-        self._questions: deque[PermissionAsked | AuthRequired] = deque()
+        self._questions: deque[Asked] = deque()
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
         session.bus.subscribe(self._take)
@@ -129,6 +133,7 @@ class _Plain:
             await self._session.start()
         if self._at_terminal:
             self._output.write(_HELP)
+        await self._ask_about_servers()
         if first_query is not None and first_query.strip():
             await self._ask_agent(first_query)
         while not self._output.lines.ended:
@@ -145,6 +150,15 @@ class _Plain:
                 if self._at_terminal and not ahead:
                     self._telling.typed = clean(query.strip())
                 await self._ask_agent(query)
+
+    async def _ask_about_servers(self) -> None:
+        """Have the servers of the folder decided on before the first query; a pipe decides nothing."""
+        while self._questions:
+            event = self._questions[0]
+            if self._at_terminal:
+                await self._put_question(event)
+            elif isinstance(event, ServerTrustAsked):
+                self._session.answer_trust(event.server, "not_now")
 
     async def _ask_agent(self, query: str) -> None:
         self._works = True
@@ -168,12 +182,14 @@ class _Plain:
 
     def _take(self, event: Event) -> None:
         match event:
-            case PermissionAsked() | AuthRequired():
+            case PermissionAsked() | AuthRequired() | ServerTrustAsked():
                 self._questions.append(event)
             case PermissionAnswered():
                 self._settle(event.request_id)
             case AuthFinished():
                 self._settle("")
+            case ServerTrustAnswered():
+                self._settle(f"server {event.server}")
             case QueryFinished(status="error") | BudgetReached(refused=True):
                 self._failed = True
             case _:
@@ -185,7 +201,7 @@ class _Plain:
 
     # -- questions --------------------------------------------------------------------------------
 
-    async def _put_question(self, event: PermissionAsked | AuthRequired) -> None:
+    async def _put_question(self, event: Asked) -> None:
         self._telling.flush()
         question = question_of(event)
         for line in question.all_lines:
@@ -201,6 +217,12 @@ class _Plain:
             )
             # The answer takes effect in another task; until then the question is none any more.
             self._settle(event.request_id)
+        elif isinstance(event, ServerTrustAsked):
+            try:
+                self._session.answer_trust(event.server, answer.decision)
+            except UniversalAgentError as error:
+                self._output.write(f"That could not be kept: {error}")
+                self._settle(_id_of(event))
         else:
             self._session.finish_auth(answer.outcome)
 
@@ -259,5 +281,11 @@ class _Plain:
         task.add_done_callback(self._tasks.discard)
 
 
-def _id_of(event: PermissionAsked | AuthRequired) -> str:
-    return event.request_id if isinstance(event, PermissionAsked) else ""
+def _id_of(event: Asked) -> str:
+    match event:
+        case PermissionAsked():
+            return event.request_id
+        case ServerTrustAsked():
+            return f"server {event.server}"
+        case AuthRequired():
+            return ""

@@ -56,6 +56,7 @@ STATES = {
     "disabling": State("…", "disabling", "$accent"),
     "disabled": State("⊘", "disabled", _MUTED),
     "off": State("·", "not set up", _MUTED),
+    "untrusted": State("?", "not trusted yet", "$warning"),
     "needs-auth": State("?", "needs you to sign in", "$warning"),
     "failed": State("✗", "failed", "$error"),
 }
@@ -87,13 +88,15 @@ def header(width: int) -> Content:
 def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
     """One server on one line of at most `width` cells; the chosen one is marked, as a cursor may have no colour."""
     room, state = _name_room(width), state_of(server)
+    # On the colour of the cursor not every colour of a state can be read; its mark and its word say the same.
+    style = "" if chosen else state.style
     name = set_cell_size(middle_cut(clean_line(server.name), room), room)
     tools = "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"
     return Content.assemble(
         ("›" if chosen else " ", "bold"),
-        (f"{state.mark} ", state.style),
+        (f"{state.mark} ", style),
         (name, ""),
-        (f"  {state.word:<{_STATE}}", state.style),
+        (f"  {state.word:<{_STATE}}", style),
         (f"  {tools:>5}", _MUTED),
         (f"  {tail_cut(origin(server), _ORIGIN)}", _MUTED),
     )
@@ -116,7 +119,7 @@ def about_server(server: McpServer | None, width: int, keys: Keys) -> Content:
         lines.append(_field("tools", names, width))
     elif server.status == "connected":
         lines.append(_field("tools", f"{server.tools:,}" if server.tools else "none", width))
-    if server.status == "off":
+    if server.status in ("off", "untrusted"):
         lines.append(Content(_whole(server.error or "It is not set up.")))
     elif server.error:
         lines.append(_field("error", _whole(server.error), width, "$error"))
@@ -211,6 +214,8 @@ def _todo(server: McpServer, keys: Keys) -> str:
     match server.status:
         case "failed":
             return f"{again} connects it again; {switch} leaves it out."
+        case "untrusted":
+            return f"{again} asks you about it."
         case "needs-auth":
             return f"Sign in at the service, then {again} connects it again."
         case "disabled":

@@ -155,7 +155,7 @@ class ConnectionsScreen(Closing[None]):
             shown.clear_options()
             shown.add_options([Option("") for _ in self._servers])
             shown.highlighted = min(at or 0, count - 1) if count else None
-        wanted = [server for server in self._servers if server.status not in {"off", "disabled"}]
+        wanted = [server for server in self._servers if server.status not in {"off", "untrusted", "disabled"}]
         up = sum(server.status == "connected" for server in wanted)
         facts = f"{up} of {len(wanted)} connected" if wanted else "no server"
         self.query_one(TitleLine).tell("Connections", facts=facts)
