@@ -16,6 +16,7 @@ from core.events import McpServer, McpStatus
 from core.settings import Settings
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
+from tests.tui.test_legibility import quiet_colours, unreadable
 from tui.app import UaTuiApp
 from tui.panes.conversation import ConversationPane
 from tui.panes.prompt import Prompt
@@ -351,6 +352,17 @@ async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path
         shown = screen_text(app)
         assert "[@click=app.quit]" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "nord"])
+async def test_the_state_of_the_chosen_server_can_be_read(tmp_path: Path, theme: str) -> None:
+    async with connections(tmp_path, *SERVERS) as (app, _, screen, pilot):
+        app.theme = theme
+        for server in SERVERS:
+            await pilot.pause()
+            assert screen.chosen == server
+            assert unreadable(app, quiet_colours(app)) == {}
+            await pilot.press("down")
 
 
 # -- pictures ----------------------------------------------------------------------------------------
