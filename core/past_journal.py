@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -18,10 +19,12 @@ from core.events import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted,
 __all__ = [
     "LARGEST",
     "LONGEST_LINE",
+    "NOT_REGULAR",
     "PastArtifactSaved",
     "PastCallFinished",
     "PastCallStarted",
     "PastJournal",
+    "unreadable",
 ]
 
 BLOCK = 256 << 10
@@ -30,6 +33,8 @@ LARGEST = 512 << 20
 """Bytes; of a journal that is longer only so much of its end is shown."""
 LONGEST_LINE = 4 << 20
 """Bytes; a longer line is none that a session writes."""
+NOT_REGULAR = "it is not a regular file"
+"""What is wrong with a journal that can be opened, but is no file."""
 
 
 class PastCallStarted(ToolCallStarted, frozen=True, kw_only=True, tag="tool_call_started"):
@@ -71,12 +76,14 @@ class PastJournal:
         try:
             self._file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            reason = "it is a link" if path.is_symlink() else error.strerror or str(error)
-            raise JournalError(f"The journal {path} cannot be read: {reason}.") from error
+            raise JournalError(
+                f"The session in {path.parent} cannot be opened: {unreadable(error)}."
+            ) from error
         found = os.fstat(self._file)
         if not stat.S_ISREG(found.st_mode):
             os.close(self._file)
-            raise JournalError(f"The journal {path} cannot be read: it is not a regular file.")
+            why = unreadable(OSError(0, NOT_REGULAR))
+            raise JournalError(f"The session in {path.parent} cannot be opened: {why}.")
         self.size = found.st_size
         self.left_out = max(0, self.size - LARGEST)
         """How many bytes at the beginning are not read, because the journal is too long."""
@@ -231,6 +238,19 @@ class PastJournal:
             raise JournalError(
                 f"The journal {self.path} cannot be read: {error.strerror or error}."
             ) from error
+
+
+def unreadable(error: OSError) -> str:
+    """Say of a session what is wrong with its journal, in the words that every list and command has for it."""
+    match error.errno:
+        case errno.ENOENT:
+            return "it holds no journal"
+        case errno.ELOOP:
+            return "its journal is a link, which is not followed"
+        case errno.EACCES | errno.EPERM:
+            return "it may not be read: check the permissions of its folder and its journal"
+        case _:
+            return f"its journal cannot be read: {error.strerror or error}"
 
 
 def _whole(event: Event) -> Event:

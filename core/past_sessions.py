@@ -65,7 +65,7 @@ def find_session(base: Path, wanted: str) -> Path:
     try:
         for folder in candidates:
             if folder.is_dir():
-                return _checked(folder, shown)
+                return _checked(folder)
         if wanted and os.path.lexists(wanted):
             raise SettingsError(f"{shown} is not a folder: give a session's folder")
     except (OSError, ValueError) as error:
@@ -74,9 +74,12 @@ def find_session(base: Path, wanted: str) -> Path:
     raise SettingsError(f"there is no session {shown!r}: neither a folder here nor a session in {place}")
 
 
-def _checked(folder: Path, shown: str) -> Path:
+def _checked(folder: Path) -> Path:
     if not os.path.lexists(folder / JOURNAL):
-        raise SettingsError(f"{shown} holds no {JOURNAL}: give a session's folder")
+        raise SettingsError(
+            f"the session in {clean_line(str(folder), 700)} cannot be opened: it holds no journal ({JOURNAL}); "
+            "`ua-tui sessions` lists those that can"
+        )
     return folder
 
 

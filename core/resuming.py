@@ -32,11 +32,12 @@ from core.events import (
 from core.past_journal import PastJournal
 from core.past_session import JOURNAL, runs_elsewhere
 from core.queue import read_queue
+from core.session_summary import beginning_of
 from core.settings import Settings
 from core.tally import Tally
 from core.workspace import Workspace
 
-__all__ = ["Resume", "SoFar", "conversation_to_resume", "read_so_far", "resume_with", "was_demo"]
+__all__ = ["Resume", "SoFar", "conversation_to_resume", "read_so_far", "resume_with"]
 
 log = logging.getLogger(__name__)
 
@@ -220,12 +221,15 @@ def resume_with(settings: Settings, folder: Path, *, fresh: bool = False) -> tup
     """Say how a session goes on: one of the demo as that, and no other does.
 
     Raises:
-        SettingsError: it has no journal that can be read, it is none of the demo, or it runs elsewhere.
+        SettingsError: its journal does not tell how it began, it is none of the demo, or it runs elsewhere.
     """
     try:
-        demo = was_demo(folder)
+        demo = beginning_of(folder).demo
     except JournalError as error:
-        raise SettingsError(str(error)) from error
+        advice = "`ua-tui open` shows what there is, `ua-tui sessions` lists those that can"
+        raise SettingsError(
+            f"the session in {folder} cannot go on: {error} ({folder / JOURNAL}); {advice}"
+        ) from error
     if settings.demo and not demo:
         raise SettingsError(f"{folder.name} is no session of the demo: leave --demo out")
     if runs_elsewhere(folder):
@@ -233,20 +237,6 @@ def resume_with(settings: Settings, folder: Path, *, fresh: bool = False) -> tup
             f"{folder.name} runs in another program, which must end first; `ua-tui open` shows it meanwhile"
         )
     return replace(settings, demo=demo), Resume(folder, fresh)
-
-
-def was_demo(folder: Path) -> bool:
-    """Whether a session is one of the demo, by the first line of its journal.
-
-    Raises:
-        JournalError: there is no journal that can be read.
-    """
-    journal = PastJournal(folder / JOURNAL)
-    try:
-        first = journal.first()
-    finally:
-        journal.close()
-    return isinstance(first, SessionStarted) and first.demo
 
 
 def conversation_to_resume(so_far: SoFar, folder: Path, agent_home: Path) -> str | None:

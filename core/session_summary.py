@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
@@ -12,12 +11,14 @@ from typing import Literal
 
 import msgspec
 
+from core.errors import JournalError
 from core.event_json import decode_event
 from core.events import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted, TokensSpent
+from core.past_journal import NOT_REGULAR, unreadable
 from core.past_session import JOURNAL
 from core.text import clean_line
 
-__all__ = ["TITLE", "Stamp", "Summary", "read_summary", "stamp_of", "words_of"]
+__all__ = ["TITLE", "Stamp", "Summary", "beginning_of", "read_summary", "stamp_of", "words_of"]
 
 TITLE = "title.txt"
 """The file in a session's folder that has the title a person gave it."""
@@ -92,13 +93,12 @@ def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> S
     try:
         file = _open(folder / JOURNAL)
     except OSError as error:
-        return msgspec.structs.replace(corrupt, why=_unreadable(error))
+        return msgspec.structs.replace(corrupt, why=unreadable(error))
     try:
         head = os.pread(file, _HEAD, 0)
         started, query = _beginning(head)
         if started is None:
-            why = (_later(head) or "its journal is damaged") if head else "its journal is empty"
-            return msgspec.structs.replace(corrupt, query=query, why=why)
+            return msgspec.structs.replace(corrupt, query=query, why=_damage(head))
         summary = Summary(
             name=name,
             stamp=stamp,
@@ -120,9 +120,29 @@ def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> S
             artifacts=end.artifacts,
         )
     except OSError as error:
-        return msgspec.structs.replace(corrupt, why=_unreadable(error))
+        return msgspec.structs.replace(corrupt, why=unreadable(error))
     finally:
         os.close(file)
+
+
+def beginning_of(folder: Path) -> SessionStarted:
+    """Read how a session began.
+
+    Raises:
+        JournalError: its journal does not tell, or cannot be read; the message says why, as the list does.
+    """
+    try:
+        file = _open(folder / JOURNAL)
+        try:
+            head = os.pread(file, _HEAD, 0)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise JournalError(unreadable(error)) from error
+    started, _ = _beginning(head)
+    if started is None:
+        raise JournalError(_damage(head))
+    return started
 
 
 def words_of(folder: Path) -> Iterator[str]:
@@ -148,20 +168,13 @@ def _open(path: Path) -> int:
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise OSError(0, "it is not a regular file")
+        raise OSError(0, NOT_REGULAR)
     return file
 
 
-def _unreadable(error: OSError) -> str:
-    match error.errno:
-        case errno.ENOENT:
-            return "it holds no journal"
-        case errno.ELOOP:
-            return "its journal is a link, which is not followed"
-        case errno.EACCES | errno.EPERM:
-            return "it may not be read: check the permissions of its folder and its journal"
-        case _:
-            return f"its journal cannot be read: {error.strerror}"
+def _damage(head: bytes) -> str:
+    """Say what is wrong with a journal that does not tell how its session began."""
+    return (_later(head) or "its journal is damaged") if head else "its journal is empty"
 
 
 def _later(head: bytes) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from core.agent.transcripts import cost_so_far, transcript_of
 from core.bus import Bus
-from core.errors import ConversationGone, JournalError, WorkspaceError
+from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from core.event_json import encode_event
 from core.events import (
     Event,
@@ -27,7 +27,9 @@ from core.events import (
     Usage,
 )
 from core.queue import QUEUE_FILE, QueryQueue
-from core.resuming import SoFar, conversation_to_resume, read_so_far, was_demo
+from core.resuming import SoFar, conversation_to_resume, read_so_far, resume_with
+from core.session_summary import read_summary, stamp_of
+from core.settings import Settings
 from core.workspace import Workspace
 
 ID = "30f20b51-92fa-457c-9608-28350960e2e7"
@@ -126,7 +128,33 @@ def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None
 def test_whether_it_was_the_demo_is_told_by_its_first_line(workspace: Workspace, demo: bool) -> None:
     first = SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
     (workspace.path / "journal.jsonl").write_bytes(encode_event(first) + b"\n")
-    assert was_demo(workspace.path) is demo
+    settings, resume = resume_with(Settings(), workspace.path)
+    assert (settings.demo, resume.folder) == (demo, workspace.path)
+    if not demo:
+        with pytest.raises(SettingsError, match="no session of the demo"):
+            resume_with(Settings(demo=True), workspace.path)
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(demo=True)], ids=["plain", "demo"])
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\xff\x00 nonsense\n" * 9, "its journal is damaged"),
+        (b"", "its journal is empty"),
+        (None, "it holds no journal"),
+    ],
+)
+def test_what_does_not_tell_how_it_began_is_refused_before_all_else(
+    tmp_path: Path, settings: Settings, content: bytes | None, why: str
+) -> None:
+    if content is not None:
+        (tmp_path / "journal.jsonl").write_bytes(content)
+    with pytest.raises(SettingsError, match=why) as told:
+        resume_with(settings, tmp_path)
+    assert str(tmp_path / "journal.jsonl") in str(told.value)
+    assert "`ua-tui open` shows" in str(told.value)
+    # The list has it in the same words.
+    assert read_summary(tmp_path, stamp_of(tmp_path)).why == why
 
 
 def keep(home: Path, folder: Path, conversation: str, *lines: object) -> Path:

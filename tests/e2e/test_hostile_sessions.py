@@ -101,8 +101,8 @@ def test_what_is_no_journal_is_refused_in_a_line_and_what_holds_nothing_says_so(
     for number, told in (
         (4, "not a regular file"),
         (5, "not a regular file"),
-        (6, "it is a link"),
-        (7, "it is a link"),
+        (6, "its journal is a link"),
+        (7, "its journal is a link"),
     ):
         done = run(tmp_path, "open", f"session_20261001_00000{number}")
         assert (done.code, done.stdout) == (2, "")

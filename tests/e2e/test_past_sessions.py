@@ -46,9 +46,9 @@ def test_what_cannot_be_opened_is_told_in_one_line(tmp_path: Path) -> None:
     (sessions / "session_20261121_000003" / "journal.jsonl").symlink_to("/etc/passwd")
     for wanted, told in (
         ("latest", "there is no session in"),
-        ("session_20261121_000001", "holds no journal.jsonl"),
+        ("session_20261121_000001", "it holds no journal"),
         ("session_20261121_000002", "not a regular file"),
-        ("session_20261121_000003", "it is a link"),
+        ("session_20261121_000003", "its journal is a link"),
         ("nowhere", "there is no session 'nowhere'"),
     ):
         done = run(tmp_path, "open", wanted)

@@ -351,7 +351,7 @@ async def test_what_cannot_be_opened_is_told_instead_of_shown(tmp_path: Path) ->
     async with sessions(tmp_path) as (app, _, pilot):
         assert "its journal is a link" in screen_text(app)
         await pilot.press("enter")
-        await until(lambda: "cannot be read: it is a link" in said(app))
+        await until(lambda: f"{name(1)} cannot be opened: its journal is a link" in said(app))
 
 
 async def test_a_folder_of_sessions_that_cannot_be_listed_says_why(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from core.errors import UniversalAgentError
+from core.errors import JournalError, UniversalAgentError
 from core.session_index import SessionIndex
 from core.session_summary import Summary
 from tui.jobs import start_job
@@ -207,6 +207,10 @@ class SessionsScreen(Closing[Path | None]):
         if (chosen := self._list.chosen) is not None:
             try:
                 self._read(self._index.folder(chosen.name))
+            except JournalError as error:
+                # In a few words, as the list has them; a long path would be broken.
+                why = f"{chosen.name} cannot be opened: {chosen.why}."
+                self._complain(why if chosen.state == "corrupt" else str(error))
             except UniversalAgentError as error:
                 self._complain(str(error))
             self._renew(chosen.name)
