@@ -24,6 +24,7 @@ from tui.options import (
     add_sessions_folder,
     add_theme,
     add_version,
+    command_first,
     first_query,
     read_arguments,
     settings_of,
@@ -54,6 +55,7 @@ _TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of Fra
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = command_first(arguments, COMMANDS)
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
     prog = f"ua-tui {name}" if name else "ua-tui"
     from core.errors import SettingsError, UniversalAgentError

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -29,6 +29,7 @@ __all__ = [
     "add_sessions_folder",
     "add_theme",
     "add_version",
+    "command_first",
     "first_query",
     "read_arguments",
     "settings_of",
@@ -91,6 +92,28 @@ def read_arguments(prog: str, command: Command, given: Sequence[str]) -> argpars
     args, others = options.parse_known_args(given)
     args.prog, args.given = prog, given
     return whole.parse_args(others, args)
+
+
+def command_first(given: Sequence[str], commands: Mapping[str | None, Command]) -> list[str]:
+    """Put the name of a command before the options that were given ahead of it; nothing else is moved.
+
+    Raises:
+        SystemExit: those options are wrong, or ask for the version.
+    """
+    if not given or given[0] in commands or not given[0].startswith("-"):
+        return list(given)
+    options = _OptionsAlone(prog="ua-tui", add_help=False, allow_abbrev=False)
+    for add in commands[None].adders:
+        add(options)
+    for at, word in enumerate(given):
+        if word == "--":
+            break
+        if word in commands:
+            # It may be the value of an option.
+            _, others = options.parse_known_args(given[: at + 1])
+            if others[-1:] == [word] and all(other.startswith("-") for other in others[:-1]):
+                return [word, *given[:at], *given[at + 1 :]]
+    return list(given)
 
 
 class _ShowVersion(argparse.Action):

@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from tui.cli import COMMANDS, main
-from tui.options import read_arguments
+from tui.options import command_first, read_arguments
 
 CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     None: (["why?"], [("--plain",), ("--allow", "A_*"), ("--max-cost=2",)]),
@@ -93,11 +93,37 @@ def test_what_does_not_go_together_is_told_in_one_line(capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
+    ("given", "moved"),
+    [
+        (["--demo", "run", "hi"], ["run", "--demo", "hi"]),
+        (["--max-cost", "1", "--demo", "run", "hi"], ["run", "--max-cost", "1", "--demo", "hi"]),
+        (["--model", "run", "run", "open"], ["run", "--model", "run", "open"]),
+        (["--json", "sessions"], ["sessions", "--json"]),
+        (["--help", "run"], ["run", "--help"]),
+        (["run", "--demo", "open"], ["run", "--demo", "open"]),
+        (["--demo", "why run"], ["--demo", "why run"]),
+        (["--demo", "why", "run"], ["--demo", "why", "run"]),
+        (["why", "run"], ["why", "run"]),
+        (["--demo", "--", "run", "hi"], ["--demo", "--", "run", "hi"]),
+        (["--model", "run"], ["--model", "run"]),
+        ([], []),
+    ],
+)
+def test_options_may_stand_before_the_command(given: list[str], moved: list[str]) -> None:
+    assert command_first(given, COMMANDS) == moved
+
+
+def test_a_command_behind_options_is_carried_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--demo", "run", " "]) == 2
+    assert capsys.readouterr().err == "ua-tui run: the query is empty; see ua-tui run --help\n"
+
+
+@pytest.mark.parametrize(
     ("given", "meant"),
     [
         (["session"], "sessions"),
         (["docter", "--demo"], "doctor"),
-        (["--demo", "sessions"], "sessions"),
+        (["--demo", "sesions"], "sessions"),
         (["help"], "--help"),
         (["--plain", "Serv"], "serve"),
     ],
