@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from platformdirs import user_state_path
@@ -16,6 +17,7 @@ from core.events import ErrorRaised, Event, QueryReceived, TracingFailed
 from core.journal import DeltaJoiner, Journal
 from core.logs import LogFile, RootHandler, SessionLog
 from core.settings import Settings
+from core.telemetry import Exports
 from core.text import Redactor, clean_line
 from core.tracing import SPANS, Tracer
 from core.workspace import Workspace
@@ -28,6 +30,7 @@ class Recording:
 
     `on_line` is given every line the journal gets, as it gets it. `session_url` is the remote tool session's
     address, once there is one; the trace names it. `recorder` has what happened before, when the session goes on.
+    `tracer` knows the trace, and what child processes are told to join it.
 
     Raises:
         JournalError, WorkspaceError: a record cannot be opened.
@@ -52,12 +55,16 @@ class Recording:
         root_handler.attach(self._log_file)
         self._joiner = DeltaJoiner(self._journal.append)
         self._deriver = Deriver(workspace, self._trace_info, on_failure=self._told, recorder=recorder)
-        self._tracer = Tracer(
+        token = None if settings.demo else settings.logfire_token
+        self.tracer = Tracer(
             workspace.path / SPANS,
             redactor,
             state_dir=user_state_path("ua-tui") / "logfire",
-            token=settings.logfire_token,
+            token=token,
+            # The demo sends nothing anywhere.
+            exports=Exports() if settings.demo else Exports.of(token=token, environ=os.environ),
             on_failure=in_loop(self._tracing_failed),
+            on_trouble=in_loop(self._not_sent),
         )
         self._open = True
         self._redactor = redactor
@@ -66,14 +73,14 @@ class Recording:
         bus.subscribe(self._joiner)
         bus.subscribe(SessionLog(self._log_file))
         bus.subscribe(self._deriver)
-        bus.subscribe(self._tracer)
+        bus.subscribe(self.tracer)
         bus.subscribe(self._start_tracing)
 
     async def close(self) -> None:
         """Write what waits and close every record."""
         self._open = False
         self._joiner.flush()
-        await self._tracer.close()
+        await self.tracer.close()
         await self._deriver.drain()
         self._root_handler.detach()
         self._log_file.close()
@@ -83,20 +90,26 @@ class Recording:
         return TraceInfo(
             url=self.session_url,
             user_id=self._user_id,
-            logfire_enabled=self._tracer.exporting,
-            trace_id=self._tracer.trace_id,
+            logfire_enabled=self.tracer.exporting,
+            trace_id=self.tracer.trace_id,
         )
 
     def _start_tracing(self, event: Event) -> None:
         # The library behind it takes a while to import: not before the agent is up and has something to do.
         if isinstance(event, QueryReceived):
-            self._tracer.start()
+            self.tracer.start()
 
     def _tracing_failed(self, error: Exception) -> None:
+        self._tell_of_tracing(str(error) or type(error).__name__)
+
+    def _not_sent(self, why: str) -> None:
+        where = " and ".join(self.tracer.exports.told())
+        self._tell_of_tracing(f"spans do not reach {where} ({why}); {SPANS} has them")
+
+    def _tell_of_tracing(self, error: str) -> None:
         # Nothing follows the end of a session.
         if self._open:
-            why = clean_line(self._redactor.redact(str(error)), 300)
-            self._bus.publish(TracingFailed(error=why or type(error).__name__))
+            self._bus.publish(TracingFailed(error=clean_line(self._redactor.redact(error), 300)))
 
     def _told(self, error: UniversalAgentError) -> None:
         self._bus.publish(ErrorRaised(where="records", message=str(error)))

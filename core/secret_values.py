@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from core.settings import Settings, secret_values
 
@@ -43,7 +43,11 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
 
 def _header_values(headers: str) -> Iterator[str]:
     for line in re.split(r"[\n,]", headers):
-        yield re.split(r"[:=]", line, maxsplit=1)[-1].strip()
+        value = re.split(r"[:=]", line, maxsplit=1)[-1].strip()
+        yield value
+        # Those of OTLP are percent-encoded; a scheme such as Basic may stand before what is secret.
+        decoded = unquote(value)
+        yield from (decoded, decoded.rpartition(" ")[2])
 
 
 def _password_of(address: str) -> str | None:

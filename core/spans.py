@@ -1,34 +1,44 @@
-"""Spans of a session, through Logfire: the one module that imports it, itself imported only by the tracing thread."""
+"""The spans of a session on their way to its file, to Logfire, to a collector; imported by the tracing thread alone."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
+import os
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import logfire
-import msgspec
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import (
+    BatchSpanProcessor,
+    SimpleSpanProcessor,
+    SpanExporter,
+    SpanExportResult,
+)
 from opentelemetry.sdk.trace.id_generator import IdGenerator
-from opentelemetry.trace import Span, Status, StatusCode, Tracer, set_span_in_context
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
 from core import events as ev
 from core.appending import AppendFile
-from core.masking import preview, seal_json
-from core.text import Redactor, clean
+from core.masking import seal_json
+from core.span_tree import SpanTree
+from core.span_trouble import Trouble
+from core.telemetry import Exports
+from core.text import Redactor
 from core.version import VERSION
 
-__all__ = ["JsonlSpanExporter", "SpanTree", "open_spans"]
+__all__ = ["JsonlSpanExporter", "Spans", "open_spans"]
 
 _log = logging.getLogger(__name__)
 
-_PREVIEW = 1_000
-_EXPORT_EVERY_MS = 1_000
+_SERVICE = "ua-tui"
 _SECRET_SHAPES = [r"\bak_\w+", r"sk-ant-[\w-]+", r"connect\.composio\.dev"]
+_EXPORT_EVERY_MS = 1_000
 
 
 class JsonlSpanExporter(SpanExporter):
@@ -60,213 +70,206 @@ class JsonlSpanExporter(SpanExporter):
 
 
 class _OneTrace(IdGenerator):
-    """Gives every span of a session the same trace, whose id is known before Logfire is."""
+    """Gives every span of a session the same trace, and the first one, its root, the id that others were told."""
 
-    def __init__(self, trace_id: int) -> None:
+    def __init__(self, trace_id: int, root_id: int) -> None:
         self._trace_id = trace_id
+        self._root_id = root_id
         self._random = random.SystemRandom()
 
     def generate_trace_id(self) -> int:
         return self._trace_id
 
     def generate_span_id(self) -> int:
-        return self._random.getrandbits(64) or 1
+        given, self._root_id = self._root_id, 0
+        return given or self._random.getrandbits(64) or 1
+
+
+class Spans:
+    """The way of one session's spans; takes its events, and the spans that its child processes send.
+
+    Args:
+        provider: makes the spans.
+        local: what writes the file; closed first, so that a place that does not answer costs nothing there.
+        stop: sends what waits and stops; may take as long as the places it sends to let it.
+        project: gives Logfire's address of the project, once it is known.
+    """
+
+    def __init__(
+        self,
+        provider: TracerProvider,
+        local: SpanProcessor,
+        redactor: Redactor,
+        trace_id: int,
+        *,
+        stop: Callable[[], object],
+        project: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self._tree = SpanTree(provider, redactor)
+        # There is no other way in for spans that are made already.
+        self._pipeline: SpanProcessor = provider._active_span_processor
+        self._local = local
+        self._redactor = redactor
+        self._trace_id = trace_id
+        self._stop = stop
+        self._project = project
+
+    @property
+    def project(self) -> str | None:
+        """Logfire's address of the project that the token is for; None until Logfire told it."""
+        return self._project()
+
+    def take(self, event: ev.Event) -> None:
+        """Take one event, in order."""
+        self._tree(event)
+
+    def take_foreign(self, body: bytes) -> None:
+        """Take what a child process exported.
+
+        Raises:
+            google.protobuf.message.DecodeError: it is no export request.
+        """
+        from core.foreign_spans import read_spans
+
+        for span in read_spans(body, self._redactor, trace_id=self._trace_id):
+            self._pipeline.on_end(span)
+
+    def close(self) -> None:
+        """End what is open, write everything, then send everything."""
+        self._tree.close()
+        self._local.shutdown()
+        self._stop()
 
 
 def open_spans(
-    path: Path, *, trace_id: int, token: str | None, redactor: Redactor, state_dir: Path
-) -> SpanTree:
-    """Configure Logfire for one session and return what turns its events into spans.
+    path: Path,
+    *,
+    trace_id: int,
+    root_id: int,
+    token: str | None,
+    exports: Exports,
+    redactor: Redactor,
+    state_dir: Path,
+    on_trouble: Callable[[str], object],
+) -> Spans:
+    """Open the file of spans, and what sends them to where `exports` says.
 
-    Nothing is sent to Logfire without a token. The configuration is the session's own: nothing is read
-    from the current folder, nothing is printed, and no other code of the process is traced with it.
+    Nothing is sent that it does not name. The configuration is the session's own: nothing is read from the current
+    folder, nothing is printed, and no other code of the process is traced with it. `on_trouble` is told once, in some
+    thread, why spans cannot be sent.
 
     Raises:
         OSError: the file or the state folder cannot be opened.
     """
+    local = SimpleSpanProcessor(JsonlSpanExporter(path, redactor))
+    processors: list[SpanProcessor] = [local]
+    give_up = _do_nothing
+    trouble = Trouble(on_trouble)
+    if exports.any:
+        trouble.listen()
+    if exports.collector is not None:
+        from core.span_collector import CollectorExporter
+
+        exporter = CollectorExporter(trouble)
+        give_up = exporter.give_up
+        processors.append(BatchSpanProcessor(exporter, schedule_delay_millis=_EXPORT_EVERY_MS))
+    ids = _OneTrace(trace_id, root_id)
+    if exports.logfire:
+        return _with_logfire(local, processors, give_up, ids, token, redactor, trace_id, state_dir)
+    provider = TracerProvider(
+        sampler=ALWAYS_ON,
+        resource=Resource.create({"service.version": VERSION, **_service()}),
+        shutdown_on_exit=False,
+        id_generator=ids,
+    )
+    # OTEL_SDK_DISABLED is about what is sent; the session's own file is written all the same.
+    provider._disabled = False
+    for processor in processors:
+        provider.add_span_processor(processor)
+
+    def stop() -> None:
+        give_up()
+        provider.shutdown()
+
+    return Spans(provider, local, redactor, trace_id, stop=stop)
+
+
+def _with_logfire(
+    local: SpanProcessor,
+    processors: Sequence[SpanProcessor],
+    give_up: Callable[[], object],
+    ids: IdGenerator,
+    token: str | None,
+    redactor: Redactor,
+    trace_id: int,
+    state_dir: Path,
+) -> Spans:
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    exporter = BatchSpanProcessor(JsonlSpanExporter(path, redactor), schedule_delay_millis=_EXPORT_EVERY_MS)
+    import logfire
 
     def mask(match: logfire.ScrubMatch) -> Any:
         # Logfire's own patterns take "session" and "auth" for secrets; ours know the secrets themselves.
         return redactor.redact_value(match.value)
 
-    instance = logfire.configure(
-        local=True,
-        send_to_logfire="if-token-present" if token else False,
-        token=token,
-        service_name="ua-tui",
-        service_version=VERSION,
-        console=False,
-        config_dir=state_dir,
-        data_dir=state_dir,
-        additional_span_processors=[exporter],
-        metrics=False,
-        scrubbing=logfire.ScrubbingOptions(callback=mask, extra_patterns=_SECRET_SHAPES),
-        inspect_arguments=False,
-        distributed_tracing=False,
-        advanced=logfire.AdvancedOptions(id_generator=_OneTrace(trace_id)),
+    with _without_collector():
+        instance = logfire.configure(
+            local=True,
+            send_to_logfire="if-token-present",
+            token=token,
+            service_name=_service().get("service.name"),
+            service_version=VERSION,
+            console=False,
+            config_dir=state_dir,
+            data_dir=state_dir,
+            additional_span_processors=processors,
+            metrics=False,
+            sampling=logfire.SamplingOptions(head=ALWAYS_ON),
+            scrubbing=logfire.ScrubbingOptions(callback=mask, extra_patterns=_SECRET_SHAPES),
+            inspect_arguments=False,
+            distributed_tracing=False,
+            advanced=logfire.AdvancedOptions(id_generator=ids),
+        )
+    provider = instance.config.get_tracer_provider().provider
+    assert isinstance(provider, TracerProvider)
+    # It would try to send the last spans while the interpreter ends, for as long as nobody answers.
+    atexit.unregister(provider.shutdown)
+
+    def stop() -> None:
+        give_up()
+        instance.shutdown()
+
+    return Spans(
+        provider,
+        local,
+        redactor,
+        trace_id,
+        stop=stop,
+        project=lambda: getattr(instance.config, "_project_url", None),
     )
-    return SpanTree(instance, redactor)
 
 
-class SpanTree:
-    """Turns events into spans: the session, its queries, and in them the tool calls, each under its caller.
+def _do_nothing() -> None:
+    return
 
-    A span begins and ends at the times its events tell, however late it is made.
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keep the variables of the collector from Logfire, which would send its headers, secrets and all, to itself.
+
+    Nobody else reads them meanwhile: what is said to child processes is said in full, and the collector's own
+    exporter is made by now.
     """
-
-    def __init__(self, instance: logfire.Logfire, redactor: Redactor) -> None:
-        self._instance = instance
-        self._redactor = redactor
-        self._tracer: Tracer = instance.config.get_tracer_provider().get_tracer("ua-tui")
-        self._session: Span | None = None
-        self._query: tuple[str, Span, int] | None = None
-        self._calls: dict[str, tuple[Span, int]] = {}
-        self._last = 0
-
-    def __call__(self, event: ev.Event) -> None:
-        """Take one event, in order."""
-        now = int(event.at.timestamp() * 1_000_000) * 1_000
-        self._last = max(self._last, now)
-        match event:
-            case ev.SessionStarted():
-                self._session = self._start(
-                    "session",
-                    None,
-                    now,
-                    session_id=event.session_id,
-                    model=event.model,
-                    permission_mode=event.permission_mode,
-                    demo=event.demo,
-                    version=event.version,
-                )
-            case ev.SessionFinished():
-                self._end_open(now)
-                if self._session is not None:
-                    self._set(
-                        self._session,
-                        reason=event.reason,
-                        queries=event.queries,
-                        tool_calls=event.tool_calls,
-                        artifacts=event.artifacts,
-                        cost_usd=event.cost_usd,
-                    )
-                    self._session.end(now)
-                    self._session = None
-            case ev.QueryReceived():
-                span = self._start("query", self._session, now, query_id=event.query_id, text=event.text)
-                self._query = (event.query_id, span, now)
-            case ev.QueryClassified():
-                self._note(
-                    now,
-                    "query_classification",
-                    decision=event.decision,
-                    source=event.source,
-                    raw_response=event.raw_response,
-                    duration_ms=event.duration_ms,
-                )
-            case ev.PathFellBack():
-                self._note(now, "fast_path_fallback", tool_name=event.tool_name)
-            case ev.QueryFinished():
-                self._end_query(event)
-            case ev.ToolCallStarted():
-                self._start_call(event, now)
-            case ev.ToolCallFinished():
-                self._end_call(event)
-            case _:
-                pass
-
-    def close(self, timeout: float) -> None:
-        """End what is open, send and write everything, and stop, within about `timeout` seconds."""
-        self._end_open(self._last)
-        if self._session is not None:
-            self._session.end(self._last)
-            self._session = None
-        self._instance.shutdown(timeout_millis=int(timeout * 1_000))
-
-    def _start_call(self, event: ev.ToolCallStarted, now: int) -> None:
-        caller = self._calls.get(event.parent_tool_use_id or "")
-        parent = caller[0] if caller else self._query[1] if self._query else self._session
-        span = self._start(
-            "tool_call",
-            parent,
-            now,
-            tool_name=event.name,
-            tool_id=event.tool_use_id,
-            iteration=event.iteration,
-            query_id=event.query_id,
-            input_preview=_json(event.input),
-        )
-        self._calls[event.tool_use_id] = (span, now)
-
-    def _end_call(self, event: ev.ToolCallFinished) -> None:
-        span, began = self._calls.pop(event.tool_use_id, (None, 0))
-        if span is None:
-            return
-        found = event.observation
-        is_error = event.status != "success"
-        self._set(
-            span, status=event.status, is_error=is_error, content_size=found.size if found is not None else 0
-        )
-        if is_error:
-            reason = found.error if found is not None and found.error else event.status
-            span.set_status(Status(StatusCode.ERROR, self._safe(reason)))
-        span.end(began + int(event.duration_ms * 1_000_000))
-
-    def _end_query(self, event: ev.QueryFinished) -> None:
-        if self._query is None or self._query[0] != event.query_id:
-            return
-        _, span, began = self._query
-        self._query = None
-        usage = event.usage
-        self._set(
-            span,
-            status=event.status,
-            turns=event.turns,
-            cost_usd=event.cost_usd,
-            input_tokens=usage.input_tokens if usage else None,
-            output_tokens=usage.output_tokens if usage else None,
-        )
-        if event.status == "error":
-            span.set_status(Status(StatusCode.ERROR, self._safe(event.error or "")))
-        span.end(began + int(event.duration_ms * 1_000_000))
-
-    def _end_open(self, now: int) -> None:
-        for span, _ in self._calls.values():
-            self._set(span, status="cancelled", is_error=True)
-            span.end(now)
-        self._calls.clear()
-        if self._query is not None:
-            self._query[1].end(now)
-            self._query = None
-
-    def _start(self, name: str, parent: Span | None, now: int, **attributes: Any) -> Span:
-        context = set_span_in_context(parent) if parent is not None else None
-        return self._tracer.start_span(
-            name, context=context, attributes=self._plain(attributes), start_time=now
-        )
-
-    def _set(self, span: Span, **attributes: Any) -> None:
-        span.set_attributes(self._plain(attributes))
-
-    def _note(self, now: int, name: str, **attributes: Any) -> None:
-        if self._query is not None:
-            self._query[1].add_event(name, self._plain(attributes), now)
-
-    def _plain(self, attributes: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
-        return {
-            name: self._safe(value) if isinstance(value, str) else value
-            for name, value in attributes.items()
-            if value is not None
-        }
-
-    def _safe(self, text: str) -> str:
-        return clean(preview(text, _PREVIEW, self._redactor))
-
-
-def _json(value: Any) -> str:
+    hidden = {
+        name: os.environ.pop(name) for name in list(os.environ) if name.startswith("OTEL_EXPORTER_OTLP_")
+    }
     try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, RecursionError):
-        return "{}"
+        yield
+    finally:
+        os.environ.update(hidden)
+
+
+def _service() -> dict[str, str]:
+    """The name of the service, unless the environment has one; an argument would win over that."""
+    given = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(",")
+    named = any(pair.partition("=")[0].strip() == "service.name" for pair in given)
+    return {} if named or os.environ.get("OTEL_SERVICE_NAME") else {"service.name": _SERVICE}

@@ -6,16 +6,22 @@ import asyncio
 import logging
 import secrets
 import threading
-import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from core import events as ev
-from core.text import Redactor, clean_line
+from core.telemetry import Exports, agent_environment, toolkit_environment, traceparent
+from core.text import Redactor
 
-__all__ = ["SPANS", "Tracer", "trace_targets"]
+if TYPE_CHECKING:
+    from core.span_relay import SpanRelay
+    from core.spans import Spans
+
+__all__ = ["SPANS", "Trace", "Tracer", "trace_targets"]
 
 SPANS = "spans.jsonl"
 
@@ -28,34 +34,39 @@ _TRACED = (
     ev.QueryClassified,
     ev.PathFellBack,
     ev.QueryFinished,
+    ev.ThinkingDelta,
+    ev.MessageFinished,
     ev.ToolCallStarted,
     ev.ToolCallFinished,
+    ev.ArtifactSaved,
+    ev.ObserverFinished,
+    ev.ComplianceFailed,
+    ev.ComplianceEnforced,
 )
 
 
 def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
     """Where the spans of a session go, in words: always to a file, and where else the token and `OTEL_*` say."""
-    targets = [f"{SPANS} in the session's folder"]
-    if token:
-        targets.append("Logfire")
-    endpoint = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
-    if endpoint and environ.get("OTEL_TRACES_EXPORTER", "").lower() in {"", "otlp"}:
-        targets.append(f"OTLP at {_host_of(endpoint)}")
-    return targets
+    return [f"{SPANS} in the session's folder", *Exports.of(token=token, environ=environ).told()]
 
 
-def _host_of(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    shown = clean_line(host or "an address that cannot be read")
-    return f"{shown}:{port}" if port else shown
+@dataclass(frozen=True)
+class Trace:
+    """The trace of a session: its id, and Logfire's address of its project, if it goes there and that is known."""
+
+    trace_id: str
+    project: str | None = None
+
+    @property
+    def link(self) -> str | None:
+        """Where the trace can be looked at; None where nobody knows."""
+        if not self.project:
+            return None
+        return f"{self.project.rstrip('/')}?{urlencode({'q': f'trace_id={self.trace_id!r}'})}"
 
 
 class Tracer:
-    """Writes spans to a file, and to Logfire when there is a token; a subscriber of the bus.
+    """Writes spans to a file, and sends them where `exports` says; a subscriber of the bus.
 
     Subscribe it before the session starts and call `start` when there is time for a heavy import, say
     after the first frame: what came before is not lost. Whatever goes wrong is logged and ends the
@@ -65,8 +76,10 @@ class Tracer:
         path: the file for the spans, one JSON object a line.
         redactor: masks secrets in every attribute.
         state_dir: where Logfire may keep files of its own.
-        token: Logfire's write token; without it nothing is sent.
+        token: Logfire's write token; without it nothing is sent there.
+        exports: where spans are sent; by default to Logfire if there is a token.
         on_failure: told, in the thread, what ended the tracing before the session was over.
+        on_trouble: told once, in some thread, that spans cannot be sent; the file has them all.
     """
 
     def __init__(
@@ -76,29 +89,75 @@ class Tracer:
         *,
         state_dir: Path,
         token: str | None = None,
+        exports: Exports | None = None,
         on_failure: Callable[[Exception], object] = lambda _error: None,
+        on_trouble: Callable[[str], object] = lambda _why: None,
     ) -> None:
         self.trace_id = secrets.token_hex(16)
+        self.exports = Exports(logfire=bool(token)) if exports is None else exports
+        self._root_id = secrets.token_hex(8)
         self._path = path
         self._redactor = redactor
         self._state_dir = state_dir
         self._token = token
         self._on_failure = on_failure
-        self._waiting: SimpleQueue[ev.Event | None] = SimpleQueue()
+        self._on_trouble = on_trouble
+        self._waiting: SimpleQueue[ev.Event | bytes | None] = SimpleQueue()
+        self._spans: Spans | None = None
+        self._relay: SpanRelay | None = None
+        self._opening = asyncio.Lock()
         self._thread: threading.Thread | None = None
-        self._deadline = 0.0
         self._failed = False
         self._closed = False
 
     @property
     def exporting(self) -> bool:
         """Whether spans leave the machine for Logfire."""
-        return bool(self._token) and not self._failed
+        return self.exports.logfire and not self._failed
 
     @property
     def failed(self) -> bool:
         """Whether tracing ended because something went wrong."""
         return self._failed
+
+    @property
+    def trace(self) -> Trace:
+        """The trace, and where it can be looked at as far as that is known by now."""
+        return Trace(self.trace_id, self._spans.project if self._spans is not None else None)
+
+    async def agent_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """What the agent's command line is told so that its spans join the trace; nothing when none is sent."""
+        relay = await self._relay_address()
+        parent = traceparent(self.trace_id, self._root_id)
+        return agent_environment(relay, parent, environ) if relay else {}
+
+    async def toolkit_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """The same for the local toolkit."""
+        relay = await self._relay_address()
+        return toolkit_environment(relay, environ) if relay else {}
+
+    async def _relay_address(self) -> str | None:
+        """Where child processes send their spans; None when none are sent, as nobody would look at theirs then."""
+        if not self.exports.any or self._closed:
+            return None
+        async with self._opening:
+            if self._relay is None:
+                try:
+                    self._relay = await asyncio.to_thread(self._open_relay)
+                except OSError as error:
+                    _log.warning("the spans of child processes are lost: %s", error)
+                    return None
+            return self._relay.url
+
+    def _open_relay(self) -> SpanRelay:
+        # Here, as it takes a server to be imported.
+        from core.span_relay import SpanRelay
+
+        return SpanRelay(self._take_foreign)
+
+    def _take_foreign(self, body: bytes) -> None:
+        if not self._failed and not self._closed:
+            self._waiting.put(body)
 
     def __call__(self, event: ev.Event) -> None:
         """Take one event from the bus."""
@@ -120,13 +179,14 @@ class Tracer:
             return True
         self.start()
         self._closed = True
-        self._deadline = time.monotonic() + deadline
         self._waiting.put(None)
         thread = self._thread
         assert thread is not None
         await asyncio.to_thread(thread.join, deadline)
+        if self._relay is not None:
+            await asyncio.to_thread(self._relay.close)
         if thread.is_alive():
-            _log.warning("tracing did not finish within %.1f s; the last spans may be lost", deadline)
+            _log.warning("not all spans could be sent within %.1f s; %s has them", deadline, self._path.name)
             return False
         return True
 
@@ -134,19 +194,26 @@ class Tracer:
         try:
             from core.spans import open_spans
 
-            spans = open_spans(
+            spans = self._spans = open_spans(
                 self._path,
                 trace_id=int(self.trace_id, 16),
+                root_id=int(self._root_id, 16),
                 token=self._token,
+                exports=self.exports,
                 redactor=self._redactor,
                 state_dir=self._state_dir,
+                on_trouble=self._on_trouble,
             )
-            while (event := self._waiting.get()) is not None:
+            while (taken := self._waiting.get()) is not None:
                 try:
-                    spans(event)
+                    if isinstance(taken, bytes):
+                        spans.take_foreign(taken)
+                    else:
+                        spans.take(taken)
                 except Exception:
-                    _log.exception("%s could not be traced", event.event_name)
-            spans.close(max(self._deadline - time.monotonic(), 0.1))
+                    name = "what a child process sent" if isinstance(taken, bytes) else taken.event_name
+                    _log.exception("%s could not be traced", name)
+            spans.close()
         except Exception as error:
             self._failed = True
             if not self._closed:

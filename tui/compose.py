@@ -133,6 +133,7 @@ async def compose_session(
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
                 conversation=conversation,
+                tracer=recording.tracer,
             ),
             so_far=so_far,
             own_servers=own,
@@ -173,7 +174,8 @@ def _connectors(
     routes = dict([endpoints.article_route.split("=", 1)]) if endpoints else {}
 
     async def toolkit() -> Connection:
-        return toolkit_connection(workspace, routes=routes)
+        telemetry = await recording.tracer.toolkit_environment(os.environ)
+        return toolkit_connection(workspace, routes=routes, telemetry=telemetry)
 
     async def composio() -> Connection:
         from core.connections.composio import open_composio

@@ -34,6 +34,7 @@ from core.observation import ToolResult
 from core.pipelines import Pipelines
 from core.settings import Settings
 from core.text import Redactor
+from core.tracing import Tracer
 from core.workspace import Workspace
 
 __all__ = ["AgentAssembly", "AgentParts", "Connector"]
@@ -52,7 +53,7 @@ class AgentParts:
     `connectors` are opened once, at the first connection; one that fails is reported and left out.
     `server_notes` says in a line what each server is for. `agent_home` is where the command-line agent keeps
     its state; None leaves it where a login lives. `extra_allow` are patterns beside those of the settings.
-    `conversation` is the id of one that goes on; None begins one.
+    `conversation` is the id of one that goes on; None begins one. `tracer` knows the trace that it all belongs to.
     """
 
     workspace: Workspace
@@ -66,6 +67,7 @@ class AgentParts:
     interactive: bool = True
     extra_allow: tuple[str, ...] = ()
     conversation: str | None = None
+    tracer: Tracer | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
@@ -160,6 +162,7 @@ class AgentAssembly:
             hooks=hooks,
             session_id=self.conversation_id,
             resume=self._begun,
+            telemetry=await parts.tracer.agent_environment(parts.environ) if parts.tracer else {},
         )
         loop = AgentLoop(
             options,

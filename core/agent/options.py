@@ -55,11 +55,12 @@ async def build_options(
     hooks: AgentHooks,
     session_id: str,
     resume: bool,
+    telemetry: Mapping[str, str],
 ) -> sdk.ClaudeAgentOptions:
     """Build the options of one connection; imports the SDK, in a thread, the first time.
 
     `config_dir` is where the agent keeps its own state; None leaves it where a login lives. With `resume`
-    the conversation `session_id` goes on, else it begins.
+    the conversation `session_id` goes on, else it begins. `telemetry` is what it is told to send its spans with.
     """
     loaded = await asyncio.to_thread(import_module, "claude_agent_sdk")
     agents = {
@@ -85,7 +86,7 @@ async def build_options(
         max_budget_usd=settings.max_cost_usd,
         cwd=workspace,
         cli_path=settings.cli_path,
-        env=cli_environment(environ, _given_environment(settings, config_dir)),
+        env=cli_environment(environ, {**_given_environment(settings, config_dir), **telemetry}),
         include_partial_messages=True,
         forward_subagent_text=True,
         max_buffer_size=_MAX_LINE,

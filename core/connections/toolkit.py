@@ -16,16 +16,25 @@ SERVER = "local_toolkit"
 _BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "COMPOSIO_API_KEY")
 
 
-def toolkit_connection(workspace: Path, *, routes: Mapping[str, str], robots: bool = True) -> Connection:
+def toolkit_connection(
+    workspace: Path,
+    *,
+    routes: Mapping[str, str],
+    robots: bool = True,
+    telemetry: Mapping[str, str] | None = None,
+) -> Connection:
     """The server that starts `core.toolkit` for this workspace.
 
     The child runs isolated (`-I`), so a `core/` folder in the user's directory is never imported. `routes`
-    sends hosts under a suffix to an address on loopback, as the demo's pages need.
+    sends hosts under a suffix to an address on loopback, as the demo's pages need. `telemetry` is what it is told
+    to send its spans with; the agent keeps such variables of its own from it.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace), *_route_args(routes)]
     if not robots:
         args.append("--no-robots")
-    environment = dict.fromkeys(_BLANKED, "") | {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+    environment = (
+        dict.fromkeys(_BLANKED, "") | {"PYDANTIC_DISABLE_PLUGINS": "__all__"} | dict(telemetry or {})
+    )
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}
     return Connection(servers={SERVER: server})
 

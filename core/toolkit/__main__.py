@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 from core.addresses import parse_endpoint
 from core.errors import UniversalAgentError
 from core.text import Redactor, clean, clean_line, names_secret
+from core.toolkit.tracing import begin_tracing
 
 if TYPE_CHECKING:
     from core.net import Fetcher
@@ -135,11 +136,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Reading standard input blocks a thread that a KeyboardInterrupt would wait for.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    stop_tracing = begin_tracing(os.environ)
     try:
         asyncio.run(_serve(options, redactor))
     except UniversalAgentError as error:
         sys.stderr.write(f"{PROGRAM}: {clean_line(str(error), 500)}\n")
         return 1
+    finally:
+        stop_tracing()
     return 0
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 import os
@@ -14,13 +15,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
 from core import events as ev
 from core.background import in_loop
 from core.observation import McpObservation, TextContent
+from core.telemetry import Exports, agent_environment
 from core.text import Redactor
-from core.tracing import Tracer, trace_targets
+from core.tracing import Trace, Tracer, trace_targets
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 SECRET = "hunter2hunter2"
@@ -49,13 +55,39 @@ def session() -> list[ev.Event]:
             seq=4, at=at(2), query_id="q1", tool_use_id="t1", name="Agent", input={"password": "letmein12"}
         ),
         ev.TextDelta(seq=5, at=at(2), query_id="q1", message_id="m", text="not traced"),
+        ev.ThinkingDelta(seq=5, at=at(2), query_id="q1", message_id="m", text="Which tool "),
+        ev.ThinkingDelta(seq=5, at=at(2), query_id="q1", message_id="m", text="is right?"),
+        ev.MessageFinished(seq=5, at=at(2.5), query_id="q1", message_id="m", text="I delegate this."),
         ev.ToolCallStarted(
             seq=6, at=at(3), query_id="q1", tool_use_id="t2", name="mcp__s__search", parent_tool_use_id="t1"
         ),
         ev.ToolCallFinished(
             seq=7, at=at(4), tool_use_id="t2", status="error", observation=observation, duration_ms=750
         ),
+        ev.ArtifactSaved(
+            seq=7,
+            at=at(4.5),
+            path="search_results/a.json",
+            kind="search",
+            size=12,
+            sha256="0",
+            observer="search",
+            tool_use_id="t2",
+        ),
+        ev.ObserverFinished(
+            seq=7,
+            at=at(4.6),
+            run_id="r",
+            observer="news",
+            tool_use_id="t2",
+            status="failed",
+            error="no such field",
+        ),
+        ev.PathFellBack(seq=7, at=at(4.7), query_id="q1", tool_name="Agent"),
+        ev.ComplianceFailed(seq=7, at=at(4.8), subagent="writer", rule="corpus", message="Save it."),
+        ev.ComplianceEnforced(seq=7, at=at(4.8), subagent="writer", rule="corpus", message="Save it."),
         ev.ToolCallFinished(seq=8, at=at(5), tool_use_id="t1", status="success", duration_ms=3000),
+        ev.MessageFinished(seq=8, at=at(5.5), query_id="q1", message_id="m2", text="Done."),
         ev.QueryFinished(
             seq=9, at=at(6), query_id="q1", status="success", duration_ms=5000, turns=2, cost_usd=0.5
         ),
@@ -69,7 +101,16 @@ def make(tmp_path: Path, **more: Any) -> Tracer:
 
 def spans(tmp_path: Path) -> dict[str, dict[str, Any]]:
     found = [json.loads(line) for line in (tmp_path / "spans.jsonl").read_text().splitlines()]
-    return {span["attributes"].get("tool_id", span["name"]): span for span in found}
+    named = {}
+    for span in found:
+        name, told = span["name"], span["attributes"]
+        if name in {"tool_call", "tool_result"}:
+            name = told["tool_id"] if name == "tool_call" else f"{name} {told['tool_id']}"
+        elif name == "reasoning" and name in named:
+            name = f"{name} {told['message_id']}"
+        assert name not in named
+        named[name] = span
+    return named
 
 
 def nanoseconds(text: str) -> datetime:
@@ -90,10 +131,30 @@ async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
     assert await tracer.close(30)
     assert await tracer.close()
     found = spans(tmp_path)
-    assert set(found) == {"session", "query", "t1", "t2"}
     assert {span["context"]["trace_id"] for span in found.values()} == {"0x" + tracer.trace_id}
 
-    parents = {"session": None, "query": "session", "t1": "query", "t2": "t1"}
+    parents = {
+        "session": None,
+        "query": "session",
+        "query_started": "query",
+        "query_classification": "query",
+        "conversation_iteration_1": "query",
+        "thinking": "conversation_iteration_1",
+        "reasoning": "conversation_iteration_1",
+        "t1": "conversation_iteration_1",
+        "t2": "t1",
+        "tool_result t1": "t1",
+        "tool_result t2": "t2",
+        "observer_artifact_saved": "t2",
+        "observer_error": "t2",
+        "fast_path_fallback": "query",
+        "subagent_compliance_failed": "conversation_iteration_1",
+        "subagent_compliance_enforced": "conversation_iteration_1",
+        "conversation_iteration_2": "query",
+        "reasoning m2": "conversation_iteration_2",
+        "session_complete": "session",
+    }
+    assert set(found) == set(parents)
     for name, parent in parents.items():
         wanted = found[parent]["context"]["span_id"] if parent else None
         assert found[name]["parent_id"] == wanted
@@ -101,12 +162,25 @@ async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
     assert times["query"] == (START + timedelta(seconds=1), START + timedelta(seconds=6))
     assert times["t2"] == (START + timedelta(seconds=3), START + timedelta(seconds=3.75))
     assert times["session"][1] == START + timedelta(seconds=7)
+    assert times["conversation_iteration_1"] == (START + timedelta(seconds=1), START + timedelta(seconds=5))
+    assert times["conversation_iteration_2"] == (START + timedelta(seconds=5), START + timedelta(seconds=6))
+    assert times["observer_artifact_saved"] == (START + timedelta(seconds=4.5),) * 2
 
     assert found["session"]["attributes"]["session_id"] == "session_x"
     assert found["query"]["attributes"]["text"] == "my session auth cookie is [redacted]"
-    classified = found["query"]["events"][0]
-    assert classified["name"] == "query_classification"
-    assert classified["attributes"]["decision"] == "COMPLEX"
+
+    def told(name: str, *keys: str) -> list[Any]:
+        return [found[name]["attributes"][key] for key in keys]
+
+    assert told("query_classification", "decision", "raw_response") == ["COMPLEX", "tools"]
+    assert told("thinking", "text", "size") == ["Which tool is right?", 20]
+    assert told("reasoning", "text") == ["I delegate this."]
+    assert told("tool_result t2", "tool_id", "content_size", "is_error") == ["t2", 500, True]
+    assert told("observer_artifact_saved", "path", "type", "size") == ["search_results/a.json", "search", 12]
+    assert told("observer_error", "observer", "error") == ["news", "no such field"]
+    assert told("fast_path_fallback", "tool_name") == ["Agent"]
+    assert told("subagent_compliance_failed", "subagent", "rule") == ["writer", "corpus"]
+    assert told("session_complete", "queries", "tool_calls") == [1, 2]
     call = found["t2"]["attributes"]
     assert (call["tool_name"], call["is_error"], call["content_size"]) == ("mcp__s__search", True, 500)
     assert found["t2"]["status"]["status_code"] == "ERROR"
@@ -123,12 +197,28 @@ async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
 
 async def test_what_is_open_at_the_end_is_ended_and_kept(tmp_path: Path) -> None:
     tracer = make(tmp_path)
-    for event in session()[:6]:
+    for event in session()[:9]:
         tracer(event)
     assert await tracer.close(30)
     found = spans(tmp_path)
-    assert set(found) == {"session", "query", "t1", "t2"}
+    assert {"session", "query", "conversation_iteration_1", "t1", "t2"} <= set(found)
     assert found["t2"]["attributes"]["status"] == "cancelled"
+
+
+async def test_the_file_is_written_whatever_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    exports = Exports.of(token="t", environ=os.environ)
+    tracer = make(tmp_path, exports=exports, token="t")
+    for event in session():
+        tracer(event)
+    assert await tracer.agent_environment(os.environ) == {}
+    assert await tracer.close(30)
+    assert len(spans(tmp_path)) == 19
+    assert not tracer.exporting
 
 
 async def test_a_failure_is_logged_and_never_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -158,7 +248,7 @@ async def test_an_event_that_cannot_be_traced_does_not_end_tracing(
     with caplog.at_level(logging.ERROR):
         assert await tracer.close(30)
     assert "tool_call_started could not be traced" in caplog.text
-    assert set(spans(tmp_path)) == {"session", "query", "t1", "t2"}
+    assert {"session", "query", "t1", "t2"} <= set(spans(tmp_path))
 
 
 def test_the_subscriber_imports_nothing_heavy() -> None:
@@ -233,7 +323,7 @@ def test_spans_leave_the_machine_only_with_a_token(
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert len(spans(tmp_path)) == 4
+    assert len(spans(tmp_path)) == 19
     assert ("/v1/traces" in asked) == bool(token)
     if not token:
         assert asked == []
@@ -248,7 +338,93 @@ def test_spans_leave_the_machine_only_with_a_token(
         ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://u:s@a.example:43/x"}, ["Logfire", "OTLP at a.example:43"]),
         (None, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://[::1"}, ["OTLP at an address that cannot be read"]),
         (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "none"}, []),
+        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "console"}, []),
+        ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_SDK_DISABLED": "true"}, []),
+        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+         ["OTLP at a:4317 (http/protobuf; grpc is not spoken)"]),
     ],
 )  # fmt: skip
 def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], others: list[str]) -> None:
     assert trace_targets(token=token, environ=environ) == ["spans.jsonl in the session's folder", *others]
+
+
+def test_the_link_leads_to_the_trace_in_its_project() -> None:
+    assert Trace("0f").link is None
+    link = Trace("0f", "https://logfire.example/me/mine/").link
+    assert link == "https://logfire.example/me/mine?q=trace_id%3D%270f%27"
+
+
+def test_the_agent_is_told_of_no_collector_and_no_proxy_is_asked_for_the_relay() -> None:
+    environ = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "https://traces.example",
+        "OTEL_EXPORTER_OTLP_HEADERS": f"key={SECRET}",
+        "HTTP_PROXY": "http://proxy.example",
+        "NO_PROXY": "internal.example",
+    }
+    told = agent_environment("http://127.0.0.1:1/x", "00-0a-0b-01", environ)
+    assert told["TRACEPARENT"] == "00-0a-0b-01"
+    assert told["NO_PROXY"] == "internal.example,127.0.0.1"
+    assert "traces.example" not in str(told)
+    assert SECRET not in str(told)
+    assert "console" not in told.values()
+
+
+async def test_spans_of_children_join_without_their_secrets(
+    tmp_path: Path, collector: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector[0])
+    tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
+    told = await tracer.agent_environment({})
+    relay = told["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
+    _, trace_id, root, _ = told["TRACEPARENT"].split("-")
+    for event in session():
+        tracer(event)
+    ours = _request(bytes.fromhex(trace_id), bytes.fromhex(root), f"https://x.example/?q={SECRET}")
+    others = _request(bytes(15) + b"1", bytes.fromhex(root), "https://x.example/")
+    async with httpx.AsyncClient(trust_env=False) as client:
+        zipped = {"content-encoding": "gzip"}
+        assert (await client.post(relay, content=gzip.compress(ours), headers=zipped)).status_code == 200
+        assert (await client.post(relay, content=others)).status_code == 200
+        assert (await client.post(relay, content=b"no protobuf \xff")).status_code == 200
+        assert (await client.post(relay, content=b"not gzip", headers=zipped)).status_code == 400
+        guessed = relay.replace("/v1", "x/v1")
+        assert (await client.post(guessed, content=ours)).status_code == 404
+    assert await tracer.close(30)
+    assert "/v1/traces" in collector[1]
+    found = spans(tmp_path)
+    assert len(found) == 20
+    foreign = found["claude_code.tool"]
+    assert foreign["parent_id"] == f"0x{root}" == found["session"]["context"]["span_id"]
+    assert foreign["attributes"] == {
+        "url.query": "https://x.example/?q=[redacted]",
+        "api_key": "[redacted]",
+        "count": 3,
+        "parts": ["a", "[redacted]"],
+    }
+    assert foreign["events"][0]["attributes"]["exception.message"] == "[redacted]"
+    assert SECRET not in (tmp_path / "spans.jsonl").read_text()
+
+
+def _request(trace_id: bytes, parent: bytes, address: str) -> bytes:
+    def text(key: str, value: str) -> KeyValue:
+        return KeyValue(key=key, value=AnyValue(string_value=value))
+
+    parts = ArrayValue(values=[AnyValue(string_value="a"), AnyValue(string_value=SECRET)])
+    span = Span(
+        trace_id=trace_id,
+        span_id=b"12345678",
+        parent_span_id=parent,
+        name="claude_code.tool",
+        start_time_unix_nano=1,
+        end_time_unix_nano=2,
+        attributes=[
+            text("url.query", address),
+            text("api_key", "letmein12"),
+            KeyValue(key="count", value=AnyValue(int_value=3)),
+            KeyValue(key="parts", value=AnyValue(array_value=parts)),
+        ],
+        events=[Span.Event(name="exception", attributes=[text("exception.message", SECRET)])],
+    )
+    scoped = ResourceSpans(scope_spans=[ScopeSpans(spans=[span])])
+    encoded: bytes = ExportTraceServiceRequest(resource_spans=[scoped]).SerializeToString()
+    return encoded

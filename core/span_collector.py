@@ -1,0 +1,33 @@
+"""Sends spans to the OTLP collector of the environment; imported only where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
+
+from core.span_trouble import Trouble
+
+__all__ = ["CollectorExporter"]
+
+
+class CollectorExporter(OTLPSpanExporter):
+    """Sends to the collector of the environment, and knows whether it is there."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__()
+        self._trouble = trouble
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send finished spans."""
+        result = super().export(spans)
+        if result is SpanExportResult.SUCCESS:
+            self._trouble.now = False
+        return result
+
+    def give_up(self) -> None:
+        """Try no more to send what could not be sent."""
+        if self._trouble.now:
+            self.shutdown()  # type: ignore[no-untyped-call]

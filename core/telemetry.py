@@ -1,0 +1,114 @@
+"""Where traces go besides the session's own file, and what a child process is told so that its spans join them.
+
+Read from the standard `OTEL_*` variables of the environment and from the token for Logfire; nothing here is dear
+to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import urlsplit
+
+from core.text import clean_line
+
+__all__ = ["Exports", "agent_environment", "toolkit_environment", "traceparent"]
+
+_HTTP = "http/protobuf"
+_LOOPBACK = "127.0.0.1"
+_EXPORT_EVERY_MS = "1000"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exports:
+    """Where the spans of a session are sent.
+
+    Attributes:
+        logfire: whether there is a token for Logfire.
+        collector: the host and port of an OTLP collector; None without one.
+        protocol: what the environment asks the collector to be spoken to in, when that is not `http/protobuf`.
+    """
+
+    logfire: bool = False
+    collector: str | None = None
+    protocol: str = ""
+
+    @classmethod
+    def of(cls, *, token: str | None, environ: Mapping[str, str]) -> Self:
+        """Read them from the environment; `OTEL_SDK_DISABLED=true` means that nothing is sent at all."""
+        if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+            return cls()
+        endpoint = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or environ.get(
+            "OTEL_EXPORTER_OTLP_ENDPOINT"
+        )
+        # The same test as in the library that sends them.
+        if not endpoint or environ.get("OTEL_TRACES_EXPORTER", "").lower() not in {"", "otlp"}:
+            return cls(logfire=bool(token))
+        protocol = environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environ.get(
+            "OTEL_EXPORTER_OTLP_PROTOCOL", ""
+        )
+        other = clean_line(protocol, 20) if protocol not in {"", _HTTP} else ""
+        return cls(logfire=bool(token), collector=_host_of(endpoint), protocol=other)
+
+    @property
+    def any(self) -> bool:
+        """Whether spans leave the program."""
+        return self.logfire or self.collector is not None
+
+    def told(self) -> list[str]:
+        """Where they go, in words."""
+        told = ["Logfire"] if self.logfire else []
+        if self.collector is not None:
+            note = f" ({_HTTP}; {self.protocol} is not spoken)" if self.protocol else ""
+            told.append(f"OTLP at {self.collector}{note}")
+        return told
+
+
+def traceparent(trace_id: str, span_id: str) -> str:
+    """The W3C header that makes a span of another process a child of this one."""
+    return f"00-{trace_id}-{span_id}-01"
+
+
+def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """What makes the agent's command line send its spans to `relay` as children of `parent`.
+
+    It is told neither the collector's address nor any header or token, and sends no metrics and no logs.
+    """
+    return {
+        "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
+        "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA": "1",
+        "OTEL_METRICS_EXPORTER": "none",
+        "OTEL_LOGS_EXPORTER": "none",
+        "OTEL_TRACES_EXPORT_INTERVAL": _EXPORT_EVERY_MS,
+        "TRACEPARENT": parent,
+        **_to_relay(relay, environ),
+    }
+
+
+def toolkit_environment(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """The same for the local toolkit, to which the command line hands its own span but none of these variables."""
+    return {"OTEL_BSP_SCHEDULE_DELAY": _EXPORT_EVERY_MS, **_to_relay(relay, environ)}
+
+
+def _to_relay(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
+    given = {
+        "OTEL_TRACES_EXPORTER": "otlp",
+        "OTEL_EXPORTER_OTLP_PROTOCOL": _HTTP,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": relay,
+    }
+    if any(environ.get(name) for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")):
+        # A proxy cannot reach the relay, and must not learn its address.
+        for name in ("NO_PROXY", "no_proxy"):
+            given[name] = ",".join(filter(None, [environ.get(name, ""), _LOOPBACK]))
+    return given
+
+
+def _host_of(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    shown = clean_line(host or "an address that cannot be read")
+    return f"{shown}:{port}" if port else shown

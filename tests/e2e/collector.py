@@ -1,0 +1,102 @@
+"""An OTLP collector on loopback: takes spans over HTTP as protobuf, and keeps them."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+
+@dataclass(frozen=True)
+class Span:
+    """A span as it arrived."""
+
+    service: str
+    name: str
+    trace_id: str
+    span_id: str
+    parent_id: str
+    attributes: dict[str, Any]
+
+
+@dataclass
+class Collector:
+    """Where it is, and what it was sent: spans, and path and headers of each request."""
+
+    url: str
+    spans: list[Span] = field(default_factory=list)
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    def of(self, service: str) -> dict[str, Span]:
+        """The spans of a service by name, the last of each."""
+        return {span.name: span for span in self.spans if span.service == service}
+
+    def take(self, body: bytes) -> None:
+        """Read one request."""
+        for group in ExportTraceServiceRequest.FromString(body).resource_spans:
+            resource = _plain(group.resource.attributes)
+            for scoped in group.scope_spans:
+                for span in scoped.spans:
+                    self.spans.append(
+                        Span(
+                            resource.get("service.name", ""),
+                            span.name,
+                            span.trace_id.hex(),
+                            span.span_id.hex(),
+                            span.parent_span_id.hex(),
+                            _plain(span.attributes),
+                        )
+                    )
+
+
+def _plain(attributes: Any) -> dict[str, Any]:
+    return {
+        each.key: getattr(each.value, each.value.WhichOneof("value") or "string_value") for each in attributes
+    }
+
+
+@contextmanager
+def collector(*, status: int = 200, hangs: bool = False) -> Iterator[Collector]:
+    """Serve a collector that answers with `status`, or never."""
+    gone = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            found.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+            if hangs:
+                gone.wait(60)
+                self.close_connection = True
+                return
+            if self.headers.get("content-encoding") == "gzip":
+                body = gzip.decompress(body)
+            if status == 200 and self.path.endswith("/v1/traces"):
+                found.take(body)
+            self.send_response(status)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    server.block_on_close = False
+    found = Collector(f"http://127.0.0.1:{server.server_address[1]}")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield found
+    finally:
+        gone.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
