@@ -78,12 +78,16 @@ class SoFar:
         """Take events of the journal, in order."""
         for event in events:
             self.last_seq = max(self.last_seq, event.seq)
-            self._run = (self._run[0], event.at.timestamp())
+            if not _is_later(event):
+                self._run = (self._run[0], event.at.timestamp())
             self._take(event)
             self.recorder(event)
 
     def ends(self) -> Iterator[Event]:
-        """The ends of everything that has none, since the program was ended in the middle of it."""
+        """The ends of everything that has none, since the program was ended in the middle of it.
+
+        They belong before the `session_started` that the session goes on with.
+        """
         # What was begun last ends first: calls before the queries they belong to.
         for event in reversed(self._open.values()):
             match event:
@@ -182,6 +186,19 @@ class SoFar:
         self._end_run()
         for estimate in self._estimates.values():
             self.tally.spend(estimate)
+
+
+def _is_later(event: Event) -> bool:
+    """Whether an event may be one that comes when the session goes on, as `SoFar.ends` do: no run lasted until then."""
+    match event:
+        case SessionStarted():
+            return True
+        case ToolCallFinished(status="cancelled") | SubagentFinished(status="cancelled"):
+            return True
+        case QueryFinished(error=why) | ObserverFinished(error=why) | PermissionAnswered(reason=why):
+            return why == ENDED
+        case _:
+            return False
 
 
 def read_so_far(workspace: Workspace) -> SoFar:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,7 @@ from core.workspace import Workspace
 
 ID = "30f20b51-92fa-457c-9608-28350960e2e7"
 OTHER = "11111111-92fa-457c-9608-28350960e2e7"
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -88,6 +89,27 @@ def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Works
     assert known.tally.cost_usd == 1.0 + 0.25 + 0.625
     (end,) = [each for each in known.ends() if isinstance(each, QueryFinished)]
     assert (end.query_id, end.cost_usd) == ("q3", 0.625)
+
+
+def test_a_run_that_was_cut_off_lasted_until_its_last_event_and_not_until_its_ends_were_told(
+    workspace: Workspace,
+) -> None:
+    open_ = [QueryReceived(query_id="q1", text="?"), *query(2, None)[1:2]]
+    times = iter((0, 1, 5, 100, 101, 102, 104))
+    bus, lines = Bus(now=lambda: NOON + timedelta(seconds=next(times))), list[bytes]()
+    bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
+    journal = workspace.path / "journal.jsonl"
+    for event in (begun(), *open_):
+        bus.publish(event)
+    journal.write_bytes(b"".join(lines))
+    known = read_so_far(workspace)
+    assert known.tally.earlier_ms == 5_000.0
+    for event in (*known.ends(), begun(), QueryReceived(query_id="q3", text="?")):
+        bus.publish(event)
+    journal.write_bytes(b"".join(lines))
+    known = read_so_far(workspace)
+    assert known.tally.earlier_ms == 5_000.0 + 2_000.0
+    assert [each.event_name for each in known.ends()] == ["query_finished"]
 
 
 def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: Workspace) -> None:

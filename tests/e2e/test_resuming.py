@@ -160,6 +160,11 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: P
     for event in resumed.of(QueryFinished):
         ended.setdefault(event.query_id, []).append(event.status)
     assert ended == {"q1": ["interrupted"], "q2": ["success"]}
+    with terminal(tmp_path, "open", "latest", columns=160, rows=45, env=env(tmp_path, url)) as screen:
+        shown = screen.wait_for("Interrupted", "Here the session goes on", SECOND)
+        assert shown.index("Interrupted") < shown.index("Here the session goes on")
+        screen.type("\x11")
+        assert screen.end() == 0
     calls = [event.tool_use_id for event in resumed.of(ToolCallStarted)]
     assert sorted(calls) == sorted(event.tool_use_id for event in resumed.of(ToolCallFinished))
 
