@@ -92,13 +92,18 @@ class AgentLoop:
         return not self.ended.is_set()
 
     async def connect(self) -> None:
-        """Start the agent.
+        """Start the agent, without the servers that a person switched off.
 
         Raises:
             AgentUnavailable: it could not be started.
         """
         await self._client.connect()
-        self._translator.prices.read_list(await self._client.models())
+        try:
+            self._translator.prices.read_list(await self._client.models())
+            await self._servers.take_up(lambda: self._client if self.is_alive else None)
+        except BaseException:
+            await self._client.disconnect()
+            raise
 
     async def read(self) -> None:
         """Read the agent until it ends; the one reader. Ends, never raises, when the agent does."""
@@ -119,7 +124,7 @@ class AgentLoop:
 
     async def watch_servers(self) -> None:
         """Publish the state of the MCP servers until none is pending any more."""
-        await self._servers.attend(lambda: self._client if self.is_alive else None)
+        await self._servers.attend()
 
     async def run(self, query_id: str, text: str, *, simple: bool, model: str | None) -> TurnOutcome:
         """Run one query to its end.

@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 _SETTLED_WITHIN = 20.0
 _LOOK_EVERY = 0.25
+_OFF_WITHIN = 10.0
 
 
 class ServerAgent(Protocol):
@@ -103,8 +104,8 @@ class Servers:
             return f"{clean_line(name, 60)} was never connected: reconnect it first."
         return refusal or self._do(name, "enabling" if on else "disabling")
 
-    async def attend(self, agent: Callable[[], ServerAgent | None]) -> None:
-        """Take up an agent that was just started: switch off what was, and look until no server is connecting.
+    async def take_up(self, agent: Callable[[], ServerAgent | None]) -> None:
+        """Take up an agent that was just started: switch off what was, before anything is asked of it.
 
         `agent` gives it as long as it lives, then None.
         """
@@ -113,9 +114,14 @@ class Servers:
         for name in sorted(self._off):
             if (known := agent()) is not None:
                 try:
-                    await known.switch_server(name, on=False)
+                    await asyncio.wait_for(known.switch_server(name, on=False), _OFF_WITHIN)
                 except ConnectionFailed as error:
                     self._tell(self._states.failed(name, str(error)))
+                except TimeoutError:
+                    self._tell(self._states.failed(name, f"it was not disabled within {_OFF_WITHIN:g} s"))
+
+    async def attend(self) -> None:
+        """Look at the servers of the agent that was taken up until none is connecting."""
         await self._look()
 
     def close(self) -> None:

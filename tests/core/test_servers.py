@@ -79,7 +79,8 @@ class Desk:
         return {f"{name}_mail": {"type": "http", "url": "https://a.example"}}
 
     async def attend(self) -> None:
-        await self.servers.attend(lambda: None if self.agent.dead else self.agent)
+        await self.servers.take_up(lambda: None if self.agent.dead else self.agent)
+        await self.servers.attend()
 
     async def rest(self) -> None:
         for _ in range(200):
@@ -142,6 +143,24 @@ async def test_what_is_switched_off_stays_so_for_a_new_agent() -> None:
     await desk.attend()
     assert desk.agent.asked == ["disable toolkit"]
     assert desk.now("toolkit").status == "disabled"
+
+
+async def test_a_new_agent_is_ready_only_once_what_is_off_is_off() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    desk.agent = Agent()
+    desk.agent.go.clear()
+    taking = asyncio.create_task(desk.servers.take_up(lambda: desk.agent))
+    await desk.rest()
+    assert not taking.done()
+    desk.agent.go.set()
+    await taking
+    assert desk.agent.known["toolkit"]["status"] == "disabled"
+    desk.agent.refuses = "not now"
+    await desk.servers.take_up(lambda: desk.agent)
+    assert desk.now("toolkit").last_error == "not now"
 
 
 async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> None:

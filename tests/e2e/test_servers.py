@@ -127,13 +127,17 @@ async def test_what_is_disabled_stays_so_when_the_agent_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_home(tmp_path, monkeypatch)
-    async with started(tmp_path, Model()) as (session, _):
+    model = Model()
+    async with started(tmp_path, model) as (session, events):
         session.servers.switch("local_toolkit", on=False)
         await until(lambda: status(session, "local_toolkit") == "disabled", 60)
         os.kill(agent_of(session), signal.SIGKILL)
         await until(lambda: str(session.state) == "failed", 60)
         assert "Ctrl+R" in session.servers.switch("local_toolkit", on=True)
         await session.restart()
+        # At once: the first query knows nothing of it either.
+        assert await ask(session, events) == "error"
+        assert LIST not in set().union(*model.offered)
         await until(lambda: status(session, "local_toolkit") == "disabled" and toolkit_of(session) == 0, 60)
 
 
