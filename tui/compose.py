@@ -17,6 +17,7 @@ from core.aside import Aside
 from core.blacklist import Blacklist
 from core.bus import Bus
 from core.connections.base import Connection
+from core.connections.composio_native import Modifier
 from core.connections.own_servers import project_servers, set_servers
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
@@ -66,8 +67,10 @@ async def compose_session(
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends all that was started here.
 
+    modifiers: Sequence[Modifier] = (),
     `on_line` is given every line the journal gets. `subscribers` see every event from the first one on. With
-    `resume` a past session goes on, in its own folder.
+    `resume` a past session goes on, in its own folder. `modifiers` see what goes to Composio and comes back, in the
+    mode `native` alone.
 
     Raises:
         WorkspaceError: the session's folder cannot be made, or another program works in it.
@@ -124,7 +127,8 @@ async def compose_session(
             agent=AgentParts(
                 workspace=workspace,
                 redactor=redactor,
-                connectors=_connectors(settings, workspace.path, endpoints, recording) | own.connectors,
+                connectors=_connectors(settings, workspace.path, endpoints, recording, modifiers)
+                | own.connectors,
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
                 aside=aside,
@@ -169,7 +173,11 @@ async def _start_demo(settings: Settings, interactive: bool, stack: AsyncExitSta
 
 
 def _connectors(
-    settings: Settings, workspace: Path, endpoints: DemoEndpoints | None, recording: Recording
+    settings: Settings,
+    workspace: Path,
+    endpoints: DemoEndpoints | None,
+    recording: Recording,
+    modifiers: Sequence[Modifier] = (),
 ) -> dict[str, Connector]:
     routes = dict([endpoints.article_route.split("=", 1)]) if endpoints else {}
 
@@ -180,7 +188,7 @@ def _connectors(
     async def composio() -> Connection:
         from core.connections.composio import open_composio
 
-        connection = await open_composio(settings)
+        connection = await open_composio(settings, modifiers)
         recording.session_url = connection.url or ""
         return connection
 

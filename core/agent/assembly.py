@@ -17,9 +17,10 @@ from core.agent.environment import PrivateFolder
 from core.agent.gate import Answer, PermissionGate
 from core.agent.hooks import AgentHooks, SubagentCheck
 from core.agent.loop import AgentLoop
-from core.agent.options import Briefing, brief, build_options
+from core.agent.options import Briefing, ServersGiven, brief, build_options
 from core.agent.permissions import PermissionPolicy
 from core.agent.prices import Prices
+from core.agent.renewing import Renewing
 from core.agent.results import ResultAdapter
 from core.agent.server_states import ServerStates
 from core.agent.servers import Servers
@@ -110,7 +111,8 @@ class AgentAssembly:
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
         self._states = ServerStates(parts.redactor)
-        self.servers = Servers(self._states, publish, self.reopen)
+        self.servers = Servers(self._states, publish, self.reopen, renew=self.renew)
+        self._renewing = Renewing(self._opened.get, self.servers.reconnect, report)
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
 
@@ -156,7 +158,7 @@ class AgentAssembly:
             self._limited(cost_before),
             self._briefing,
             workspace=parts.workspace.path,
-            servers_file=self._private.write_servers(self._servers),
+            servers=self._servers_given(self._servers),
             config_dir=parts.agent_home,
             environ=parts.environ,
             hooks=hooks,
@@ -172,7 +174,7 @@ class AgentAssembly:
             settler=Settler(adapter, parts.workspace, parts.redactor, parts.aside),
             servers=self.servers,
             publish=self._publish,
-            on_result=parts.on_result,
+            on_result=self._take_result,
             model=self._settings.model,
             cost_before=cost_before,
         )
@@ -186,6 +188,9 @@ class AgentAssembly:
         """Remove what was kept for the agent outside the workspace, and tell of its servers no more."""
         self.servers.close()
         self._private.remove()
+        for connection in self._opened.values():
+            if connection.close is not None:
+                connection.close()
 
     def _cost_before(self) -> float:
         """What the agent is going to count to the conversation that goes on."""
@@ -216,6 +221,29 @@ class AgentAssembly:
         if opened.note and not opened.servers:
             raise ConnectionFailed(opened.note)
         return dict(opened.servers)
+
+    async def renew(self, name: str) -> dict[str, dict[str, Any]] | None:
+        """Open a connection again whose session is over; gives its servers, None while it holds.
+
+        Raises:
+            UniversalAgentError: the service cannot be asked, or opens none.
+        """
+        opened = self._opened.get(name)
+        if opened is None or opened.expiry is None or not await opened.expiry.is_over():
+            return None
+        self._take(name, await self._parts.connectors[name]())
+        if opened.close is not None:
+            opened.close()
+        return dict(self._opened[name].servers)
+
+    def _servers_given(self, servers: Mapping[str, dict[str, Any]]) -> ServersGiven:
+        here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
+        others = {name: config for name, config in servers.items() if name not in here}
+        return ServersGiven(self._private.write_servers(others), here)
+
+    def _take_result(self, result: ToolResult) -> None:
+        self._parts.on_result(result)
+        self._renewing.look(result)
 
     async def _open_connections(self) -> None:
         connectors = self._parts.connectors

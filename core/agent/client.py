@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from core.agent.guard import Guard
@@ -35,6 +35,7 @@ class AgentClient:
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES)
         options.stderr = self._note_stderr
         self._client = sdk.ClaudeSDKClient(options)
+        self._added: dict[str, dict[str, Any]] = {}
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
         self._guard: Guard | None = None
 
@@ -128,6 +129,13 @@ class AgentClient:
         Raises:
             ConnectionFailed: it could not be connected; the message is the agent's.
         """
+        query = getattr(self._client, "_query", None)
+        if query is not None and name in query.sdk_mcp_servers:
+            # The command line refuses to reconnect servers in this process.
+            await self.add_servers(
+                self._added | {name: {"type": "sdk", "instance": query.sdk_mcp_servers[name]}}
+            )
+            return
         await _asked(self._client.reconnect_mcp_server(name))
 
     async def switch_server(self, name: str, *, on: bool) -> None:
@@ -148,7 +156,20 @@ class AgentClient:
         query = getattr(self._client, "_query", None)
         if query is None:
             raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
-        await _asked(query._send_control_request({"subtype": "mcp_set_servers", "servers": dict(servers)}))
+        here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
+        self._added = {name: config for name, config in servers.items() if name not in here}
+        # It shakes hands with a server in this process only when it did not know it before.
+        await self._set_servers(query, without=here)
+        for name, config in here.items():
+            await _serve_here(query, name, config["instance"])
+        if here:
+            await self._set_servers(query)
+
+    async def _set_servers(self, query: Any, without: Collection[str] = ()) -> None:
+        # The command line lets go of servers that are not named, but for those of its file.
+        here = {name: {"type": "sdk", "name": name} for name in query.sdk_mcp_servers if name not in without}
+        request = {"subtype": "mcp_set_servers", "servers": self._added | here}
+        await _asked(query._send_control_request(request))
 
     def kill(self) -> None:
         """End an agent that does not stop when asked; `messages()` then raises."""
@@ -183,6 +204,17 @@ class AgentClient:
 
     def _said(self) -> str:
         return f"; it said: {self._stderr[-1]}" if self._stderr else ""
+
+
+async def _serve_here(query: Any, name: str, instance: Any) -> None:
+    """Have the SDK answer for a server in this process, instead of the one of that name before it."""
+    from claude_agent_sdk._internal.sdk_mcp_bridge import SdkMcpBridge
+
+    old = query._sdk_mcp_bridges.get(name)
+    query.sdk_mcp_servers[name] = instance
+    query._sdk_mcp_bridges[name] = SdkMcpBridge(name, instance)
+    if old is not None:
+        await old.aclose()
 
 
 async def _asked(request: Awaitable[object]) -> None:

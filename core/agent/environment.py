@@ -55,10 +55,16 @@ class PrivateFolder:
 
     def write_servers(self, servers: Mapping[str, Mapping[str, Any]]) -> Path:
         """Write MCP server configurations, headers and all, readable by this user alone."""
-        path = self.path / "mcp.json"
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        return self.write("mcp.json", {"mcpServers": servers})
+
+    def write(self, name: str, value: Any) -> Path:
+        """Write a value as JSON, readable by this user alone; who reads meanwhile finds the old one, whole."""
+        path = self.path / name
+        new = self.path / f"{name}.new"
+        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "w", encoding="utf-8") as file:
-            json.dump({"mcpServers": servers}, file)
+            json.dump(value, file)
+        os.replace(new, path)
         return path
 
     def remove(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.agent.definitions import SubagentDefinition, read_prompt, shipped_subagents
 from core.agent.environment import cli_environment
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from core.agent.hooks import AgentHooks
 
-__all__ = ["BASE_TOOLS", "Briefing", "brief", "build_options"]
+__all__ = ["BASE_TOOLS", "Briefing", "ServersGiven", "brief", "build_options"]
 
 BASE_TOOLS = ("Agent", "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
 _MAX_LINE = 64 << 20
@@ -32,6 +32,14 @@ class Briefing:
 
     system_prompt: str
     subagents: tuple[SubagentDefinition, ...]
+
+
+@dataclass(frozen=True)
+class ServersGiven:
+    """The MCP servers of an agent: a file with those that it connects by itself, and those in this process."""
+
+    file: Path
+    here: Mapping[str, Any]
 
 
 def brief(workspace: Path, now: datetime, server_notes: Mapping[str, str]) -> Briefing:
@@ -49,7 +57,7 @@ async def build_options(
     briefing: Briefing,
     *,
     workspace: Path,
-    servers_file: Path,
+    servers: ServersGiven,
     config_dir: Path | None,
     environ: Mapping[str, str],
     hooks: AgentHooks,
@@ -69,10 +77,15 @@ async def build_options(
         )
         for each in briefing.subagents
     }
+    # What is said into a running turn is told back when it is taken up, and no sooner.
+    extra: dict[str, str | None] = {"replay-user-messages": None}
+    if servers.here:
+        # The SDK takes a file or its own servers; of those it puts no more than the names on the command line.
+        extra["mcp-config"] = str(servers.file)
     options: sdk.ClaudeAgentOptions = loaded.ClaudeAgentOptions(
         system_prompt=briefing.system_prompt,
         tools=[*BASE_TOOLS, *settings.extra_tools],
-        mcp_servers=servers_file,
+        mcp_servers=dict(servers.here) or servers.file,
         strict_mcp_config=True,
         setting_sources=[],
         skills=[],
@@ -91,8 +104,7 @@ async def build_options(
         forward_subagent_text=True,
         max_buffer_size=_MAX_LINE,
         client_app=f"ua-tui/{VERSION}",
-        # What is said into a running turn is told back when it is taken up, and no sooner.
-        extra_args={"replay-user-messages": None},
+        extra_args=extra,
         session_id=None if resume else session_id,
         resume=session_id if resume else None,
     )

@@ -45,6 +45,10 @@ class ServerAgent(Protocol):
         ...
 
 
+async def _never(_name: str) -> None:
+    """Nothing is ever over."""
+
+
 class Servers:
     """The port to the servers of a session: looks at them, connects them again, switches them on and off.
 
@@ -56,6 +60,7 @@ class Servers:
         states: what is known of the servers.
         publish: takes the events.
         reopen: makes the configuration of a server that could not be opened before; raises UniversalAgentError.
+        renew: makes another one of a server whose session is over, None while it holds; raises UniversalAgentError.
         spawn: starts the work.
     """
 
@@ -65,10 +70,12 @@ class Servers:
         publish: Callable[[Event], Event],
         reopen: Callable[[str], Awaitable[Mapping[str, dict[str, Any]]]],
         spawn: Spawn = spawn_task,
+        renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
     ) -> None:
         self._states = states
         self._publish = publish
         self._reopen = reopen
+        self._renew = renew
         self._spawn = spawn
         self._agent: Callable[[], ServerAgent | None] = lambda: None
         self._work: dict[int, Handle] = {}
@@ -174,14 +181,17 @@ class Servers:
             (self._off.discard if doing == "enabling" else self._off.add)(name)
             await agent.switch_server(name, on=doing == "enabling")
         elif name in self._states.left_out:
-            self._opened[name] = await self._reopen(name)
-            self._added = [*(each for each in self._added if each != name), name]
-            # The agent lets go of what was added before and is not among them.
-            await agent.add_servers(
-                {each: how for one in self._added for each, how in self._opened[one].items()}
-            )
+            await self._add(agent, name, await self._reopen(name))
+        elif (renewed := await self._renew(name)) is not None:
+            await self._add(agent, name, renewed)
         else:
             await agent.reconnect_server(name)
+
+    async def _add(self, agent: ServerAgent, name: str, servers: Mapping[str, dict[str, Any]]) -> None:
+        self._opened[name] = servers
+        self._added = [*(each for each in self._added if each != name), name]
+        # The agent lets go of what was added before and is not among them.
+        await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
 
     async def _look(self) -> None:
         deadline = time.monotonic() + _SETTLED_WITHIN

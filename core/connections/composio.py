@@ -27,9 +27,10 @@ _ASK_TIMEOUT = 6.0
 # A call of the remote workbench may work for minutes.
 _CALL_TIMEOUT = 300.0
 
-# What the command line makes of an answer with a status, and what the service says of a session it does not know.
+# What the service says of a session it does not know, and what the command line makes of an answer with a status:
+# after 401 it looks for a way to sign in.
 _OVER = re.compile(
-    r"\bsession\b.{0,80}\b(?:not found|expired|does not exist)\b|"
+    r"\bsession\b.{0,80}\b(?:not found|expired|does not exist)\b|\ADynamic Client Registration\b|\A401 |"
     r"Error POSTing to endpoint.{0,20}\bHTTP (?:401|404)\b|\"status\":\s*(?:401|404)\b",
     re.IGNORECASE | re.DOTALL,
 )

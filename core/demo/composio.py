@@ -35,6 +35,7 @@ __all__ = ["ComposioServer"]
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"
 VERSION = "20261101_00"
+META_SLUGS = frozenset(tool.slug for tool in REMOTE_TOOLS)
 Handler = Callable[[Request, RemoteSession], Awaitable[Response]]
 
 
@@ -140,11 +141,12 @@ class ComposioServer:
 
     async def _execute(self, request: Request, session: RemoteSession) -> Response:
         body = await _json_object(request)
+        slug = str(body.get("tool_slug"))
+        if slug in META_SLUGS:
+            return await self._run_meta(session, slug, body)
         log_id = f"log_{secrets.token_urlsafe(9)}"
         try:
-            data = await self._services.execute(
-                session, str(body.get("tool_slug")), body.get("arguments") or {}
-            )
+            data = await self._services.execute(session, slug, body.get("arguments") or {})
         except ToolFailed as error:
             return JSONResponse({"data": {}, "error": str(error), "log_id": log_id, "result_type": "failed"})
         return JSONResponse({"data": data, "error": None, "log_id": log_id, "result_type": "completed"})
@@ -152,8 +154,11 @@ class ComposioServer:
     async def _execute_meta(self, request: Request, session: RemoteSession) -> Response:
         body = await _json_object(request)
         slug = str(body.get("slug"))
-        if slug not in {tool.slug for tool in REMOTE_TOOLS}:
+        if slug not in META_SLUGS:
             return composio_error(404, "NOT_FOUND", f"Tool {slug} not found", "Ask for the list of tools.")
+        return await self._run_meta(session, slug, body)
+
+    async def _run_meta(self, session: RemoteSession, slug: str, body: Mapping[str, Any]) -> Response:
         answer = await self._services.call(session, slug, body.get("arguments") or {})
         content = answer.content if isinstance(answer.content, dict) else {"data": {"result": answer.content}}
         error = content.get("error") or (answer.text if answer.failed else None)

@@ -110,6 +110,7 @@ async def test_a_session_that_is_over_is_known(service: StandIn) -> None:
         await expiry.is_over()
     said = {"error": {"message": "Session trs_1 not found", "slug": "NOT_FOUND", "status": 404}}
     assert expiry.told_by(f"Error POSTing to endpoint: {json.dumps(said)}")
+    assert expiry.told_by("Dynamic Client Registration rejected (HTTP 404): Not Found")
     assert not expiry.told_by("Mail msg_1 not found")
 
 

@@ -1,0 +1,155 @@
+"""Composio in a real session: the real command line and SDK, a scripted model, and the stand-in on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.agent import renewing
+from core.connections.composio_native import Modifier
+from core.events import ArtifactSaved, ErrorRaised, Event, McpServer, QueryFinished, ToolCallFinished
+from core.pipelines import Pipelines
+from core.session import Session
+from core.settings import load_settings
+from tests.composio_server import KEY, Fault, StandIn, stand_in
+from tests.e2e.added_server import own_home
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.tui.files_host import until
+from tui import compose
+from tui.handlers import default_pipelines
+
+SLUG = "COMPOSIO_MULTI_EXECUTE_TOOL"
+NEWS = f"mcp__composio__{SLUG}"
+SEARCH = {
+    "thought": "news",
+    "tools": [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {"query": "memory", "limit": 3}}],
+}
+REFUSED = b'{"error":{"message":"Invalid API key","slug":"UNAUTHORIZED","status":401}}'
+
+
+class Model:
+    """Makes the calls it is told to, one for each query, and keeps how the tools were described."""
+
+    def __init__(self) -> None:
+        self.next = Use(NEWS, SEARCH)
+        self.descriptions: dict[str, str] = {}
+
+    def __call__(self, body: dict[str, Any], _results: int) -> list[Block]:
+        self.descriptions = {tool["name"]: tool.get("description", "") for tool in body.get("tools", [])}
+        last = body["messages"][-1]["content"]
+        done = isinstance(last, list) and any(block.get("type") == "tool_result" for block in last)
+        return [Text("Done.")] if done else [self.next]
+
+
+@pytest.fixture
+def service() -> Iterator[StandIn]:
+    with stand_in() as here:
+        yield here
+
+
+@asynccontextmanager
+async def session_at(
+    base: Path, service: StandIn, model: Model, events: list[Event], *modifiers: Modifier, **more: Any
+) -> AsyncIterator[Session]:
+    with scripted_model(model) as url:
+        settings = load_settings(
+            {
+                "workspace_base": base,
+                "base_url": url,
+                "api_key": "sk-ant-test-0123456789",
+                "classifier": "off",
+                "composio_api_key": KEY,
+                "composio_base_url": service.url,
+                **more,
+            }
+        )
+        session = await compose.compose_session(
+            settings, interactive=False, subscribers=(events.append,), modifiers=modifiers
+        )
+        try:
+            await session.start()
+            await until(lambda: state(session) == "connected", 60)
+            yield session
+        finally:
+            await session.close("finished")
+
+
+def server(session: Session) -> McpServer:
+    return next(each for each in session.servers.known if each.name == "composio")
+
+
+def state(session: Session) -> str:
+    return next((each.status for each in session.servers.known if each.name == "composio"), "")
+
+
+async def ask(session: Session, events: list[Event]) -> ToolCallFinished:
+    """Have the next call made; gives how it went."""
+    before = sum(isinstance(event, QueryFinished) for event in events)
+    session.submit("Go")
+    await until(lambda: sum(isinstance(event, QueryFinished) for event in events) > before, 60)
+    return next(event for event in reversed(events) if isinstance(event, ToolCallFinished))
+
+
+@pytest.mark.parametrize("mode", ["mcp", "native"])
+async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: StandIn, mode: str
+) -> None:
+    own_home(tmp_path, monkeypatch)
+    events: list[Event] = []
+    seen: list[str] = []
+
+    def before(tool: str, _toolkit: str, params: Any) -> Any:
+        seen.append(f"before {tool} {params['arguments']['thought']}")
+        return params
+
+    def after(tool: str, _toolkit: str, response: Any) -> Any:
+        seen.append(f"after {tool} {response['successful']}")
+        return response
+
+    def schema(tool: str, _toolkit: str, offered: Any) -> Any:
+        offered.description = f"{offered.description} Modified."
+        return offered
+
+    def pipelines(*given: Any) -> Pipelines:
+        made = default_pipelines(*given)
+        made.register("tool.before_execute", lambda payload: seen.append(f"pipeline before {payload.name}"))
+        made.register("tool.after_execute", lambda payload: seen.append(f"pipeline after {payload.name}"))
+        return made
+
+    monkeypatch.setattr(compose, "default_pipelines", pipelines)
+    modifiers = (
+        Modifier("before", before),
+        Modifier("after", after, [SLUG]),
+        Modifier("schema", schema),
+    )
+    model = Model()
+    async with session_at(tmp_path, service, model, events, *modifiers, composio_mode=mode) as session:
+        assert (await ask(session, events)).status == "success"
+        await until(lambda: any(isinstance(event, ArtifactSaved) for event in events), 30)
+        native = [f"before {SLUG} news", f"after {SLUG} True"] if mode == "native" else []
+        assert seen == [f"pipeline before {NEWS}", *native, f"pipeline after {NEWS}"]
+        assert ("Modified." in model.descriptions[NEWS]) is (mode == "native")
+        (first,) = service.sessions
+
+        service.drop_sessions()
+        failed = await ask(session, events)
+        assert failed.status == "error"
+        await until(lambda: len(service.sessions) == 1 and state(session) == "connected", 60)
+        assert service.sessions != [first]
+        assert any(isinstance(event, ErrorRaised) and "does not take its session" in event.message for event in events)
+        # By hand it is connected again, too, and keeps its session while that holds.
+        kept = service.sessions
+        assert session.servers.reconnect("composio") == ""
+        await until(lambda: state(session) == "connected", 60)
+        assert (await ask(session, events)).status == "success"
+        assert service.sessions == kept
+
+        monkeypatch.setattr(renewing, "_AT_MOST_EVERY", 0.0)
+        service.faults.append(Fault("tool_router", 401, REFUSED))
+        assert (await ask(session, events)).status == "error"
+        await until(lambda: "refused the key" in str(server(session).last_error), 60)
+    assert KEY not in (session.workspace.path / "journal.jsonl").read_text()
