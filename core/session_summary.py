@@ -64,6 +64,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         """What it is called: its title, or else what was asked first."""
         return self.title or self.query
 
+    @property
+    def line(self) -> str:
+        """What a list has for it: its heading, or else why it has none."""
+        return self.heading or self.why or "nothing was asked"
+
 
 def stamp_of(folder: Path) -> Stamp:
     """Tell whether a session changed, without reading it; zeros for what is not there."""

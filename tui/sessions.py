@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["SessionsApp", "open_to_read", "resumed_folder", "resuming", "run"]
 
 _RESUME = "resume "
-_HEADER = ("SESSION", "STATE", "STARTED", "TIME", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
+_HEADER = ("SESSION", "STATE", "STARTED", "OPEN", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
 
 
 def resuming(folder: Path) -> str:
@@ -167,7 +167,7 @@ def _row(summary: Summary) -> tuple[str, ...]:
         "-" if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}",
         "-" if summary.calls is None else str(summary.calls),
         "-" if summary.artifacts is None else str(summary.artifacts),
-        clean_line(summary.heading or summary.why, 200),
+        clean_line(summary.line, 200),
     )
 
 

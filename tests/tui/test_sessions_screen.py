@@ -5,14 +5,14 @@ import json
 import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from core.errors import UniversalAgentError
 from core.event_json import encode_event
@@ -203,6 +203,44 @@ async def test_n_gives_a_title_and_takes_it_away(tmp_path: Path) -> None:
         assert path.read_text() == "My [b] title\n"
         await pilot.press("n", "ctrl+u", "enter")
         await until(lambda: not path.exists() and "My [b] title" not in screen_text(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
+async def test_what_was_searched_for_is_told_with_the_way_out(tmp_path: Path, size: tuple[int, int]) -> None:
+    lay_all(tmp_path)
+    async with sessions(tmp_path, size) as (app, screen, pilot):
+        await pilot.press("slash", *"zzz", "enter")
+        await until(lambda: listed(screen) == [] and "searching" not in screen_text(app))
+        assert "filter: zzz · Esc clears · newest · 0 of 6 sessions" in screen_text(app)
+        await pilot.press("escape")
+        await until(lambda: len(listed(screen)) == 6 and "filter" not in screen_text(app))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 30)])
+async def test_a_session_is_dated_the_same_in_every_width(tmp_path: Path, size: tuple[int, int]) -> None:
+    lay(tmp_path, 0)
+    async with sessions(tmp_path, size) as (app, screen, _):
+        (one,) = rows(screen).rows
+        assert one.started is not None
+        assert f"{datetime.fromtimestamp(one.started, UTC):%Y-%m-%d %H:%M}" in screen_text(app)
+
+
+async def test_a_session_in_which_nothing_was_asked_is_named_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / WORKSPACES / name(1)
+    folder.mkdir(parents=True)
+    begun = SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
+    (folder / "journal.jsonl").write_bytes(encode_event(begun) + b"\n")
+    async with sessions(tmp_path) as (app, _, pilot):
+        assert "nothing was asked" in screen_text(app)
+        await pilot.press("d")
+        await until(lambda: isinstance(app.screen, DeleteScreen) and name(1) in screen_text(app))
+        texts = [str(each.render()) for each in app.screen.query(Static)]
+        assert sum(name(1) in each for each in texts) == 1
+    assert main(["sessions", "--workspace", str(tmp_path)]) == 0
+    header, row = capsys.readouterr().out.splitlines()
+    assert row[header.index("TITLE") :] == "nothing was asked"
 
 
 @pytest.mark.parametrize(("answer", "gone"), [("d", True), ("n", False), ("escape", False)])

@@ -29,7 +29,8 @@ MARKS = {
 }
 HEADER = 1
 _UNKNOWN = "–"
-_WIDE, _WIDEST = 96, 112
+_WIDEST = 112
+_WHEN = 16
 
 
 class SessionList(ScrollView, can_focus=True):
@@ -155,21 +156,21 @@ class SessionList(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         return self._row(self._rows[place], width, lit=place == self._at)
 
-    def _columns(self, width: int) -> tuple[bool, bool, int]:
-        """Whether there is room for the year and for all counts, and how wide the heading is."""
-        year, counts = width >= _WIDE, width >= _WIDEST
-        taken = 2 + (16 if year else 12) + 2 + 2 + 7 + 2 + 7 + 2 + 5 + ((2 + 5 + 2 + 8) if counts else 0)
-        return year, counts, max(1, width - taken)
+    def _columns(self, width: int) -> tuple[bool, int]:
+        """Whether there is room for all counts, and how wide the heading is."""
+        counts = width >= _WIDEST
+        taken = 2 + _WHEN + 2 + 2 + 7 + 2 + 7 + 2 + 5 + ((2 + 5 + 2 + 8) if counts else 0)
+        return counts, max(1, width - taken)
 
     def _header(self, width: int) -> str:
-        year, counts, room = self._columns(width)
-        when = f"{'when':<16}" if year else f"{'when':<12}"
-        left = f"  {when}  {set_cell_size('title or first query', room)}"
-        right = f"  {'time':>7}  {'cost':>7}  {'calls':>5}"
+        counts, room = self._columns(width)
+        left = f"  {'when':<{_WHEN}}  {set_cell_size('title or first query', room)}"
+        # How long it was open, and not how long the agent worked.
+        right = f"  {'open':>7}  {'cost':>7}  {'calls':>5}"
         return left + right + (f"  {'files':>5}  {'state':<8}" if counts else "")
 
     def _row(self, summary: Summary, width: int, *, lit: bool) -> Strip:
-        year, counts, room = self._columns(width)
+        counts, room = self._columns(width)
         glyph, word = MARKS[summary.state]
         plain, muted = self.rich_style, self.get_component_rich_style("sessions--muted")
         state = (
@@ -177,13 +178,13 @@ class SessionList(ScrollView, can_focus=True):
             if summary.state in {"running", "crashed", "corrupt"}
             else muted
         )
-        heading = summary.heading or summary.why or "nothing was asked"
+        heading = summary.line
         time = _UNKNOWN if summary.seconds is None else duration(summary.seconds)
         cost = _UNKNOWN if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}"
         right = f"  {time:>7}  {cost:>7}  {_count(summary.calls):>5}"
         parts = [
             (f"{glyph} ", state),
-            (f"{self._when(summary, year)}  ", muted),
+            (f"{self._when(summary)}  ", muted),
             (set_cell_size(tail_cut(heading, room), room), plain if summary.heading else muted),
             (right, muted),
         ]
@@ -197,8 +198,7 @@ class SessionList(ScrollView, can_focus=True):
             width, self.get_component_rich_style("sessions--cursor") if lit else plain
         )
 
-    def _when(self, summary: Summary, year: bool) -> str:
-        width = 16 if year else 12
+    def _when(self, summary: Summary) -> str:
         try:
             if summary.started is None:
                 # The name of the folder tells it, too.
@@ -208,8 +208,8 @@ class SessionList(ScrollView, can_focus=True):
             else:
                 at = datetime.fromtimestamp(summary.started, UTC).astimezone(self._zone)
         except (OverflowError, ValueError, OSError):
-            return _UNKNOWN.ljust(width)
-        return set_cell_size(f"{at:%Y-%m-%d %H:%M}" if year else f"{at:%d %b %H:%M}", width)
+            return _UNKNOWN.ljust(_WHEN)
+        return set_cell_size(f"{at:%Y-%m-%d %H:%M}", _WHEN)
 
 
 def _count(number: int | None) -> str:

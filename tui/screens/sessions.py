@@ -19,7 +19,10 @@ from textual.widgets import Input, Static
 from core.errors import JournalError, UniversalAgentError
 from core.session_index import SessionIndex
 from core.session_summary import Summary
+from core.text import clean_line
+from tui.format import tail_cut
 from tui.jobs import start_job
+from tui.keys import keys_of
 from tui.screens.closing import Closing
 from tui.screens.delete import DeleteScreen
 from tui.screens.session_list import MARKS, SessionList
@@ -35,6 +38,8 @@ LOOK_SECONDS = 2.0
 """How often is looked for what became of the sessions."""
 REST_SECONDS = 0.2
 """How long nothing is typed before journals are searched."""
+_MOST_WORDS = 24
+"""Cells of what is searched for that stand in the title."""
 
 Item = TypeVar("Item")
 
@@ -168,7 +173,12 @@ class SessionsScreen(Closing[Path | None]):
         counted = f"{count:,} session{'' if count == 1 else 's'}"
         if self._found is not None:
             counted = f"{shown:,} of {counted}"
-        facts = " · ".join(part for part in (self._doing, SORTS[self._sort], counted) if part)
+        looked_for = ""
+        if self._found is not None:
+            looked_for = f"filter: {tail_cut(clean_line(self._asked_for, 200), _MOST_WORDS)} · "
+            looked_for += f"{keys_of(self.app).shown('screen.leave')} clears"
+        parts = (looked_for, self._doing, SORTS[self._sort], counted)
+        facts = " · ".join(part for part in parts if part)
         title = self.query_one("#sessions-title", TitleLine)
         title.tell("Sessions", place=str(self._index.sessions), facts=facts)
 
@@ -243,7 +253,9 @@ class SessionsScreen(Closing[Path | None]):
                 start_job(self, partial(self._delete, chosen.name), "delete")
 
         facts = "The session's folder with everything in it; reports in SAVED_REPORTS stay."
-        self.app.push_screen(DeleteScreen(chosen.heading or chosen.name, f"{chosen.name}. {facts}"), settle)
+        if chosen.heading:
+            facts = f"{chosen.name}. {facts}"
+        self.app.push_screen(DeleteScreen(chosen.heading or chosen.name, facts), settle)
 
     async def _delete(self, name: str) -> None:
         try:
