@@ -8,10 +8,8 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,8 @@ from core.observation import McpObservation, TextContent
 from core.telemetry import Exports, agent_environment
 from core.text import Redactor
 from core.tracing import Trace, Tracer, trace_targets
+from tests.collector import Collector, collector
+from tests.tui.files_host import until
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 SECRET = "hunter2hunter2"
@@ -259,31 +259,9 @@ def test_the_subscriber_imports_nothing_heavy() -> None:
 
 
 @pytest.fixture
-def collector() -> Iterator[tuple[str, list[str]]]:
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            self.do_GET()
-
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(200)
-            self.send_header("content-length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", asked
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def logfire() -> Iterator[Collector]:
+    with collector(project="https://logfire.example/me/mine") as found:
+        yield found
 
 
 _SCRIPT = """
@@ -299,19 +277,17 @@ async def main():
     for event in session():
         tracer(event)
     assert await tracer.close(30)
+    print(tracer.trace.link)
 asyncio.run(main())
 """
 
 
 @pytest.mark.parametrize("token", ["", "pylf_v1_local_0123456789abcdef"])
-def test_spans_leave_the_machine_only_with_a_token(
-    tmp_path: Path, collector: tuple[str, list[str]], token: str
-) -> None:
-    url, asked = collector
+def test_spans_leave_the_machine_only_with_a_token(tmp_path: Path, logfire: Collector, token: str) -> None:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "OTEL_"))}
     # A token in the environment that the settings do not pass on counts for nothing.
     environ |= {
-        "LOGFIRE_BASE_URL": url,
+        "LOGFIRE_BASE_URL": logfire.url,
         "LOGFIRE_TOKEN": "pylf_v1_local_fedcba9876543210",
         "NO_PROXY": "127.0.0.1",
     }
@@ -322,11 +298,14 @@ def test_spans_leave_the_machine_only_with_a_token(
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    link = "https://logfire.example/me/mine?q=trace_id" if token else "None"
+    assert done.stdout.startswith(link)
     assert len(spans(tmp_path)) == 19
-    assert ("/v1/traces" in asked) == bool(token)
+    assert {headers["authorization"] for _, headers in logfire.asked} == ({token} if token else set())
+    assert len({span.span_id for span in logfire.spans}) >= (19 if token else 0)
     if not token:
-        assert asked == []
+        assert logfire.looked == []
     assert list(Path.cwd().glob(".logfire")) == []
 
 
@@ -346,6 +325,49 @@ def test_spans_leave_the_machine_only_with_a_token(
 )  # fmt: skip
 def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], others: list[str]) -> None:
     assert trace_targets(token=token, environ=environ) == ["spans.jsonl in the session's folder", *others]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [({"status": 401}, "401 Unauthorized"), ({"status": 503}, "Service Unavailable"), (None, "Connection refused")],
+)  # fmt: skip
+async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    given: dict[str, Any] | None,
+    why: str,
+) -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+    with collector(**given or {}) as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
+        exports = Exports.of(token=None, environ=os.environ)
+        tracer = make(tmp_path, exports=exports, on_trouble=in_loop(told.put_nowait))
+        tracer.start()
+        events = session()
+        for event in events[:-1]:
+            tracer(event)
+        assert why in await asyncio.wait_for(told.get(), 30)
+        tracer(events[-1])
+        # Its retries would take ten seconds.
+        assert await tracer.close(5)
+    assert told.empty()
+    assert len([record for record in caplog.records if "export" in record.getMessage()]) == 1
+    assert len(spans(tmp_path)) == 19
+
+
+async def test_a_collector_that_hangs_holds_up_no_end_and_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with collector(hangs=True) as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
+        for event in session():
+            tracer(event)
+        tracer.start()
+        await until(lambda: found.asked)
+        assert not await tracer.close(0.5)
+        assert len(spans(tmp_path)) == 19
 
 
 def test_the_link_leads_to_the_trace_in_its_project() -> None:
@@ -370,9 +392,9 @@ def test_the_agent_is_told_of_no_collector_and_no_proxy_is_asked_for_the_relay()
 
 
 async def test_spans_of_children_join_without_their_secrets(
-    tmp_path: Path, collector: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, logfire: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector[0])
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", logfire.url)
     tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
     told = await tracer.agent_environment({})
     relay = told["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
@@ -390,7 +412,7 @@ async def test_spans_of_children_join_without_their_secrets(
         guessed = relay.replace("/v1", "x/v1")
         assert (await client.post(guessed, content=ours)).status_code == 404
     assert await tracer.close(30)
-    assert "/v1/traces" in collector[1]
+    assert "claude_code.tool" in {span.name for span in logfire.spans}
     found = spans(tmp_path)
     assert len(found) == 20
     foreign = found["claude_code.tool"]

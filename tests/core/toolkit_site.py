@@ -43,10 +43,11 @@ PAGES: dict[str, tuple[int, str, bytes]] = {
 
 @dataclass
 class Site:
-    """The running site: its address and what was asked of it."""
+    """The running site: its address and what was asked of it, the heads of the requests in small letters."""
 
     address: str
     hits: Counter[str] = field(default_factory=Counter)
+    heads: list[str] = field(default_factory=list)
     open_now: int = 0
     most_open: int = 0
     closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -73,6 +74,7 @@ async def running_site() -> AsyncIterator[Site]:
             target = head.split(b" ", 2)[1].decode()
             path = target.partition("?")[0]
             site.hits[path] += 1
+            site.heads.append(head.decode().lower())
             site.open_now += path != "/robots.txt"
             site.most_open = max(site.most_open, site.open_now)
             if path == "/hang":

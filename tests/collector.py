@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,11 +28,12 @@ class Span:
 
 @dataclass
 class Collector:
-    """Where it is, and what it was sent: spans, and path and headers of each request."""
+    """Where it is, and what it was sent: spans, path and headers of each request, and what was only looked at."""
 
     url: str
     spans: list[Span] = field(default_factory=list)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    looked: list[str] = field(default_factory=list)
 
     def of(self, service: str) -> dict[str, Span]:
         """The spans of a service by name, the last of each."""
@@ -62,8 +64,8 @@ def _plain(attributes: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def collector(*, status: int = 200, hangs: bool = False) -> Iterator[Collector]:
-    """Serve a collector that answers with `status`, or never."""
+def collector(*, status: int = 200, hangs: bool = False, project: str = "") -> Iterator[Collector]:
+    """Serve a collector that answers with `status`, or never; with `project` it tells of a token, as Logfire does."""
     gone = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -83,6 +85,15 @@ def collector(*, status: int = 200, hangs: bool = False) -> Iterator[Collector]:
             self.send_response(status)
             self.send_header("content-length", "0")
             self.end_headers()
+
+        def do_GET(self) -> None:
+            found.looked.append(self.path)
+            told = {"project_name": "mine", "project_url": project}
+            data = json.dumps(told if self.path == "/v1/info" else {}).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""
