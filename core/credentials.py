@@ -18,12 +18,13 @@ from core.user_file import UserFile
 
 __all__ = ["Credential", "credentials_of", "servers_of"]
 
-Service = Literal["model", "composio", "logfire"]
+Service = Literal["model", "composio", "web reader", "logfire"]
 
 _SECRETS: tuple[tuple[Service, str], ...] = (
     ("model", "api_key"),
     ("model", "auth_token"),
     ("composio", "composio_api_key"),
+    ("web reader", "web_reader_key"),
     ("logfire", "logfire_token"),
 )
 

@@ -128,6 +128,10 @@ class Settings:
     """The only toolkits of Composio that a session has; none named means all but the disabled ones."""
     composio_disabled_toolkits: Annotated[tuple[str, ...], _as(values.slugs)] = ("exa", "firecrawl")
     """Toolkits of Composio that a session does without, unless `composio_toolkits` names what it has."""
+    web_reader_key: Annotated[str | None, _as(values.text, "Z_AI_API_KEY", "ZAI_API_KEY", secret=True)] = None
+    """The key for Z.AI's web reader; without it a session reads pages with its own crawler alone."""
+    web_reader_url: Annotated[str | None, _as(values.url)] = None
+    """The MCP server of the web reader; None means Z.AI's own."""
     logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
     """The write token for Logfire; without it no trace leaves the machine."""
     plugins: Annotated[bool, _as(values.flag, own=True)] = True
@@ -351,7 +355,11 @@ def set_elsewhere(
     return {name: where for name in names if (where := winner(layers, name)) is not None}
 
 
-_SENT_TO = {"base_url": ("api_key", "auth_token"), "composio_base_url": ("composio_api_key",)}
+_SENT_TO = {
+    "base_url": ("api_key", "auth_token"),
+    "composio_base_url": ("composio_api_key",),
+    "web_reader_url": ("web_reader_key",),
+}
 
 
 def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:

@@ -22,6 +22,8 @@ from core.connections.own_servers import project_servers, set_servers
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
 from core.connections.trusting import OwnConnections
+from core.connections.web_reader import SERVER as WEB_READER
+from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
 from core.events import Event, SessionStarted
 from core.logs import install_root_handler
@@ -51,6 +53,7 @@ __all__ = ["compose_session"]
 COMPOSIO = "composio"
 SERVER_NOTES = {
     TOOLKIT: "crawl web pages, save the corpus, write and read files of the workspace",
+    WEB_READER: "read one web page, also such as refuse a crawler",
     COMPOSIO: "search the web and the news, mail, calendars and hundreds of other services, a remote workbench",
 }
 DEMO_TOOLS = ("COMPOSIO_REMOTE_*", "trim_video", "TRIM_VIDEO")
@@ -64,10 +67,10 @@ async def compose_session(
     on_line: Callable[[bytes], None] | None = None,
     subscribers: Sequence[Callable[[Event], None]] = (),
     resume: Resume | None = None,
+    modifiers: Sequence[Modifier] = (),
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends all that was started here.
 
-    modifiers: Sequence[Modifier] = (),
     `on_line` is given every line the journal gets. `subscribers` see every event from the first one on. With
     `resume` a past session goes on, in its own folder. `modifiers` see what goes to Composio and comes back, in the
     mode `native` alone.
@@ -192,13 +195,18 @@ def _connectors(
         recording.session_url = connection.url or ""
         return connection
 
-    return {TOOLKIT: toolkit, COMPOSIO: composio}
+    async def web_reader() -> Connection:
+        return web_reader_connection(settings)
+
+    more = {WEB_READER: web_reader} if settings.web_reader_key else {}
+    return {TOOLKIT: toolkit, COMPOSIO: composio, **more}
 
 
 def _own_servers(settings: Settings, bus: Bus, interactive: bool) -> OwnConnections:
     """The user's own MCP servers; those of the settings count before those of the folder's `.mcp.json`."""
     folder = Path.cwd()
-    found = [*set_servers(settings.mcp_servers), *project_servers(folder)]
+    # The demo talks to its own servers alone.
+    found = [] if settings.demo else [*set_servers(settings.mcp_servers), *project_servers(folder)]
     return OwnConnections(
         found,
         folder,

@@ -25,5 +25,7 @@ def demo_settings(settings: Settings, endpoints: DemoEndpoints) -> Settings:
         auth_token=None,
         composio_base_url=endpoints.composio_url,
         composio_api_key=endpoints.composio_api_key,
+        web_reader_key=None,
+        mcp_servers=(),
         logfire_token=None,
     )

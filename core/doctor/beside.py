@@ -75,6 +75,7 @@ async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
         said.cancel()
+        await asyncio.gather(said, return_exceptions=True)
 
 
 def _plain(settings: Settings) -> dict[str, Any]:

@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.doctor.check import Check, Finding, failed, run
 from core.doctor.machine import look_at_agent, look_at_folder, look_at_python
 from core.doctor.models import ask_model, models_of
+from core.doctor.own_servers import ask_own_server, ask_web_reader, own_servers_of
 from core.doctor.services import ask_composio, ask_logfire
 from core.doctor.toolkit import ask_toolkit
 from core.errors import DemoError
 from core.secret_values import secrets
+from core.server_trust import ServerTrust
 from core.settings import Settings
 from core.text import Redactor
 
@@ -79,6 +82,7 @@ def _checks(
     settings: Settings, environ: Mapping[str, str], patience: Patience
 ) -> list[asyncio.Future[Check]]:
     redactor = Redactor(secrets(settings, environ))
+    folder, trust = Path.cwd(), ServerTrust()
     begun: list[asyncio.Future[Check]] = []
     for name, title, work, within, required in (
         ("python", "Python", look_at_python(), patience.machine, True),
@@ -101,6 +105,17 @@ def _checks(
             ask_composio(settings, within=patience.service),
             patience.service + _SPARE,
             False,
+        ),
+        ("web_reader", "Web reader", ask_web_reader(settings), patience.service + _SPARE, False),
+        *(
+            (
+                f"server {server.name}",
+                f"Server {server.name}",
+                ask_own_server(server, folder, environ=environ, trust=trust),
+                patience.toolkit,
+                False,
+            )
+            for server in own_servers_of(settings, folder)
         ),
         (
             "logfire",

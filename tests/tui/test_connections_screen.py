@@ -61,7 +61,13 @@ CHECKS = [
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Nobody's keys and files, no animation, and one time zone."""
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "COMPOSIO_API_KEY", "LOGFIRE_TOKEN"):
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "COMPOSIO_API_KEY",
+        "Z_AI_API_KEY",
+        "LOGFIRE_TOKEN",
+    ):
         monkeypatch.delenv(name, raising=False)
     for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
         monkeypatch.delenv(name, raising=False)

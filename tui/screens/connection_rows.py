@@ -11,6 +11,7 @@ from textual.content import Content
 
 from core.connections.composio import SERVER as COMPOSIO
 from core.connections.toolkit import SERVER as TOOLKIT
+from core.connections.web_reader import SERVER as WEB_READER
 from core.credentials import Credential
 from core.doctor.check import Check, could_start
 from core.events import McpServer
@@ -20,8 +21,7 @@ from tui.keys import Keys
 
 __all__ = ["State", "about_server", "checks", "credentials", "header", "origin", "server_row", "state_of"]
 
-ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio"}
-SERVICES = {"model": "Model", "composio": "Composio", "logfire": "Traces"}
+ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio", WEB_READER: "Z.AI"}
 ORDER = (
     "demo",
     "python",
@@ -32,6 +32,7 @@ ORDER = (
     "fallback_model",
     "toolkit",
     "composio",
+    "web_reader",
     "logfire",
 )
 _STATE, _TOOLS, _ORIGIN = 20, 8, 14
