@@ -169,17 +169,21 @@ class ObserverRunner:
         if self.backlog and self._at_work == 0:
             # The tasks that were to do the work were cancelled: it is done here instead.
             own = [asyncio.create_task(self._work(number)) for number in range(self._workers)]
-        if self.backlog:
-            try:
-                async with asyncio.timeout(deadline):
-                    await self._idle.wait()
-            except TimeoutError:
-                pass
-        lost = self.abandon()
-        for outcome in await asyncio.gather(*own, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                _log.error("the work of an observer ended early", exc_info=outcome)
-        return lost
+        try:
+            if self.backlog:
+                try:
+                    async with asyncio.timeout(deadline):
+                        await self._idle.wait()
+                except TimeoutError:
+                    pass
+            return self.abandon()
+        finally:
+            if not self._closing:
+                for task in own:
+                    task.cancel()
+            for outcome in await asyncio.gather(*own, return_exceptions=True):
+                if isinstance(outcome, Exception):
+                    _log.error("the work of an observer ended early", exc_info=outcome)
 
     def abandon(self) -> list[str]:
         """Stop at once; every run that is not done is reported as failed, and named."""

@@ -76,6 +76,7 @@ class AgentConnection:
             old, self.loop = self.loop, None
             if old is not None:
                 await old.close()
+                await self._end_work()
             self._made_for = self._terms()
             connecting = self._connecting = asyncio.create_task(self._connect())
             try:
@@ -84,6 +85,7 @@ class AgentConnection:
                 if self._over() and connecting.cancelled():
                     raise AgentUnavailable("the session ended while the agent was connecting") from None
                 connecting.cancel()
+                await asyncio.gather(connecting, return_exceptions=True)
                 raise
             finally:
                 self._connecting = None
@@ -106,8 +108,15 @@ class AgentConnection:
             await asyncio.gather(self._connecting, return_exceptions=True)
         if self.loop is not None:
             await self.loop.close()
-        for handle in self._handles:
+        await self._end_work()
+
+    async def _end_work(self) -> None:
+        """End what works for a loop that was let go; what a front end lent its own workers for ends with those."""
+        handles, self._handles = self._handles, []
+        for handle in handles:
             handle.cancel()
+        tasks = [handle for handle in handles if isinstance(handle, asyncio.Task)]
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _watch_end(self, loop: AgentLoop) -> None:
         await loop.ended.wait()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -83,12 +84,14 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
 
 async def test_who_leaves_early_ends_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own_home(tmp_path, monkeypatch)
+    before = asyncio.all_tasks()
     checks = examine_beside(Settings(workspace_base=tmp_path, cli_path=_slow(tmp_path)))
     async for check in checks:
         assert check.name != "agent"
         if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
             break
     await checks.aclose()
+    assert asyncio.all_tasks() == before
     pid = int((tmp_path / "pid").read_text())
     await until(lambda: not _runs(pid))
 

@@ -269,3 +269,27 @@ async def test_the_last_work_is_over_with_the_runner_and_its_failure_is_told(
     assert await runner.drain(0.2) == ["probe of mcp__a__b (t1)"]
     assert asyncio.all_tasks() == before
     assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == ["nobody listens"]
+
+
+async def test_a_drain_that_is_cancelled_leaves_no_work_of_its_own_behind(
+    context: ObserverContext, result: Make
+) -> None:
+    begun, gate = threading.Event(), threading.Event()
+
+    def work(_: ToolResult) -> Outcome:
+        begun.set()
+        gate.wait(20)
+        return Outcome()
+
+    events: list[Event] = []
+    runner = ObserverRunner([Probe(work=work)], context, events.append, workers=2)
+    runner.submit(result("mcp__a__b", "x", "t1"))
+    before = asyncio.all_tasks()
+    draining = asyncio.create_task(runner.drain(20))
+    await asyncio.to_thread(begun.wait, 20)
+    draining.cancel()
+    await asyncio.wait({draining})
+    assert draining.cancelled()
+    assert asyncio.all_tasks() == before
+    assert runner.abandon() == ["probe of mcp__a__b (t1)"]
+    gate.set()
