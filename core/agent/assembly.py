@@ -155,7 +155,7 @@ class AgentAssembly:
         )
         cost_before = await asyncio.to_thread(self._cost_before) if self._begun else 0.0
         options = await build_options(
-            self._limited(cost_before),
+            self._limited(),
             self._briefing,
             workspace=parts.workspace.path,
             servers=self._servers_given(self._servers),
@@ -199,12 +199,10 @@ class AgentAssembly:
         )
         return 0.0 if found is None else cost_so_far(found)
 
-    def _limited(self, cost_before: float) -> Settings:
-        """The settings with what a connection may cost, as the agent counts it."""
+    def _limited(self) -> Settings:
+        """The settings with what a connection may cost: the agent holds nothing against it that was spent before."""
         left = self._left()
-        return replace(
-            self._settings, max_cost_usd=None if left is None else max(left, _LEAST_COST) + cost_before
-        )
+        return replace(self._settings, max_cost_usd=None if left is None else max(left, _LEAST_COST))
 
     def _agent_home(self) -> Path:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
