@@ -207,6 +207,27 @@ def test_a_session_that_has_spent_all_takes_no_further_query_until_it_may(tmp_pa
     assert more.of(SessionFinished)[-1].cost_usd > cost > 0
 
 
+def test_a_session_that_goes_on_may_cost_what_is_left_and_no_more(tmp_path: Path) -> None:
+    def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        wanted = 12 if "A dear query" in json.dumps(body["messages"]) else 5
+        return (Use(LIST, {"path": ""}),) if results < wanted else (Text("Done."),)
+
+    with scripted_model(reply) as url:
+        where = env(tmp_path, url)
+        options = ("--model", MODEL, "--allow", LIST)
+        first = run(tmp_path, "run", *options, "A query", env=where)
+        (before,) = [each.cost_usd for each in first.of(QueryFinished)]
+        each = before / 6
+        limit = f"{before + 1.5 * each:.6f}"
+        more = run(
+            tmp_path, "run", "--resume", "latest", *options, "--max-cost", limit, "A dear query", env=where
+        )
+    assert more.code == 1
+    # The agent looks after each request: two of them pass what is left of one and a half.
+    assert more.of(QueryFinished)[-1].cost_usd == pytest.approx(2 * each)
+    assert [event.level for event in more.of(BudgetReached)][-1] == "spent"
+
+
 def test_without_a_limit_a_session_goes_on_whatever_it_has_cost(tmp_path: Path) -> None:
     def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:
         dear = "dear" in json.dumps(body["messages"])
