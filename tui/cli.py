@@ -216,6 +216,18 @@ def _add_doctor(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
 
 
+def _connect(args: argparse.Namespace) -> int:
+    from tui.connect import run
+
+    return run(args)
+
+
+def _add_connect(parser: argparse.ArgumentParser) -> None:
+    from tui.connect import add_arguments
+
+    add_arguments(parser)
+
+
 def _config(args: argparse.Namespace) -> int:
     from tui.config import run
 
@@ -336,6 +348,12 @@ COMMANDS: dict[str | None, Command] = {
         "Try what a session needs with one small request each, and say what to do where something fails.",
         _doctor,
         (_add_doctor, add_session_options),
+    ),
+    "connect": Command(
+        "an account at Composio",
+        "Connect an account at Composio ahead of a session, or show every toolkit with the state of its account.",
+        _connect,
+        (_add_connect,),
     ),
     "config": Command(
         "settings and where they come from",

@@ -16,6 +16,7 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "resume": (["latest", "why?"], [("--plain",), ("--workspace", "out"), ("--fresh",)]),
     "observe": ([], [("--tool", "a"), ("--result", "b"), ("--json",)]),
     "doctor": ([], [("--json",), ("--demo",), ("--workspace", "out")]),
+    "connect": (["gmail"], [("--json",), ("--timeout", "5"), ("--no-open",)]),
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),
     "blacklist": (["clear", "a.example", "b.example"], [("--json",), ("--workspace", "out")]),
     "config": (["set", "theme", "nord"], [("--project",), ("--json",)]),

@@ -1,0 +1,147 @@
+"""`ua-tui connect`, through the real SDK, against the stand-in on loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.composio_server import KEY, Fault, StandIn, stand_in
+from tests.e2e.added_server import own_home
+from tui import connect
+from tui.cli import main
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[StandIn]:
+    with stand_in() as here:
+        yield here
+
+
+@pytest.fixture
+def service(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    own_home(tmp_path, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COMPOSIO_API_KEY", KEY)
+    monkeypatch.setenv("COMPOSIO_BASE_URL", server.url)
+    monkeypatch.setattr(connect, "LOOK_EVERY", 0.05)
+    server.requests.clear()
+    server.services.connections.accounts.clear()
+    yield server
+    server.faults.clear()
+    # Nothing is left behind at the service.
+    deadline = time.monotonic() + 10
+    while server.sessions and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert server.sessions == []
+
+
+@contextmanager
+def person(service: StandIn, act: Callable[[Any], object]) -> Iterator[None]:
+    """Do what a person does with the link, once there is one."""
+
+    def wait() -> None:
+        accounts = service.services.connections.accounts
+        deadline = time.monotonic() + 30
+        while not accounts and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        act(next(iter(accounts.values())))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def test_the_link_is_printed_and_the_account_waited_for(
+    service: StandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with person(
+        service, lambda account: httpx.get(f"{service.url}/link/{account.link_token}", trust_env=False)
+    ):
+        assert main(["connect", "Gmail"]) == 0
+    told = capsys.readouterr()
+    assert f"\n  {service.url}/link/lk_" in told.out
+    assert told.out.endswith("Gmail is connected.\n")
+    assert "\x1b" not in told.out
+    assert service.asked("connected_accounts/") > 1
+    assert main(["connect", "gmail", "--json"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["event"] == "connected"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [("EXPIRED", "the link has expired"), ("FAILED", "it was refused or failed")]
+)
+def test_a_link_that_comes_to_nothing_is_told_with_the_remedy(
+    service: StandIn, capsys: pytest.CaptureFixture[str], status: str, words: str
+) -> None:
+    with person(service, lambda account: setattr(account, "status", status)):
+        assert main(["connect", "gmail"]) == 1
+    told = capsys.readouterr().err
+    assert words in told
+    assert "`ua-tui connect gmail` gives a new link" in told
+
+
+def test_nobody_is_waited_for_longer_than_asked_and_json_tells_each_step(
+    service: StandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.faults.append(Fault("connected_accounts", 503, headers={"x-should-retry": "false"}))
+    assert main(["connect", "slack", "--json", "--timeout", "0.3"]) == 1
+    link, failed = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (link["event"], link["toolkit"]) == ("link", "slack")
+    assert (failed["event"], failed["status"]) == ("failed", "timeout")
+    assert "out of order" in failed["message"]
+
+
+def test_wrong_names_and_toolkits_without_accounts_are_told(
+    service: StandIn, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["connect", "gmial"]) == 2
+    assert "there is no toolkit gmial: did you mean gmail?" in capsys.readouterr().err
+    assert main(["connect", "composio_search"]) == 0
+    assert "needs no account" in capsys.readouterr().out
+    assert service.services.connections.accounts == {}
+
+
+def test_the_list_has_every_toolkit_with_its_state(
+    service: StandIn, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UA_COMPOSIO_DISABLED_TOOLKITS", "slack")
+    account = service.services.connections.initiate("local-user", "gmail")
+    account.status = "ACTIVE"
+    assert main(["connect"]) == 0
+    rows = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[0] for row in rows] == ["gmail", "composio_search", "slack"]
+    assert rows[0] == ["gmail", "Gmail", "connected"]
+    assert rows[2] == ["slack", "Slack", "not connected, not in sessions"]
+    assert main(["connect", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(each["toolkit"], each["connected"]) for each in listed] == [
+        ("gmail", True),
+        ("composio_search", True),
+        ("slack", False),
+    ]
+
+
+def test_without_a_key_or_with_a_wrong_one_it_says_what_to_set(
+    service: StandIn, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPOSIO_API_KEY", "ak_wrong0123456789")
+    assert main(["connect", "gmail"]) == 1
+    told = capsys.readouterr().err
+    assert "refused the key: set a valid COMPOSIO_API_KEY" in told
+    assert "ak_wrong" not in told
+    monkeypatch.delenv("COMPOSIO_API_KEY")
+    assert main(["connect"]) == 1
+    assert "ua-tui config set composio_api_key" in capsys.readouterr().err
