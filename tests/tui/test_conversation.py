@@ -9,6 +9,7 @@ from core.events import (
     ApiRetry,
     AuthFinished,
     AuthRequired,
+    BudgetReached,
     ComplianceEnforced,
     ComplianceFailed,
     ErrorRaised,
@@ -100,6 +101,17 @@ async def test_queries_of_one_id_are_answered_one_by_one() -> None:
         assert told == ["You", "One?", "Agent", "First.", "You", "Two?", "Agent", "Second."]
         keys = [block.key for block in view.entries]
         assert [view.index_of(key) for key in keys] == list(range(len(keys)))
+
+
+async def test_that_all_is_spent_is_told_once_by_the_query_that_was_stopped_for_it() -> None:
+    spent: dict[str, Any] = {"level": "spent", "spent_usd": 1.2, "limit_usd": 1.0}
+    view = pane()
+    async with PaneHost(view).run_test(size=(120, 24)):
+        end = QueryFinished(query_id="q", status="error", error="the agent stopped at what it may cost")
+        view.apply([*asked(), end, BudgetReached(**spent, stopped=True)])
+        assert text_of(view).count("cost") == 1
+        view.apply([BudgetReached(**spent, refused=True)])
+        assert text_of(view).count("nothing more runs until /budget raises that") == 1
 
 
 async def test_question_and_answer_are_told_apart_by_words() -> None:
