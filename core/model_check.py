@@ -43,6 +43,7 @@ _SLOW_SECONDS = 5.0
 _MOST_BYTES = 256 << 10
 _MOST_NAMES = 8
 _LONGEST_SAID = 300
+_NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 # The errors themselves repeat what could not be sent.
 _MALFORMED = "it holds a character that cannot be sent"
 
@@ -132,7 +133,8 @@ class ModelVerdict:
             case "unreachable":
                 return f"Nobody answers at {self.server}{told}"
             case "no_host":
-                return f"{self.server} cannot be found: the name of its host is not known{told}"
+                why = f"could not be looked up{told}" if told else "is not known"
+                return f"{self.server} cannot be found: the name of its host {why}"
             case "tls":
                 return f"No secure connection to {self.server} can be made{told}"
             case "timeout":
@@ -354,7 +356,8 @@ def _trouble(error: Exception, httpx: Any) -> tuple[VerdictKind, str]:
     if isinstance(error, httpx.ProxyError):
         return "unreachable", f"the proxy of this machine does not let it through: {error}"
     if (gone := _cause(error, socket.gaierror)) is not None:
-        return "no_host", _why(gone)
+        # What the system says of a name that is not there is what is said anyway.
+        return "no_host", "" if getattr(gone, "errno", None) in _NO_SUCH_NAME else _why(gone)
     if (secure := _cause(error, ssl.SSLError)) is not None:
         return "tls", str(getattr(secure, "verify_message", "") or getattr(secure, "reason", "") or secure)
     if _cause(error, ConnectionRefusedError) is not None:

@@ -19,6 +19,7 @@ from core.settings import Settings, load_settings, set_elsewhere
 from core.user_file import UserFile
 
 __all__ = [
+    "LOCAL_URL",
     "ZAI_URL",
     "Given",
     "Plan",
@@ -33,6 +34,8 @@ __all__ = [
 Way = Literal["anthropic", "login", "zai", "server"]
 
 ZAI_URL = "https://api.z.ai/api/anthropic"
+LOCAL_URL = "http://127.0.0.1:11434"
+"""Where Ollama listens unless it is told otherwise."""
 
 _LONGEST = 4096
 _LOADING_SECONDS = 120.0
@@ -95,7 +98,7 @@ def wrong_entry(way: Way, given: Given) -> tuple[str, str] | None:
     """Say which field is wrong and what is wrong with it; None when all can be tried."""
     needs_key = way in ("anthropic", "zai")
     if way == "server" and not given.address:
-        return "address", "Type the address of the server, such as http://127.0.0.1:11434"
+        return "address", f"Type the address of the server, such as {LOCAL_URL}"
     if way == "server":
         try:
             values.url(given.address)

@@ -153,14 +153,27 @@ async def test_a_port_where_nobody_listens() -> None:
         assert "port" in verdict.advice
 
 
-async def test_a_name_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("number", "said", "told"),
+    [
+        (socket.EAI_NONAME, "Name or service not known", "the name of its host is not known"),
+        (
+            socket.EAI_AGAIN,
+            "Temporary failure",
+            "the name of its host could not be looked up: Temporary failure",
+        ),
+    ],
+)
+async def test_a_name_nobody_knows(
+    monkeypatch: pytest.MonkeyPatch, number: int, said: str, told: str
+) -> None:
     def unknown(*_args: object, **_more: object) -> object:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        raise socket.gaierror(number, said)
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     verdict = await checked("http://models.invalid")
     assert (verdict.kind, verdict.away) == ("no_host", True)
-    assert "http://models.invalid" in verdict.message
+    assert verdict.message == f"http://models.invalid cannot be found: {told}"
 
 
 async def test_no_tls_where_it_is_expected() -> None:

@@ -5,6 +5,7 @@ import stat
 import threading
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
 from core.agent.model_request import DEFAULT_URL
-from core.setting_up import ZAI_URL, SettingUp
+from core.setting_up import LOCAL_URL, ZAI_URL, SettingUp
 from core.settings import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.tui.files_host import until
 from tui.programs import NoProgram
 from tui.screens.dialog import QUIET_SECONDS
 from tui.screens.setup import SetUp, SetupScreen
-from tui.screens.setup_pages import Entry
+from tui.screens.setup_pages import FORMS, Entry
 from tui.themes import DEFAULT_THEME, THEMES
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
@@ -333,13 +334,27 @@ async def test_a_trial_that_takes_long_can_be_given_up(tmp_path: Path) -> None:
             assert not app.file.exists()
 
 
+async def test_enter_takes_the_address_that_is_offered(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered = FORMS["server"].lines[0]
+    assert offered == ("address", "Address", LOCAL_URL)
+    lines = (("address", "Address", server.url), *FORMS["server"].lines[1:])
+    monkeypatch.setitem(FORMS, "server", replace(FORMS["server"], lines=lines))
+    app = Stage(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("4", "enter")
+        await until(lambda: bool(server.asked) and app.file.exists())
+        assert server.url in app.file.read_text()
+
+
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
         (["1", "enter"], "Type or paste the key."),
         (["1", *"abc", "enter"], "too short"),
         (["3", "enter"], "Type or paste the key."),
-        (["4", "enter"], "Type the address"),
         (["4", *"ftp://x", "enter"], "This is no address"),
     ],
 )

@@ -15,6 +15,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Button, Input, Static
 
@@ -102,6 +103,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         self._log_in = login
         self._typing = False if asked else None
         self._page = "ways"
+        self._way = WAYS[0][0]
         self._plan: Plan | None = None
         self._doing = ""
         self._since: Timer | None = None
@@ -169,7 +171,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         if focus:
             self.begin_with(focus)
         elif page == "ways":
-            self.begin_with("#anthropic")
+            self.begin_with(f"#{self._way}")
 
     def _offer(self, *names: str) -> None:
         """Offer only these answers to how it went; the first has the focus."""
@@ -182,12 +184,19 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
 
     # -- choosing and entering ---------------------------------------------------------------------
 
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Keep the way one was at marked while the focus is on an answer below."""
+        if isinstance(event.widget, WayRow):
+            self._way = event.widget.id or self._way
+            for row in self.query(WayRow):
+                row.set_class(row.id == self._way, "-chosen")
+
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button says."""
         event.stop()
         match event.button.id:
             case "choose":
-                self.action_way("anthropic")
+                self.action_way(self._way)
             case "check":
                 self._check_form()
             case "use":
@@ -228,6 +237,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         if self._page not in FORMS:
             return
         form = self.query_one(f"#page-{self._page}", Form)
+        form.fill_in()
         given = form.given
         if (wrong := wrong_entry(form.way, given)) is not None:
             form.tell(*wrong)

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Input, Static
 
-from core.setting_up import Given, Way, tidy_address, tidy_key
+from core.setting_up import LOCAL_URL, Given, Way, tidy_address, tidy_key
 from tui.screens.arguments import reveal
 
 __all__ = ["FORMS", "WAYS", "Entry", "Form", "FormText", "Said", "WayRow", "paragraphs"]
@@ -99,9 +99,10 @@ FORMS: dict[Way, FormText] = {
     ),
     "server": FormText(
         "Local or other server",
-        "Any server that speaks the Anthropic Messages API: Ollama, LM Studio, llama.cpp, a gateway.",
+        "Any server that speaks the Anthropic Messages API: Ollama, LM Studio, llama.cpp, a gateway. "
+        "An empty address is that of Ollama on this machine.",
         (
-            ("address", "Address", "http://127.0.0.1:11434"),
+            ("address", "Address", LOCAL_URL),
             ("model", "Model", "as the server names it"),
             ("key", "Token", "only where the server wants one; it is not shown"),
         ),
@@ -132,6 +133,12 @@ class Form(Vertical):
                     )
         yield Static(classes="wrong")
         yield Static(classes="advice")
+
+    def fill_in(self) -> None:
+        """Write the address that is offered into its line, when that is empty."""
+        for entry in self.query(Entry):
+            if entry.field == "address" and not entry.text:
+                entry.value = entry.placeholder
 
     @property
     def given(self) -> Given:
