@@ -68,6 +68,7 @@ class PastSession:
         self.unsent: tuple[str, ...] = ()
         """The queries that still waited when the program ended, oldest first."""
         self.servers = NoServers()
+        self.trace = None
         self.closed = False
         self._tail = tail
         self._settled = PastEvents(self.workspace.path)

@@ -29,6 +29,7 @@ from core.settings import Settings
 from core.spawning import Handle, Spawn, spawn_task
 from core.tally import Tally
 from core.text import clean
+from core.tracing import Trace
 from core.version import VERSION
 
 __all__ = ["Handle", "Session", "SessionParts", "SessionState", "Spawn", "spawn_task"]
@@ -111,6 +112,12 @@ class Session:
     def pending_auth(self) -> AuthRequired | None:
         """The link a person has yet to open."""
         return self._auth.pending
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace that the session's spans belong to."""
+        tracer = self._parts.agent.tracer
+        return None if tracer is None else tracer.trace
 
     @property
     def servers(self) -> Servers:

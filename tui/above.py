@@ -58,6 +58,17 @@ class Above:
 
         self._app.push_screen(ConnectionsScreen(self._app.settings, lambda: self._app.session))
 
+    def trace(self) -> None:
+        """Offer to open the session's trace, where it goes to a place that has pages; else say what is known of it."""
+        from tui.following import follow_link
+
+        session = self._app.session
+        trace = session.trace if session is not None else None
+        if trace is not None and trace.link is not None:
+            follow_link(self._app.screen, trace.link)
+        else:
+            self._app.status.open()
+
     def sessions(self) -> None:
         """Show the sessions there are."""
         from core.session_index import SessionIndex

@@ -213,6 +213,7 @@ class UaTuiApp(
             session = await self._build(self.spawn)
             session.bus.subscribe(self._pump.receive)
             self._session = session
+            self.status.facts.trace = lambda: session.trace
             self.frame.folder = session.workspace.path
             self.frame.prompt.offer_files(session.workspace.path)
             await session.start()

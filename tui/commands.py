@@ -43,6 +43,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("connections", "Connections", "Servers, keys, targets; tests them", app.above.connections),
         Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.above.blacklist),
         Command("status", "Status in words", "What the line at the bottom says", app.status.open),
+        Command("trace-link", "Link to the session's trace", "In Logfire; else its id", app.above.trace),
         Command("budget", "Budget", "What the session may cost", app.spending.open),
         *_in_panes(app),
         Command("editor", "Write on in the editor", keys("prompt.edit"), frame.prompt.action_edit_outside),

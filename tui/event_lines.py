@@ -101,7 +101,7 @@ MARKS = Wording(
     budget_spent="  ✗ budget: {spent} is spent of {limit}: nothing more runs; a higher --max-cost lets it go on",
     budget_refused="  ✗ budget: {spent} is spent of {limit}: the query waits for a higher --max-cost",
     budget_raised="  budget: the session may cost {limit}, of which {spent} is spent",
-    tracing_failed="  ✗ tracing: {error}; the session goes on without it",
+    tracing_failed="  ✗ tracing: {error}; the session goes on",
 )
 """Short lines with a mark in front, for the progress of one query."""
 

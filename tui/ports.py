@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from core.events import Event, McpServer
+
+if TYPE_CHECKING:
+    from core.tracing import Trace
 
 __all__ = ["Build", "BusPort", "ServersPort", "SessionPort", "Spawn", "Spawned", "WorkspacePort"]
 
@@ -77,6 +80,11 @@ class SessionPort(Protocol):
     @property
     def servers(self) -> ServersPort:
         """The MCP servers of the session."""
+        ...
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace of the session, and where it can be looked at as far as that is known."""
         ...
 
     @property

@@ -24,6 +24,7 @@ from core.events import (
     SessionStarted,
 )
 from core.settings import Settings
+from core.tracing import Trace
 from tui.app import UaTuiApp
 from tui.clipboard import Clipboard
 from tui.ports import Spawn
@@ -68,6 +69,7 @@ class FakeSession:
     close_forever: bool = False
     bus: Bus = field(default_factory=Bus)
     state: str = "starting"
+    trace: Trace | None = None
     waiting: list[str] = field(default_factory=list)
     submitted: list[str] = field(default_factory=list)
     answers: list[tuple[str, bool, str]] = field(default_factory=list)

@@ -22,6 +22,7 @@ from core.events import (
     TracingFailed,
     Usage,
 )
+from core.tracing import Trace
 from tui.panes.status_facts import StatusFacts
 from tui.panes.status_line import Line, cell, lay_out
 
@@ -176,11 +177,19 @@ def test_a_budget_is_told_with_its_limit() -> None:
 
 def test_tracing_is_on_off_or_failed() -> None:
     assert "trace off" in shown(known(), 200)
-    facts = StatusFacts(tracing=True)
+    facts = StatusFacts(tracing=["Logfire", "OTLP at a:1"])
     assert "trace on" in shown(facts, 200)
-    assert "Logfire" in dict(facts.told())["Tracing"]
+    assert "Logfire and OTLP at a:1" in dict(facts.told())["Tracing"]
     facts.take(TracingFailed(error="no route"))
     assert "✗ trace" in shown(facts, 120)
+    assert dict(facts.told())["Tracing"] == "failed: no route"
+
+
+def test_the_trace_is_told_by_its_link_or_its_id() -> None:
+    facts = StatusFacts(trace=lambda: Trace("0f"))
+    assert dict(facts.told())["Trace"] == "0f"
+    facts.trace = lambda: Trace("0f", "https://l.example/p")
+    assert dict(facts.told())["Trace"].startswith("https://l.example/p?q=trace_id")
 
 
 def test_the_context_is_that_of_the_model() -> None:

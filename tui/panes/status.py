@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 
 from core.events import Event
+from core.telemetry import Exports
 from tui.keys import keys_of
 from tui.panes.status_facts import StatusFacts
 from tui.panes.status_line import KEPT, Cell, Line, lay_out, short_count, short_model, short_time
@@ -35,13 +37,13 @@ DEEDS = {
     QUITS: "app.quit",
 }
 """What a click on a key at the right does, by the name of the key and the word beside it."""
-OPENS = {"servers": "connections", "cost": "budget"}
+OPENS = {"servers": "connections", "cost": "budget", "tracing": "trace-link"}
 """The command that opens what a cell belongs to; where there is none, all is told in words."""
 
 
-def traces(settings: Settings) -> bool:
-    """Whether a session with these settings sends its traces off; the demo sends nothing."""
-    return settings.logfire_token is not None and not settings.demo
+def traces(settings: Settings) -> list[str]:
+    """Where a session with these settings sends its traces; the demo sends nothing."""
+    return [] if settings.demo else Exports.of(token=settings.logfire_token, environ=os.environ).told()
 
 
 class StatusLine(Widget):
@@ -52,7 +54,7 @@ class StatusLine(Widget):
     Args:
         demo, model, mode: what is known before the session tells of itself.
         limit: what the session may cost in US dollars; None for no limit.
-        tracing: whether traces leave the machine.
+        tracing: where traces go besides the session's folder.
         clock: gives seconds.
     """
 
@@ -68,7 +70,7 @@ class StatusLine(Widget):
         model: str | None = None,
         mode: str = "default",
         limit: float | None = None,
-        tracing: bool = False,
+        tracing: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
         id: str | None = None,
     ) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
@@ -39,6 +40,9 @@ from core.text import clean_line
 from tui.format import tool_label
 from tui.panes.status_line import KEPT, Cell, cell, short_count, short_model, short_time
 
+if TYPE_CHECKING:
+    from core.tracing import Trace
+
 __all__ = ["StatusFacts"]
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -68,15 +72,16 @@ _RANK = {"": 0, "warning": 1, "spent": 2}
 class StatusFacts:
     """Everything that the line shows; `take` keeps it up to date.
 
-    `limit` is what the session may cost in US dollars; `tracing` says whether traces leave the machine. Times are
-    those of `clock`, in seconds.
+    `limit` is what the session may cost in US dollars; `tracing` says where traces go besides the session's folder,
+    `trace` finds the trace. Times are those of `clock`, in seconds.
     """
 
     demo: bool = False
     model: str | None = None
     mode: str = "default"
     limit: float | None = None
-    tracing: bool = False
+    tracing: Sequence[str] = ()
+    trace: Callable[[], Trace | None] = lambda: None
     window: int = 200_000
     clock: Callable[[], float] = time.monotonic
     cost: float | None = None
@@ -96,7 +101,7 @@ class StatusFacts:
     _estimated: bool = False
     _context: int = 0
     _level: str = ""
-    _tracing_failed: bool = False
+    _tracing_failed: str = ""
 
     @property
     def waiting(self) -> bool:
@@ -163,7 +168,7 @@ class StatusFacts:
             case BudgetRaised():
                 self.limit, self._level = event.limit_usd, ""
             case TracingFailed():
-                self._tracing_failed = True
+                self._tracing_failed = clean_line(event.error, 300)
             case QueryFinished():
                 self._finish(event)
             case _:
@@ -322,6 +327,8 @@ class StatusFacts:
                 state += f": {clean_line(server.error, 300)}"
             rows.append((f"MCP {clean_line(server.name, 40)}", state))
         rows.append(("Tracing", self._tracing_told()))
+        if (trace := self.trace()) is not None:
+            rows.append(("Trace", clean_line(trace.link or trace.trace_id, 500)))
         return rows
 
     def _path_told(self) -> str:
@@ -345,9 +352,9 @@ class StatusFacts:
 
     def _tracing_told(self) -> str:
         if self._tracing_failed:
-            return "failed, run.log says why; the session goes on without it"
+            return f"failed: {self._tracing_failed}"
         if self.tracing:
-            return "on: spans go to Logfire, and to spans.jsonl in the session's folder"
+            return f"on: spans go to {' and '.join(self.tracing)}, and to spans.jsonl in the session's folder"
         return "off: nothing leaves this machine; spans.jsonl in the session's folder has the spans"
 
 

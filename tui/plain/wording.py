@@ -51,7 +51,7 @@ WORDS = Wording(
     budget_spent="Budget: {spent} is spent of {limit}. Nothing more runs. A higher --max-cost lets it go on",
     budget_refused="Budget: {spent} is spent of {limit}. The query is kept, and runs with a higher --max-cost",
     budget_raised="Budget: the session may cost {limit}, of which {spent} is spent",
-    tracing_failed="Error: tracing: {error}. The session goes on without it",
+    tracing_failed="Error: tracing: {error}. The session goes on",
     time=spoken,
     most_of_query=_MOST_OF_QUERY,
 )

@@ -138,9 +138,13 @@ def credentials(
     model: str | None,
     servers: dict[str, str],
     traces: Sequence[str],
+    trace: str = "",
     demo: bool,
 ) -> Content:
-    """Which credentials there are and where they are from, which server and model they are for, and where traces go."""
+    """Which credentials there are and where they are from, which server and model they are for, and where traces go.
+
+    `trace` is the address or the id of the session's own.
+    """
     lines = [Content.styled("Credentials", "bold")]
     if demo:
         lines.append(Content.styled("The demo has keys of its own, of no value; yours are not used.", _MUTED))
@@ -154,6 +158,8 @@ def credentials(
     if demo:
         reach = {"Model": "a scripted one on this machine", "Composio": "a stand-in on this machine"}
     reach["Traces"] = "; ".join(traces)
+    if trace:
+        reach["Trace"] = trace
     lines += [Content(""), Content.styled("Targets", "bold")]
     label = max(map(len, reach))
     lines += [_field(f"{name:<{label}}", text, width) for name, text in reach.items()]

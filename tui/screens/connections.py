@@ -20,6 +20,7 @@ from core.doctor.check import Check
 from core.errors import UniversalAgentError
 from core.events import Event, McpServer, McpStatus
 from core.settings import Settings
+from core.text import clean_line
 from core.tracing import trace_targets
 from tui.jobs import start_job
 from tui.keys import Keys, keys_of
@@ -86,6 +87,7 @@ class ConnectionsScreen(Closing[None]):
         self._testing = False
         self._following = False
         self._failure = ""
+        self._trace = ""
         self._credentials: Callable[..., Content] | None = None
 
     def compose(self) -> ComposeResult:
@@ -195,7 +197,7 @@ class ConnectionsScreen(Closing[None]):
 
     def _show_credentials(self) -> None:
         if self._credentials is not None:
-            told = self._credentials(width=self._column)
+            told = self._credentials(width=self._column, trace=self._trace)
             self.query_one("#connections-credentials", Static).update(told)
 
     @property
@@ -215,6 +217,12 @@ class ConnectionsScreen(Closing[None]):
             self._unsubscribe = self._session.bus.subscribe(self._take)
             self._show()
         self._session.servers.refresh()
+        trace = self._session.trace
+        # Where it can be looked at is known only after a while.
+        known = clean_line(trace.link or trace.trace_id, 500) if trace is not None else ""
+        if known != self._trace:
+            self._trace = known
+            self._show_credentials()
 
     def action_reconnect(self) -> None:
         """Connect the server under the cursor again."""
