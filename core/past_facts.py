@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.events import Event, MessageFinished, QueryFinished, SessionFinished, SessionStarted, Usage
+from core.events import Event, QueryFinished, SessionFinished, SessionStarted
+from core.tally import TokenCount
 
 __all__ = ["PastFacts", "Totals", "known_at_end"]
 
@@ -41,7 +42,7 @@ class Totals:
     def __init__(self, facts: PastFacts) -> None:
         self.finished = False
         self._facts = facts
-        self._of_query = 0
+        self._tokens = TokenCount()
         self._worked = 0.0
 
     def take(self, events: Iterable[Event]) -> None:
@@ -49,16 +50,13 @@ class Totals:
         facts = self._facts
         for event in events:
             facts.events += 1
+            self._tokens.take(event)
             match event:
                 case SessionStarted():
                     self.finished = False
                     facts.model = event.model or facts.model
                     facts.permission_mode, facts.demo = event.permission_mode, event.demo
-                case MessageFinished(usage=Usage() as usage):
-                    self._of_query += usage.total
                 case QueryFinished():
-                    facts.tokens += max(self._of_query, (event.usage or Usage()).total)
-                    self._of_query = 0
                     if event.cost_usd is not None:
                         facts.cost = (facts.cost or 0.0) + event.cost_usd
                     self._worked += event.duration_ms / 1000
@@ -69,6 +67,7 @@ class Totals:
                     facts.cost = event.cost_usd if event.cost_usd is not None else facts.cost
                 case _:
                     pass
+        facts.tokens = self._tokens.total
 
 
 def known_at_end(facts: PastFacts, events: Sequence[Event]) -> PastFacts:

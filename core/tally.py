@@ -5,9 +5,50 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from core.events import ArtifactSaved, Event, SessionFinished, ToolCallStarted
+from core.events import (
+    ArtifactSaved,
+    Event,
+    MessageFinished,
+    QueryFinished,
+    SessionFinished,
+    TokensSpent,
+    ToolCallStarted,
+    Usage,
+)
 
-__all__ = ["Tally"]
+__all__ = ["Tally", "TokenCount"]
+
+
+@dataclass(slots=True)
+class TokenCount:
+    """Counts the tokens of a session, sub-agents included: the same for one that lives, goes on, or is read again.
+
+    `done` are those of queries that ended. A query counts with what was told of its messages while it ran, or with
+    what its end tells when that is more, as in journals that have nothing of its sub-agents.
+    """
+
+    done: int = 0
+    _spent: int = 0
+    _messages: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them, those of a query that runs or was cut off included."""
+        return self.done + max(self._spent, self._messages)
+
+    def take(self, event: Event) -> None:
+        """Take up one event."""
+        match event:
+            case TokensSpent():
+                self._spent += event.usage.total
+            case MessageFinished(usage=Usage() as usage):
+                self._messages += usage.total
+            case QueryFinished():
+                told = event.usage.total if event.usage is not None else 0
+                self.done += max(self._spent, self._messages, told)
+                self._spent = self._messages = 0
+            case _:
+                pass
 
 
 @dataclass

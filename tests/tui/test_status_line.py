@@ -22,7 +22,7 @@ from core.events import (
     TracingFailed,
     Usage,
 )
-from core.tracing import Trace
+from core.past_facts import PastFacts, Totals
 from tui.panes.status_facts import StatusFacts
 from tui.panes.status_line import Line, cell, lay_out
 
@@ -63,6 +63,22 @@ def shown(facts: StatusFacts, width: int, state: str = "running") -> str:
 
 def spent(tokens: int, cost: float | None = None) -> TokensSpent:
     return TokensSpent(query_id="q", message_id="m", usage=Usage(input_tokens=tokens), cost_usd=cost)
+
+
+def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() -> None:
+    message = MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=2_000))
+    ended = QueryFinished(query_id="q", status="success", usage=Usage(input_tokens=2_500))
+    facts, past = StatusFacts(), PastFacts()
+    totals = Totals(past)
+    told = []
+    # Of a sub-agent there are no messages with a usage, and of an old journal nothing but them.
+    for event in (RECEIVED, spent(2_000), message, spent(40_000), ended, message, message, ended, message):
+        facts.take(event)
+        totals.take([event])
+        assert past.tokens == facts.tokens.total
+        told.append(past.tokens)
+    assert told == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]
+    assert dict(facts.told())["Tokens"].startswith("48,000,")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -36,6 +36,7 @@ from core.events import (
     ToolCallStarted,
     TracingFailed,
 )
+from core.tally import TokenCount
 from core.text import clean_line
 from tui.format import tool_label
 from tui.panes.status_line import KEPT, Cell, cell, short_count, short_model, short_time
@@ -85,7 +86,7 @@ class StatusFacts:
     window: int = 200_000
     clock: Callable[[], float] = time.monotonic
     cost: float | None = None
-    done: int = 0
+    tokens: TokenCount = field(default_factory=TokenCount)
     since: float | None = None
     stopping_since: float | None = None
     elapsed: float = 0.0
@@ -96,7 +97,6 @@ class StatusFacts:
     _path: str = ""
     _why: str = ""
     _decider: str = ""
-    _live: int = 0
     _live_cost: float = 0.0
     _estimated: bool = False
     _context: int = 0
@@ -117,6 +117,7 @@ class StatusFacts:
 
     def take(self, event: Event) -> None:
         """Take up one event."""
+        self.tokens.take(event)
         match event:
             case SessionStarted():
                 self.demo, self.mode = event.demo, event.permission_mode
@@ -143,7 +144,6 @@ class StatusFacts:
             case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
                 self._context = usage.total
             case TokensSpent():
-                self._live += event.usage.total
                 self._live_cost += event.cost_usd or 0.0
                 self._estimated = self._estimated or event.cost_usd is not None
             case ApiRetry():
@@ -178,14 +178,13 @@ class StatusFacts:
         if self.since is not None or event.duration_ms:
             self.elapsed = event.duration_ms / 1000
         self.since = None
-        self.done += max(self._live, event.usage.total if event.usage is not None else 0)
         self.window = event.context_window or self.window
         # What a query cost that ended without a word of it stays an estimate.
         cost = event.cost_usd if event.cost_usd is not None else (self._live_cost or None)
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
         self._estimated = self._estimated and event.cost_usd is None
-        self._live, self._live_cost = 0, 0.0
+        self._live_cost = 0.0
         self._asks &= {AUTH}
         self._tools.clear()
 
@@ -200,7 +199,7 @@ class StatusFacts:
             cells.append(self._failed_cell(failed, width))
         cells.append(cell(f"{short_time(self._seconds()):>6}", 90, "elapsed"))
         cells.append(self._money_cell())
-        cells.append(cell(f"{short_count(self.done + self._live):>4} tok", 70, "tokens"))
+        cells.append(cell(f"{short_count(self.tokens.total):>4} tok", 70, "tokens"))
         cells.append(cell(f"ctx {self._share():>3}%", 60, "context"))
         cells.append(self._path_cell())
         if self.model:
@@ -317,7 +316,7 @@ class StatusFacts:
         rows.append(("Permissions", MODES.get(self.mode, clean_line(self.mode, 20))))
         rows.append(("Path", self._path_told()))
         rows.append(("Context", f"{self._context:,} of {self.window:,} tokens, {self._share()} %"))
-        rows.append(("Tokens", f"{self.done + self._live:,}, of sub-agents and from the cache, too"))
+        rows.append(("Tokens", f"{self.tokens.total:,}, of sub-agents and from the cache, too"))
         rows.append(("Cost", self._cost_told()))
         for server in self.servers:
             state = clean_line(server.status, 40)

@@ -15,6 +15,7 @@ from core.errors import ConversationGone
 from core.past_facts import PastFacts
 from core.past_session import PastSession
 from core.settings import Settings
+from core.tally import TokenCount
 from core.workspace import SAVED_REPORTS, WORKSPACES
 from tui.app import UaTuiApp
 from tui.frame import Frame
@@ -62,7 +63,7 @@ class ResumedStatus(StatusLine):
 
     def carry_on(self, facts: PastFacts) -> None:
         """Take up money and tokens."""
-        self.facts.cost, self.facts.done = facts.cost, facts.tokens
+        self.facts.cost, self.facts.tokens = facts.cost, TokenCount(facts.tokens)
         self.refresh()
 
 
