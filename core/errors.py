@@ -13,6 +13,7 @@
     ├── FetchRefused         a URL may not be fetched
     ├── ObserverError        a tool result could not be observed
     ├── PipelineError        a pipeline handler broke its contract
+    ├── PluginError          what another package brings cannot be loaded
     └── DemoError            the demo's servers could not be started
 
 The message of each says what failed, on what, and what to do about it.
@@ -32,6 +33,7 @@ __all__ = [
     "ObserverError",
     "PathRefused",
     "PipelineError",
+    "PluginError",
     "SettingsError",
     "UniversalAgentError",
     "WorkspaceError",
@@ -99,6 +101,10 @@ class FetchRefused(UniversalAgentError):
 
 class ObserverError(UniversalAgentError):
     """A tool result could not be observed."""
+
+
+class PluginError(UniversalAgentError):
+    """What another package brings cannot be loaded."""
 
 
 class PipelineError(UniversalAgentError):

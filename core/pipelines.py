@@ -283,14 +283,21 @@ class Pipelines:
         """Say whether running a pipeline would do anything; of a tool pipeline, for a call of `tool`."""
         return any(entry.wants(tool) for entry in self._find(name).handlers)
 
+    def copy(self) -> Pipelines:
+        """Copy these pipelines, with the handlers they have now."""
+        return self._copied(self._report)
+
     def bind(self, report: Callable[[PipelineFailed], object]) -> Pipelines:
         """Copy these pipelines, with the handlers they have now, for a session that reports to `report`."""
-        bound = Pipelines(report)
-        bound._pipelines = {
+        return self._copied(report)
+
+    def _copied(self, report: Callable[[PipelineFailed], object] | None) -> Pipelines:
+        copied = Pipelines(report)
+        copied._pipelines = {
             name: _Pipeline(each.description, each.payload, each.handlers)
             for name, each in self._pipelines.items()
         }
-        return bound
+        return copied
 
     async def run(self, name: str, payload: P) -> P:
         """Give a payload to every handler of a pipeline in turn and return what they made of it.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from core.agent.rules import Rule
+from core.plugins import Problem
 from observers.base import Observer
 from observers.compliance import Compliance
 from observers.corpus import Corpus
 from observers.media import Media
-from observers.plugins import Problem, load_plugins
+from observers.plugins import load_plugins
 from observers.search.observer import SearchResults
 from observers.work_products import WorkProducts
 from observers.workbench_activity import WorkbenchActivity

@@ -1,22 +1,17 @@
-"""Observers that other installed packages bring, found by the entry points of the group `ua_tui.observers`.
-
-Nothing a plug-in does wrong ends the session: what cannot be loaded is left out, and said.
-"""
+"""Observers that other installed packages bring, found by the entry points of the group `ua_tui.observers`."""
 
 from __future__ import annotations
 
 import inspect
-import logging
 import re
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ObserverError
 from core.events import Event
 from core.observation import ToolCall, ToolResult
+from core.plugins import LOAD_SECONDS, Problem, imported, load_points, said
 from core.text import clean_line
 from observers.base import Interest, Observer, ObserverContext, Outcome
 from observers.perform import Run
@@ -24,25 +19,11 @@ from observers.perform import Run
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "Problem", "load_plugins"]
+__all__ = ["GROUP", "load_plugins", "told_of"]
 
 GROUP = "ua_tui.observers"
-LOAD_SECONDS = 10.0
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A plug-in that is left out: its name, and what to do about it."""
-
-    plugin: str
-    message: str
-
-    def events(self) -> Iterator[Event]:
-        """The problem as the feed tells it: a failed run on no call."""
-        return Run(self.plugin, "", "", error=self.message).finished(announced=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +44,11 @@ class _PlugIn:
         return outcome
 
 
+def told_of(problem: Problem) -> list[Event]:
+    """A plug-in that is left out, as the feed tells it: a failed run on no call."""
+    return list(Run(problem.plugin, "", "", error=problem.message).finished(announced=False))
+
+
 def load_plugins(
     taken: Sequence[str], report: Callable[[Problem], object], *, seconds: float = LOAD_SECONDS
 ) -> list[Observer]:
@@ -71,52 +57,31 @@ def load_plugins(
     Takes as long as the plug-ins take to import, each at most `seconds`: not for the event loop. One that asks
     for a name that is `taken`, or that an earlier plug-in has, is left out.
     """
-    found: list[Observer] = []
     names = set(taken)
-    for point in _entry_points(report):
-        try:
-            made = _within(seconds, lambda point=point: _make(point))  # type: ignore[misc]  # mypy on lambdas
-            name = _checked_name(made)
-            if name in names:
-                owner = "an observer of the program" if name in taken else "another plug-in"
-                raise ObserverError(f"the name {name} belongs to {owner}; give it another name")
-        except ObserverError as error:
-            label = clean_line(point.name, 60) or "a plug-in"
-            problem = Problem(label, f"{_origin(point)} is left out: {clean_line(str(error), 400)}")
-            _log.warning("observer plug-in %s: %s", label, problem.message, exc_info=error.__cause__)
-            report(problem)
-        else:
-            names.add(name)
-            found.append(_PlugIn(name, made))
+
+    def make(point: EntryPoint) -> Observer:
+        made = _made(point)
+        name = _checked_name(made)
+        if name in names:
+            owner = "an observer of the program" if name in taken else "another plug-in"
+            raise ObserverError(f"the name {name} belongs to {owner}; give it another name")
+        return _PlugIn(name, made)
+
+    found: list[Observer] = []
+    for each in load_points(GROUP, make, report, seconds=seconds):
+        names.add(each.name)
+        found.append(each)
     return found
 
 
-def _entry_points(report: Callable[[Problem], object]) -> list[EntryPoint]:
-    from importlib.metadata import entry_points
-
-    try:
-        return sorted(entry_points(group=GROUP), key=lambda point: (point.name, _origin(point)))
-    except Exception as error:
-        # A damaged package of any kind can be in the way.
-        reason = clean_line(f"{type(error).__name__}: {error}", 300)
-        _log.warning("observer plug-ins cannot be listed: %s", reason, exc_info=error)
-        report(Problem("plug-ins", f"the installed packages cannot be listed ({reason}); none was loaded"))
-        return []
-
-
-def _make(point: EntryPoint) -> Any:
-    try:
-        target = point.load()
-    except BaseException as error:
-        raise ObserverError(
-            f"it cannot be imported ({_said(error)}); mend or uninstall it, or start with --no-plugins"
-        ) from error
+def _made(point: EntryPoint) -> Any:
+    target = imported(point)
     if not callable(target):
         return target
     try:
         return target()
     except BaseException as error:
-        raise ObserverError(f"making the observer without arguments failed ({_said(error)})") from error
+        raise ObserverError(f"making the observer without arguments failed ({said(error)})") from error
 
 
 def _checked_name(made: Any) -> str:
@@ -129,7 +94,7 @@ def _checked_name(made: Any) -> str:
         name: object = made.name
         methods = {method: getattr(made, method, None) for method in ("wants", "observe")}
     except Exception as error:
-        raise ObserverError(f"it has no name ({_said(error)}); give it one") from error
+        raise ObserverError(f"it has no name ({said(error)}); give it one") from error
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = clean_line(repr(name), 60)
         raise ObserverError(f"its name {shown} will not do: take up to 40 small letters, digits, _ and -")
@@ -141,35 +106,3 @@ def _checked_name(made: Any) -> str:
         if inspect.iscoroutinefunction(found):
             raise ObserverError(f"its method {method} is async; make it a plain one")
     return name
-
-
-def _within(seconds: float, work: Callable[[], Any]) -> Any:
-    """Do work in a thread of its own; one that never ends is left behind."""
-    done: SimpleQueue[tuple[Any, ObserverError | None]] = SimpleQueue()
-
-    def run() -> None:
-        try:
-            done.put((work(), None))
-        except ObserverError as error:
-            done.put((None, error))
-
-    threading.Thread(target=run, name="observer-plug-in", daemon=True).start()
-    try:
-        made, error = done.get(timeout=seconds)
-    except Empty:
-        raise ObserverError(f"it did not load within {seconds:g} seconds; mend or uninstall it") from None
-    if error is not None:
-        raise error
-    return made
-
-
-def _said(error: BaseException) -> str:
-    return clean_line(f"{type(error).__name__}: {error}", 240)
-
-
-def _origin(point: EntryPoint) -> str:
-    try:
-        package = point.dist.name if point.dist is not None else "an unknown package"
-    except Exception:
-        package = "an unknown package"
-    return clean_line(f"{point.value} of {package}", 160)

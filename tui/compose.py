@@ -25,8 +25,11 @@ from core.connections.trusting import OwnConnections
 from core.connections.web_reader import SERVER as WEB_READER
 from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
-from core.events import Event, SessionStarted
+from core.events import Event, PipelineFailed, SessionStarted
 from core.logs import install_root_handler
+from core.pipeline_plugins import GROUP as HANDLERS
+from core.pipeline_plugins import with_plugins
+from core.plugins import Problem
 from core.reader_policy import ReaderPolicy
 from core.recording import Recording
 from core.resuming import Resume, conversation_to_resume, read_so_far
@@ -41,7 +44,7 @@ from observers.base import ObserverContext
 from observers.beside import Beside
 from observers.catalogue import default_observers
 from observers.compliance import check_subagent
-from observers.plugins import Problem
+from observers.plugins import told_of
 from observers.runner import ObserverRunner
 from tui.handlers import default_pipelines
 
@@ -118,6 +121,9 @@ async def compose_session(
         observers = await asyncio.to_thread(
             default_observers, plugins=settings.plugins, report=left_out.append
         )
+        pipelines = default_pipelines(ReaderPolicy(Blacklist.beside(workspace)))
+        if settings.plugins:
+            pipelines = await asyncio.to_thread(with_plugins, pipelines, left_out.append)
         _tell_at_start(bus, left_out)
         aside = Aside(workspace)
         stack.push_async_callback(asyncio.to_thread, aside.close)
@@ -144,7 +150,7 @@ async def compose_session(
             ),
             so_far=so_far,
             own_servers=own,
-            pipelines=default_pipelines(ReaderPolicy(Blacklist.beside(workspace))),
+            pipelines=pipelines,
             ask_model=small_request(settings),
             drain=runner.drain,
             after_finish=stack.aclose,
@@ -156,16 +162,22 @@ async def compose_session(
 
 
 def _tell_at_start(bus: Bus, left_out: Sequence[Problem]) -> None:
-    """Have the feed told of plug-ins that are left out, right after the session's first event."""
+    """Have it told which plug-ins are left out, right after the session's first event."""
 
     def tell(event: Event) -> None:
         if isinstance(event, SessionStarted):
             unsubscribe()
             for problem in left_out:
-                for told in problem.events():
+                for told in _told_of(problem):
                     bus.publish(told)
 
     unsubscribe = bus.subscribe(tell)
+
+
+def _told_of(problem: Problem) -> Sequence[Event]:
+    if problem.group == HANDLERS:
+        return [PipelineFailed(pipeline=problem.group, handler=problem.plugin, error=problem.message)]
+    return told_of(problem)
 
 
 async def _start_demo(settings: Settings, interactive: bool, stack: AsyncExitStack) -> DemoEndpoints:

@@ -21,11 +21,11 @@ from tui.options import EXIT_FAILED, EXIT_USAGE, add_no_plugins
 
 if TYPE_CHECKING:
     from core.events import Event
+    from core.plugins import Problem
     from core.settings import Settings
     from core.workspace import Workspace
     from observers.base import ObserverContext
     from observers.perform import Run
-    from observers.plugins import Problem
 
 __all__ = ["add_arguments", "run"]
 

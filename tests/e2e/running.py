@@ -58,11 +58,17 @@ def program() -> str:
     return str(Path(sys.executable).parent / "ua-tui")
 
 
-def run(base: Path, *args: str, env: dict[str, str] | None = None, stdin: str | None = None) -> Finished:
-    """Run `ua-tui` with these arguments in `base` and wait for its end."""
+def run(
+    base: Path,
+    *args: str,
+    env: dict[str, str] | None = None,
+    stdin: str | None = None,
+    python: Path | None = None,
+) -> Finished:
+    """Run `ua-tui` with these arguments in `base`, with another Python if that is given, and wait for its end."""
     base.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        [program(), *args],
+        [*([str(python)] if python else []), program(), *args],
         cwd=base,
         env=env or environment(base),
         input=stdin or "",

@@ -12,10 +12,11 @@ import pytest
 
 from core.events import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolResult
+from core.plugins import Problem
 from observers.api import ObserverError, keep_json
 from observers.base import Observer, ObserverContext
 from observers.catalogue import default_observers
-from observers.plugins import Problem, load_plugins
+from observers.plugins import load_plugins, told_of
 from observers.replay import observe_result
 from observers.runner import ObserverRunner
 from tests.observers.plugin_package import example, install, install_example
@@ -123,7 +124,7 @@ def test_what_is_no_observer_is_left_out_and_said(
     assert observers == []
     assert problem.plugin == "odd"
     assert told in problem.message
-    first, last = problem.events()
+    first, last = told_of(problem)
     assert isinstance(first, ObserverStarted)
     assert isinstance(last, ObserverFinished)
     assert (last.status, last.observer, last.error) == ("failed", "odd", problem.message)

@@ -1,0 +1,1 @@
+"""Adds a house rule and an observer of percentages to ua-tui."""

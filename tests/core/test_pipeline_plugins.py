@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.pipeline_plugins import GROUP, with_plugins
+from core.pipelines import BeforeTool, Pipelines
+from core.plugins import Problem
+from tests.observers.plugin_package import install_package
+
+DENIES = """
+from dataclasses import replace
+def register(pipelines):
+    pipelines.register("tool.before_execute", lambda call: replace(call, denied={reason!r}), {priority})
+    {more}
+"""
+
+Plugged = Callable[..., tuple[Pipelines, list[Problem]]]
+
+
+@pytest.fixture
+def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugged:
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def load(**sources: str) -> tuple[Pipelines, list[Problem]]:
+        for name, source in sources.items():
+            module = f"handlers_{name}_{abs(hash(source))}"
+            install_package(tmp_path, module, source, {GROUP: {name: f"{module}:register"}})
+        problems: list[Problem] = []
+        return with_plugins(Pipelines(), problems.append, seconds=5.0), problems
+
+    return load
+
+
+async def denied(pipelines: Pipelines) -> str | None:
+    call = BeforeTool(tool_use_id="t1", name="x", input={})
+    return (await pipelines.run("tool.before_execute", call)).denied
+
+
+async def test_the_handlers_of_packages_run_by_their_priority(plugged: Plugged) -> None:
+    pipelines, problems = plugged(
+        a=DENIES.format(reason="low", priority=0, more=""),
+        b=DENIES.format(reason="high", priority=5, more=""),
+    )
+    assert problems == []
+    assert len(pipelines.handlers("tool.before_execute")) == 2
+    # The second may add to what the first said, and here it does.
+    assert await denied(pipelines) == "low"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("raise ImportError('no library')", "cannot be imported (ImportError: no library)"),
+        ("register = 3", "names no plain function"),
+        ("async def register(pipelines): ...", "names no plain function"),
+        (
+            DENIES.format(reason="x", priority=0, more="raise SystemExit(3)"),
+            "registering its handlers failed",
+        ),
+        ("def register(pipelines): pipelines.register('tool.before', print)", "There is no pipeline"),
+    ],
+)
+async def test_what_fails_is_left_out_whole_and_said(plugged: Plugged, source: str, told: str) -> None:
+    good = DENIES.format(reason="good", priority=0, more="")
+    pipelines, problems = plugged(a=source, b=good)
+    (problem,) = problems
+    assert (problem.group, problem.plugin) == (GROUP, "a")
+    assert told in problem.message
+    assert await denied(pipelines) == "good"
+    assert len(pipelines.handlers("tool.before_execute")) == 1
+
+
+async def test_one_that_never_ends_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    source = "import time\ndef register(pipelines): time.sleep(60)\n"
+    install_package(tmp_path, "handlers_slow", source, {GROUP: {"slow": "handlers_slow:register"}})
+    problems: list[Problem] = []
+    pipelines = with_plugins(Pipelines(), problems.append, seconds=0.1)
+    assert "did not load within 0.1 seconds" in problems[0].message
+    assert pipelines.handlers("tool.before_execute") == ()
