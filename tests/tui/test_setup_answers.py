@@ -195,5 +195,26 @@ async def test_every_answer_of_a_page_is_taken(page: str, machine: Machine) -> N
     assert happened == WANTED[page]
 
 
+@pytest.mark.parametrize(("downs", "page"), [(0, "anthropic"), (1, "login"), (2, "zai"), (3, "server")])
+async def test_choose_takes_the_way_that_the_cursor_was_at(downs: int, page: str, machine: Machine) -> None:
+    app = Stage()
+    async with app.run_test(size=(90, 24)) as pilot:
+        screen = await lead(pilot, app, machine, ("down",) * downs)
+        assert app.focused is not None
+        assert app.focused.id == page
+        await pilot.click("#choose")
+        await pilot.pause()
+        assert screen._page == page
+
+
+async def test_the_way_stays_marked_while_the_focus_is_on_choose(machine: Machine) -> None:
+    app = Stage()
+    async with app.run_test(size=(90, 24)) as pilot:
+        screen = await lead(pilot, app, machine, ("down", "down"))
+        screen.query_one("#choose").focus()
+        await pilot.pause()
+        assert [row.id for row in screen.query(WayRow) if row.has_class("-chosen")] == ["zai"]
+
+
 def test_every_way_is_tried() -> None:
     assert {f"#{name}" for name, _, _ in WAYS} <= set(WANTED["ways"])
