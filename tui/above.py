@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 __all__ = ["Above"]
 
 TOLD_SECONDS = 20.0
-MOST_TOLD = 3
 
 log = logging.getLogger(__name__)
 
@@ -27,14 +26,16 @@ class Above:
         """Say which files of the person could not be used as they are."""
         app = self._app
         problems = app.keys.problems
-        told = [*problems[:MOST_TOLD]]
-        if (more := len(problems) - MOST_TOLD) > 0:
+        for each in problems:
+            log.warning("%s", each)
+        told = list(problems)
+        if len(problems) > 1:
             key = app.keys.shown("help.all")
-            told.append(f"{more} more of [keys] in the settings were passed over: {key} shows all of them.")
+            told = [f"{len(problems)} key settings are not taken: {key} says why."]
         if app.kept_layout is not None and app.kept_layout.problem:
+            log.warning("%s", app.kept_layout.problem)
             told.append(app.kept_layout.problem)
         for each in told:
-            log.warning("%s", each)
             app.notify(each, severity="warning", timeout=TOLD_SECONDS, markup=False)
 
     def help(self, *, everything: bool) -> None:

@@ -197,16 +197,15 @@ async def test_what_cannot_be_done_is_told_and_all_else_holds(
         assert "Passed over in the settings" in screen_text(app)
 
 
-async def test_of_many_problems_the_first_are_told_and_the_help_has_all(tmp_path: Path) -> None:
-    app = app_with(tmp_path, *((f"nothing.{number}", "x") for number in range(9)))
-    async with app.run_test(size=WIDE) as pilot:
+async def test_several_problems_are_told_in_one_line_and_the_help_has_the_reasons(tmp_path: Path) -> None:
+    app = app_with(tmp_path, *((f"nothing.{number}", "x") for number in range(3)))
+    async with app.run_test(size=(80, 24)) as pilot:
         await settled(app, pilot)
-        notes = [note.message for note in app._notifications]
-        assert len(notes) == 4
-        assert "6 more of [keys]" in notes[-1]
+        (note,) = [note.message for note in app._notifications]
+        assert note == "3 key settings are not taken: F1 says why."
         await press(pilot, "f1")
         assert isinstance(app.screen, HelpScreen)
-        assert all(f"nothing.{number} " in screen_text(app) for number in range(9))
+        assert all(f"nothing.{number} " in screen_text(app) for number in range(3))
 
 
 def test_a_folder_changes_no_answer_to_a_question() -> None:
