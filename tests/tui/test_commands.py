@@ -7,6 +7,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from core.tracing import Trace
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_app_session import settled, shown
@@ -14,6 +15,8 @@ from tests.tui.test_trace_pane import SESSION
 from tui.app import UaTuiApp
 from tui.commands import commands_of, typed_command
 from tui.key_table import STANDARD
+from tui.screens.link import LinkScreen
+from tui.screens.status import StatusScreen
 
 WIDE = (200, 50)
 HANDS_ON = {"copy", "commands", "app.suspend", "next_pane", "previous_pane"}
@@ -57,6 +60,23 @@ async def test_the_agent_is_stopped_by_name_and_nothing_else_is(tmp_path: Path) 
         await shown(app, pilot)
         await by_name(app, pilot, "stop")
         await until(lambda: session.interrupts == 1)
+
+
+async def test_the_trace_is_led_to_by_name_and_by_its_mark_in_the_status_line(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    session.trace = Trace("0f3a")
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await by_name(app, pilot, "trace-link")
+        assert isinstance(app.screen, StatusScreen)
+        assert "0f3a" in screen_text(app)
+        await pilot.press("escape")
+        # Logfire tells the address of the project while the session runs.
+        session.trace = Trace("0f3a", "https://logfire.example/me/mine")
+        app.status.open("tracing")
+        await until(lambda: "logfire.example" in screen_text(app))
+        assert isinstance(app.screen, LinkScreen)
 
 
 async def test_sizes_are_changed_by_name(tmp_path: Path) -> None:

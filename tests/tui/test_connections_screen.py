@@ -14,6 +14,7 @@ from core.doctor.beside import DoctorFailed
 from core.doctor.check import Check, Status
 from core.events import McpServer, McpStatus
 from core.settings import Settings
+from core.tracing import Trace
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_legibility import quiet_colours, unreadable
@@ -266,6 +267,14 @@ async def test_credentials_are_told_by_name_and_place_and_never_by_value(
         ):
             assert wanted in shown
         assert "canary" not in shown
+
+
+async def test_the_trace_is_told_by_its_id_until_its_address_is_known(tmp_path: Path) -> None:
+    async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
+        session.trace = Trace("0f3a")
+        await until(lambda: "Trace     0f3a" in screen_text(app))
+        session.trace = Trace("0f3a", "https://l.example/p")
+        await until(lambda: "https://l.example/p?q=trace_id%3D%270f3a%27" in screen_text(app))
 
 
 async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
