@@ -9,6 +9,7 @@ from core.plugins import Problem
 from observers.base import Observer
 from observers.compliance import Compliance
 from observers.corpus import Corpus
+from observers.downloads import Downloads
 from observers.media import Media
 from observers.plugins import load_plugins
 from observers.search.observer import SearchResults
@@ -40,6 +41,7 @@ def default_observers(
         Corpus(),
         WorkProducts(),
         Media(),
+        Downloads(),
         Compliance(rules),
     ]
     if plugins:

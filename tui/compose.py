@@ -7,11 +7,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.agent.assembly import AgentParts, Connector
+from core.agent.environment import PrivateFolder
 from core.agent.model_request import small_request
 from core.aside import Aside
 from core.blacklist import Blacklist
@@ -59,6 +61,7 @@ SERVER_NOTES = {
     WEB_READER: "read one web page, also such as refuse a crawler",
     COMPOSIO: "search the web and the news, mail, calendars and hundreds of other services, a remote workbench",
 }
+_SESSION_FILE = "composio.json"
 DEMO_TOOLS = ("COMPOSIO_REMOTE_*", "trim_video", "TRIM_VIDEO")
 
 
@@ -131,12 +134,14 @@ async def compose_session(
         runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, beside=beside)
         stack.callback(runner.abandon)
         runner.start(lambda work: spawn(work, "observer", "observers"))
+        private = PrivateFolder()
+        stack.callback(private.remove)
         own = await asyncio.to_thread(_own_servers, settings, bus, interactive)
         parts = SessionParts(
             agent=AgentParts(
                 workspace=workspace,
                 redactor=redactor,
-                connectors=_connectors(settings, workspace.path, endpoints, recording, modifiers)
+                connectors=_connectors(settings, workspace.path, endpoints, recording, private, modifiers)
                 | own.connectors,
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
@@ -192,19 +197,23 @@ def _connectors(
     workspace: Path,
     endpoints: DemoEndpoints | None,
     recording: Recording,
+    private: PrivateFolder,
     modifiers: Sequence[Modifier] = (),
 ) -> dict[str, Connector]:
     routes = dict([endpoints.article_route.split("=", 1)]) if endpoints else {}
 
     async def toolkit() -> Connection:
         telemetry = await recording.tracer.toolkit_environment(os.environ)
-        return toolkit_connection(workspace, routes=routes, telemetry=telemetry)
+        session_file = private.path / _SESSION_FILE if settings.composio_api_key else None
+        return toolkit_connection(workspace, routes=routes, telemetry=telemetry, session_file=session_file)
 
     async def composio() -> Connection:
         from core.connections.composio import open_composio
 
         connection = await open_composio(settings, modifiers)
         recording.session_url = connection.url or ""
+        if connection.remote is not None:
+            private.write(_SESSION_FILE, asdict(connection.remote))
         return connection
 
     async def web_reader() -> Connection:

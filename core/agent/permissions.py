@@ -52,6 +52,8 @@ CONTAINED = frozenset(
         "mcp__local_toolkit__write_local_file",
         "mcp__local_toolkit__read_local_file",
         "mcp__local_toolkit__list_directory",
+        # It only brings a file here; what is sent there asks.
+        "mcp__local_toolkit__workbench_download",
     }
 )
 PLANNABLE = frozenset({"mcp__local_toolkit__read_local_file", "mcp__local_toolkit__list_directory"})

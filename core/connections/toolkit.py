@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from core.connections.base import Connection
+from core.toolkit.mount import SESSION_FILE
 
 __all__ = ["SERVER", "toolkit_connection"]
 
@@ -22,12 +23,14 @@ def toolkit_connection(
     routes: Mapping[str, str],
     robots: bool = True,
     telemetry: Mapping[str, str] | None = None,
+    session_file: Path | None = None,
 ) -> Connection:
     """The server that starts `core.toolkit` for this workspace.
 
     The child runs isolated (`-I`), so a `core/` folder in the user's directory is never imported. `routes`
     sends hosts under a suffix to an address on loopback, as the demo's pages need. `telemetry` is what it is told
     to send its spans with; the agent keeps such variables of its own from it.
+    `session_file` is the private file by which it learns how one signs in at the remote sandbox.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace), *_route_args(routes)]
     if not robots:
@@ -35,6 +38,8 @@ def toolkit_connection(
     environment = (
         dict.fromkeys(_BLANKED, "") | {"PYDANTIC_DISABLE_PLUGINS": "__all__"} | dict(telemetry or {})
     )
+    if session_file is not None:
+        environment[SESSION_FILE] = str(session_file)
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}
     return Connection(servers={SERVER: server})
 

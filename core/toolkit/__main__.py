@@ -10,17 +10,19 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from core.addresses import parse_endpoint
 from core.errors import UniversalAgentError
 from core.text import Redactor, clean, clean_line, names_secret
+from core.toolkit.mount import SESSION_FILE
 from core.toolkit.tracing import begin_tracing
 
 if TYPE_CHECKING:
     from core.net import Fetcher
+    from core.toolkit.remote import RemoteFiles
 
 __all__ = ["main"]
 
@@ -101,12 +103,29 @@ async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
 
         return Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
 
-    context = ToolContext(workspace, open_fetcher, blacklist=Blacklist.beside(workspace))
+    context = ToolContext(
+        workspace,
+        open_fetcher,
+        blacklist=Blacklist.beside(workspace),
+        open_remote=_remote(os.environ.get(SESSION_FILE), redactor),
+    )
     try:
         await build_server(context).run_stdio_async()
     finally:
         await context.aclose()
         workspace.close()
+
+
+def _remote(session_file: str | None, redactor: Redactor) -> Callable[[], RemoteFiles] | None:
+    if not session_file:
+        return None
+
+    def open_remote() -> RemoteFiles:
+        from core.toolkit.remote import RemoteFiles
+
+        return RemoteFiles(Path(session_file), redactor)
+
+    return open_remote
 
 
 def _log_to_stderr(redactor: Redactor) -> None:

@@ -8,9 +8,12 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from core.errors import ConnectionFailed
+
 if TYPE_CHECKING:
     from core.blacklist import Blacklist
     from core.net import Fetcher
+    from core.toolkit.remote import RemoteFiles
     from core.workspace import Workspace
 
 __all__ = ["ToolContext"]
@@ -21,7 +24,7 @@ def _now() -> datetime:
 
 
 class ToolContext:
-    """The workspace, the clock, the sites to pass over and the guarded HTTP client of one toolkit.
+    """The workspace, the clock, the sites to pass over, the remote sandbox and the guarded client of one toolkit.
 
     The client is made on the first fetch, because its libraries take longer to load than all the rest, and is
     then shared by every call, so that its limits and its robots.txt cache hold for the whole session.
@@ -33,9 +36,11 @@ class ToolContext:
         open_fetcher: Callable[[], Fetcher],
         now: Callable[[], datetime] = _now,
         blacklist: Blacklist | None = None,
+        open_remote: Callable[[], RemoteFiles] | None = None,
     ) -> None:
         self.workspace = workspace
         self.blacklist = blacklist
+        self.open_remote = open_remote
         self.now = now
         self._open_fetcher = open_fetcher
         self._fetcher: Fetcher | None = None
@@ -49,6 +54,16 @@ class ToolContext:
                 fetcher = await asyncio.to_thread(self._open_fetcher)
                 self._fetcher = await self._stack.enter_async_context(fetcher)
             return self._fetcher
+
+    async def remote(self) -> RemoteFiles:
+        """Give what moves files of the remote sandbox.
+
+        Raises:
+            ConnectionFailed: there is no sandbox.
+        """
+        if self.open_remote is None:
+            raise ConnectionFailed("there is no remote sandbox: set COMPOSIO_API_KEY to have one")
+        return await asyncio.to_thread(self.open_remote)
 
     async def aclose(self) -> None:
         """Close the client, if it was ever opened."""

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from core.errors import UniversalAgentError
 from core.text import clean
-from core.toolkit import corpus, crawl, files
+from core.toolkit import corpus, crawl, files, workbench
 from core.toolkit.context import ToolContext
 
 __all__ = ["SERVER_NAME", "build_server"]
@@ -32,7 +32,7 @@ async def _told(answer: Awaitable[str]) -> str:
 
 
 def build_server(context: ToolContext) -> MCPServer[None]:
-    """Build the server that serves the tools on one workspace."""
+    """Build the server that serves the tools on one workspace, with a remote sandbox also those for its files."""
     server = MCPServer[None](SERVER_NAME, instructions=INSTRUCTIONS, log_level="WARNING")
 
     @server.tool(
@@ -126,4 +126,58 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         """List a folder of the workspace: kind, size in bytes and name of each entry."""
         return await _told(files.list_directory(context, path))
 
+    if context.open_remote is not None:
+        _add_workbench(server, context)
     return server
+
+
+def _add_workbench(server: MCPServer[None], context: ToolContext) -> None:
+    @server.tool(
+        annotations=ToolAnnotations(
+            title="Download from the sandbox",
+            read_only_hint=False,
+            destructive_hint=False,
+            idempotent_hint=False,
+            open_world_hint=True,
+        ),
+        structured_output=False,
+    )
+    async def workbench_download(
+        path: Annotated[
+            str, Field(description="file in the remote sandbox, such as /mnt/files/output/chart.png")
+        ],
+        name: Annotated[
+            str | None, Field(description="what it is called in downloads/; its own name when left out")
+        ] = None,
+        allow_large: Annotated[
+            bool, Field(description="also above 5 MB, up to 100 MB; only when the person wants it here")
+        ] = False,
+    ) -> str:
+        """Copy a file of Composio's remote workbench (below /mnt/files) into downloads/ of the workspace.
+
+        Returns JSON: status saved with path, size, sha256; or status left_remote for one above 5 MB.
+        """
+        return await _told(workbench.workbench_download(context, path, name, allow_large))
+
+    @server.tool(
+        annotations=ToolAnnotations(
+            title="Upload to the sandbox",
+            read_only_hint=False,
+            destructive_hint=True,
+            idempotent_hint=True,
+            open_world_hint=True,
+        ),
+        structured_output=False,
+    )
+    async def workbench_upload(
+        path: Annotated[str, Field(description="file in the workspace")],
+        remote_path: Annotated[
+            str | None, Field(description="where it goes, below /mnt/files; its own name when left out")
+        ] = None,
+        allow_large: Annotated[bool, Field(description="also above 5 MB, up to 100 MB")] = False,
+    ) -> str:
+        """Copy a file of the workspace into Composio's remote workbench, below /mnt/files, replacing one there.
+
+        Returns JSON: status uploaded, remote_path, path, size, sha256.
+        """
+        return await _told(workbench.workbench_upload(context, path, remote_path, allow_large))

@@ -28,6 +28,7 @@ SEARCH = {
     "thought": "news",
     "tools": [{"tool_slug": "COMPOSIO_SEARCH_NEWS", "arguments": {"query": "memory", "limit": 3}}],
 }
+TABLE = b"a,b\n1,2\n"
 REFUSED = b'{"error":{"message":"Invalid API key","slug":"UNAUTHORIZED","status":401}}'
 
 
@@ -47,7 +48,7 @@ class Model:
 
 @pytest.fixture
 def service() -> Iterator[StandIn]:
-    with stand_in() as here:
+    with stand_in({"table.csv": TABLE}) as here:
         yield here
 
 
@@ -76,6 +77,10 @@ async def session_at(
             yield session
         finally:
             await session.close("finished")
+
+
+def saved_of(events: list[Event]) -> list[ArtifactSaved]:
+    return [event for event in events if isinstance(event, ArtifactSaved)]
 
 
 def server(session: Session) -> McpServer:
@@ -140,7 +145,10 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         assert failed.status == "error"
         await until(lambda: len(service.sessions) == 1 and state(session) == "connected", 60)
         assert service.sessions != [first]
-        assert any(isinstance(event, ErrorRaised) and "does not take its session" in event.message for event in events)
+        assert any(
+            isinstance(event, ErrorRaised) and "does not take its session" in event.message
+            for event in events
+        )
         # By hand it is connected again, too, and keeps its session while that holds.
         kept = service.sessions
         assert session.servers.reconnect("composio") == ""
@@ -148,8 +156,22 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         assert (await ask(session, events)).status == "success"
         assert service.sessions == kept
 
+        # The toolkit signs in at the session that there is now.
+        model.next = Use("mcp__local_toolkit__workbench_download", {"path": "/mnt/files/table.csv"})
+        call = await ask(session, events)
+        await until(lambda: any(saved.path == "downloads/table.csv" for saved in saved_of(events)), 30)
+        (saved,) = [saved for saved in saved_of(events) if saved.kind == "download"]
+        assert saved.tool_use_id == call.tool_use_id
+        assert (session.workspace.path / saved.path).read_bytes() == TABLE
+        model.next = Use("mcp__local_toolkit__workbench_upload", {"path": saved.path})
+        assert (await ask(session, events)).status == "denied"
+        assert service.asked("PUT ") == 0
+        model.next = Use(NEWS, SEARCH)
+
         monkeypatch.setattr(renewing, "_AT_MOST_EVERY", 0.0)
         service.faults.append(Fault("tool_router", 401, REFUSED))
         assert (await ask(session, events)).status == "error"
         await until(lambda: "refused the key" in str(server(session).last_error), 60)
-    assert KEY not in (session.workspace.path / "journal.jsonl").read_text()
+    journal = (session.workspace.path / "journal.jsonl").read_text()
+    assert KEY not in journal
+    assert "/storage/" not in journal

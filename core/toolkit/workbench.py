@@ -1,0 +1,173 @@
+"""The tools that move files between the remote sandbox and the workspace: workbench_download, workbench_upload."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import mimetypes
+import tempfile
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import IO
+
+import msgspec
+
+from core.errors import ConnectionFailed, PathRefused, WorkspaceError
+from core.files import AlreadyThere, Written
+from core.names import safe_name
+from core.paths import split_path
+from core.text import clean_line
+from core.toolkit.context import ToolContext
+from core.toolkit.files import inside
+from core.toolkit.mount import PREFIX, TooLarge
+
+__all__ = ["FOLDER", "LARGEST", "SMALL", "workbench_download", "workbench_upload"]
+
+FOLDER = "downloads"
+SMALL = 5 << 20
+"""Bytes above which a file is moved only when that is asked for."""
+LARGEST = 100 << 20
+_DEADLINE = 300.0
+_PIECE = 1 << 20
+_IN_MEMORY = 8 << 20
+_MOST_OF_A_NAME = 1_000
+
+
+async def workbench_download(
+    context: ToolContext, path: str, name: str | None = None, allow_large: bool = False
+) -> str:
+    """Copy a file of the remote sandbox into `downloads/`, under `name` or its own; an earlier one is kept.
+
+    Returns:
+        Compact JSON. Of a file that was copied: status `saved`, path (in the workspace), size in bytes, sha256,
+        remote_path. Of one above 5 MB that was not asked for with `allow_large`: status `left_remote`, its
+        size as far as it is known, and what to do.
+
+    Raises:
+        PathRefused: the path is not one of a file below the sandbox's mount.
+        ConnectionFailed: there is no such file, it has more than 100 MB, or the service fails.
+        FetchRefused: it is at an address that is not used.
+        WorkspaceError: it cannot be written.
+    """
+    relative = _remote(path)
+    limit = LARGEST if allow_large else SMALL
+    wanted = safe_name((name or "").strip() or PurePosixPath(relative).name, 110)
+    remote = await context.remote()
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as kept:
+        try:
+            async with asyncio.timeout(_DEADLINE), remote.download(relative, limit) as pieces:
+                async for piece in pieces:
+                    kept.write(piece)
+        except TooLarge as large:
+            return _left(relative, large.size, allow_large=allow_large)
+        except TimeoutError as error:
+            raise ConnectionFailed(
+                f"the download took longer than {_DEADLINE:g} s: leave the file remote, and work on it there",
+                code="timeout",
+            ) from error
+        written = await asyncio.to_thread(_write, context, wanted, kept)
+    return _told(
+        status="saved",
+        path=written.path,
+        size=written.size,
+        sha256=written.sha256,
+        remote_path=f"{PREFIX}/{relative}",
+    )
+
+
+async def workbench_upload(
+    context: ToolContext, path: str, remote_path: str | None = None, allow_large: bool = False
+) -> str:
+    """Copy a file of the workspace into the remote sandbox, replacing one of that name there.
+
+    Returns:
+        Compact JSON: status `uploaded`, remote_path, path, size in bytes, sha256.
+
+    Raises:
+        PathRefused: a path leaves the workspace or the sandbox's mount.
+        WorkspaceError: the file is missing or too large.
+        ConnectionFailed: the service fails.
+        FetchRefused: it would go to an address that is not used.
+    """
+    relative = inside(context, path)
+    target = (
+        _remote(remote_path.strip()) if remote_path and remote_path.strip() else PurePosixPath(relative).name
+    )
+    limit = LARGEST if allow_large else SMALL
+    data = await asyncio.to_thread(context.workspace.read_artifact, relative, limit + 1)
+    if len(data) > limit:
+        advice = "it stays here" if allow_large else "say allow_large if it must be moved"
+        raise WorkspaceError(f"{clean_line(relative, 120)} is larger than {limit >> 20} MB: {advice}")
+    remote = await context.remote()
+    kind = mimetypes.guess_type(target)[0] or "application/octet-stream"
+    try:
+        async with asyncio.timeout(_DEADLINE):
+            await remote.upload(target, data, kind)
+    except TimeoutError as error:
+        raise ConnectionFailed(
+            f"the upload took longer than {_DEADLINE:g} s: try again", code="timeout"
+        ) from error
+    digest = hashlib.sha256(data).hexdigest()
+    return _told(
+        status="uploaded", remote_path=f"{PREFIX}/{target}", path=relative, size=len(data), sha256=digest
+    )
+
+
+def _remote(path: str) -> str:
+    """The path below the mount, of one that may begin with it."""
+    given = path.strip()
+    if given == PREFIX or given.startswith(f"{PREFIX}/"):
+        given = given[len(PREFIX) + 1 :]
+    elif given.startswith("/"):
+        raise PathRefused(
+            f"{clean_line(given, 160)} is not below {PREFIX}, and only such files can be moved: "
+            "have the workbench copy it there first"
+        )
+    given = given.removeprefix("./")
+    if len(given) > _MOST_OF_A_NAME:
+        raise PathRefused("the path in the remote sandbox is too long")
+    # The rules for our own paths do for theirs: plain names, no way up, nothing that other programs obey.
+    return "/".join(split_path(given))
+
+
+def _write(context: ToolContext, name: str, kept: IO[bytes]) -> Written:
+    stem, dot, suffix = name.rpartition(".")
+    if not stem:
+        stem, dot, suffix = name, "", ""
+    for number in range(1, 1_000):
+        path = f"{FOLDER}/{name if number == 1 else f'{stem}-{number}{dot}{suffix}'}"
+        if context.workspace.exists(path):
+            continue
+        kept.seek(0)
+        try:
+            return context.workspace.root.write_chunks(path, _read(kept), replace=False)
+        except AlreadyThere:
+            continue
+    raise WorkspaceError(f"there are too many files named {name} in {FOLDER}: give another name")
+
+
+def _read(kept: IO[bytes]) -> Iterator[bytes]:
+    while piece := kept.read(_PIECE):
+        yield piece
+
+
+def _left(relative: str, size: int | None, *, allow_large: bool) -> str:
+    if allow_large:
+        raise ConnectionFailed(
+            f"{clean_line(relative, 120)} is larger than {LARGEST >> 20} MB and cannot be downloaded: "
+            "work on it in the remote sandbox, or make it smaller there",
+            code="too_large",
+        )
+    return _told(
+        status="left_remote",
+        remote_path=f"{PREFIX}/{relative}",
+        size=size,
+        note=(
+            f"The file has more than {SMALL >> 20} MB and stays in the remote sandbox. Work on it there, or call again "
+            "with allow_large if the person wants it on this machine."
+        ),
+    )
+
+
+def _told(**answer: str | int | None) -> str:
+    return msgspec.json.encode(answer).decode()

@@ -1,0 +1,51 @@
+"""Enters the files that came from the remote sandbox among what the session saved."""
+
+from __future__ import annotations
+
+import hashlib
+
+from core.errors import ObserverError
+from core.observation import ToolCall, ToolResult
+from core.text import clean_line
+from observers.base import ObserverContext, Outcome, Saved, texts_of
+from observers.decode import decode_texts
+from observers.search.names import short_name
+
+__all__ = ["FOLDER", "Downloads"]
+
+FOLDER = "downloads"
+_PIECE = 1 << 20
+
+
+class Downloads:
+    """Observer of the local toolkit's downloads from the remote sandbox."""
+
+    name = "downloads"
+
+    def wants(self, call: ToolCall) -> bool:
+        """Downloads."""
+        return short_name(call.name) == "workbench_download"
+
+    def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
+        """Tell of the file that the toolkit wrote, if it is there as it said."""
+        if result.observation.has_error:
+            return Outcome(note="the download failed")
+        answer = next(iter(decode_texts(texts_of(result, context.workspace)).values), None)
+        match answer:
+            case {"status": "saved", "path": str(path), "size": int(size), "sha256": str(digest)}:
+                pass
+            case {"status": "left_remote"}:
+                return Outcome(note="a large file, left in the remote sandbox")
+            case _:
+                return Outcome(note="the answer tells of no file")
+        if not path.startswith(f"{FOLDER}/"):
+            return Outcome(rejected=1, note=f"not a file under {FOLDER}/")
+        found = hashlib.sha256()
+        with context.workspace.root.opened(path) as file:
+            while piece := file.read(_PIECE):
+                found.update(piece)
+        if found.hexdigest() != digest:
+            raise ObserverError(
+                f"{clean_line(path, 120)} is not what was downloaded: it was changed since, so download it again"
+            )
+        return Outcome((Saved(path, "download", size, digest),), items=1)

@@ -1,0 +1,236 @@
+"""Files between the remote sandbox and the workspace, against the stand-in on loopback."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from core.errors import ConnectionFailed, FetchRefused, PathRefused, UniversalAgentError, WorkspaceError
+from core.net import Fetcher
+from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.text import Redactor
+from core.toolkit import remote, workbench
+from core.toolkit.context import ToolContext
+from core.toolkit.remote import RemoteFiles
+from core.workspace import Workspace
+from observers.base import ObserverContext
+from observers.downloads import Downloads
+from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
+
+CHART = os.urandom(70_000)
+FILES = {
+    "chart.png": CHART,
+    "out/table.csv": b"a,b\n1,2\n",
+    "big.bin": bytes(workbench.SMALL + 1),
+    "CLAUDE.md": b"Obey.",
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[StandIn]:
+    with stand_in(FILES) as here:
+        yield here
+
+
+class Here:
+    """A toolkit with a session at the stand-in."""
+
+    def __init__(self, service: StandIn, folder: Path) -> None:
+        headers = {"x-api-key": KEY}
+        made = httpx.post(
+            f"{service.url}/api/v3.1/tool_router/session",
+            headers=headers,
+            json={"user_id": "u"},
+            trust_env=False,
+        ).json()
+        self.service = service
+        self.session = {"base_url": service.url, "session_id": made["session_id"], "headers": headers}
+        self.file = folder / "composio.json"
+        self.hand_over()
+        self.workspace = Workspace.open(folder / "ws", Redactor())
+        self.resolved: list[str] = []
+        files = RemoteFiles(self.file, self.workspace.redactor, self._resolve)
+        self.context = ToolContext(self.workspace, Fetcher, open_remote=lambda: files)
+
+    async def _resolve(self, host: str, port: int) -> list[str]:
+        self.resolved.append(host)
+        return {"storage.example": ["10.0.0.7"], "127.0.0.1": ["127.0.0.1"]}.get(host, ["8.8.8.8"])
+
+    def hand_over(self, **changed: object) -> None:
+        self.file.write_text(json.dumps(self.session | changed))
+
+    async def download(self, path: str, **more: object) -> dict[str, object]:
+        found: dict[str, object] = json.loads(await workbench.workbench_download(self.context, path, **more))  # type: ignore[arg-type]
+        return found
+
+    async def upload(self, path: str, **more: object) -> dict[str, object]:
+        found: dict[str, object] = json.loads(await workbench.workbench_upload(self.context, path, **more))  # type: ignore[arg-type]
+        return found
+
+
+@pytest.fixture
+async def here(server: StandIn, tmp_path: Path) -> AsyncIterator[Here]:
+    made = Here(server, tmp_path)
+    yield made
+    made.workspace.close()
+    server.faults.clear()
+
+
+async def test_a_file_goes_down_whole_and_up_again(here: Here) -> None:
+    told = await here.download("/mnt/files/chart.png")
+    assert (told["status"], told["path"], told["size"]) == ("saved", "downloads/chart.png", len(CHART))
+    assert here.workspace.read("downloads/chart.png") == CHART
+    assert (await here.download("chart.png"))["path"] == "downloads/chart-2.png"
+    assert (await here.download("out/table.csv", name="My table.csv"))["path"] == "downloads/my_table.csv"
+    told = await here.upload("downloads/chart.png", remote_path="/mnt/files/in/chart copy.png")
+    assert told["remote_path"] == "/mnt/files/in/chart copy.png"
+    session = str(here.session["session_id"])
+    assert here.service.mounts.files(session)["in/chart copy.png"] == CHART
+    await here.upload(f"{here.workspace.path}/downloads/my_table.csv")
+    assert here.service.mounts.files(session)["my_table.csv"] == b"a,b\n1,2\n"
+
+
+async def test_what_was_downloaded_is_among_what_was_saved(here: Here) -> None:
+    told = await here.download("chart.png")
+    seen = McpObservation(
+        tool_name="mcp__local_toolkit__workbench_download",
+        tool_use_id="toolu_1",
+        server="local_toolkit",
+        content=(TextContent(json.dumps(told)),),
+    )
+    call = ToolCall(name=seen.tool_name, tool_use_id="toolu_1", input={"path": "chart.png"})
+    assert Downloads().wants(call)
+    context = ObserverContext(here.workspace)
+    (saved,) = Downloads().observe(ToolResult(call=call, observation=seen), context).artifacts
+    assert (saved.path, saved.kind, saved.sha256) == ("downloads/chart.png", "download", told["sha256"])
+    here.workspace.write("downloads/chart.png", b"another")
+    with pytest.raises(UniversalAgentError, match="was changed since"):
+        Downloads().observe(ToolResult(call=call, observation=seen), context)
+
+
+async def test_a_large_file_stays_remote_until_it_is_asked_for(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = await here.download("big.bin")
+    assert (told["status"], told["size"]) == ("left_remote", workbench.SMALL + 1)
+    assert "path" not in told
+    assert not here.workspace.exists("downloads/big.bin")
+    assert (await here.download("big.bin", allow_large=True))["size"] == workbench.SMALL + 1
+    with pytest.raises(WorkspaceError, match="allow_large"):
+        await here.upload("downloads/big.bin")
+    monkeypatch.setattr(workbench, "LARGEST", workbench.SMALL)
+    with pytest.raises(ConnectionFailed, match="cannot be downloaded"):
+        await here.download("big.bin", allow_large=True)
+
+
+async def test_a_size_that_was_not_told_or_lies_is_noticed(here: Here) -> None:
+    bomb = gzip.compress(bytes(30 << 20))
+    here.service.faults.append(Fault("GET /storage/", 200, bomb, headers={"content-encoding": "gzip"}))
+    assert (await here.download("chart.png"))["status"] == "left_remote"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../x",
+        "/etc/passwd",
+        "/mnt/files/../../etc/passwd",
+        "/mnt/files",
+        "a\0b",
+        "a//b",
+        "",
+        "x" * 1_100,
+        ".env",
+    ],
+)
+async def test_paths_that_lead_elsewhere_are_refused(here: Here, path: str) -> None:
+    here.service.requests.clear()
+    with pytest.raises(PathRefused):
+        await here.download(path)
+    here.workspace.write("a.txt", "x")
+    with pytest.raises(PathRefused):
+        await here.upload("a.txt", remote_path=path or "..")
+    assert here.service.requests == []
+
+
+async def test_names_are_made_safe_and_nothing_outside_is_read_or_written(here: Here, tmp_path: Path) -> None:
+    with pytest.raises(PathRefused):
+        await here.download("CLAUDE.md")
+    told = await here.download("out/table.csv", name="../../CLAUDE.md")
+    assert str(told["path"]).startswith("downloads/")
+    assert "/" not in str(told["path"]).removeprefix("downloads/")
+    (tmp_path / "secret").write_text("secret")
+    (here.workspace.path / "link").symlink_to(tmp_path / "secret")
+    for path in ("link", str(tmp_path / "secret"), "../secret"):
+        with pytest.raises(WorkspaceError):
+            await here.upload(path)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("http://storage.test/x", "only https"),
+        ("https://storage.example/x", "not a public address"),
+        ("https://storage.test:22/x", "only https"),
+        ("https://u:p@storage.test/x", "password"),
+        ("file:///etc/passwd", "only https"),
+        ("http://127.0.0.1:1/x", "only https"),
+        ("https://127.0.0.1:443/x", "not a public address"),
+        ("http://[::1", "not well-formed"),
+    ],
+)
+async def test_addresses_that_lead_into_private_places_are_not_used(
+    here: Here, address: str, words: str
+) -> None:
+    for name in ("download_url", "upload_url"):
+        here.service.faults.append(Fault(f"mounts/files/{name}", 200, json.dumps({name: address}).encode()))
+    here.workspace.write("a.txt", "x")
+    for work in (here.download("chart.png"), here.upload("a.txt")):
+        with pytest.raises(FetchRefused, match=words):
+            await work
+
+
+async def test_loopback_is_for_a_service_on_loopback_alone() -> None:
+    session = remote._Session("https://backend.composio.dev", "trs_1", {})
+    with pytest.raises(FetchRefused):
+        remote._check_address("http://127.0.0.1:8000/x", session)
+    remote._check_address("https://bucket.r2.test/x?sig=1", session)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault("mounts", 401), "set a valid COMPOSIO_API_KEY"),
+        (Fault("mounts", 200, HTML, "text/html"), "a web page instead of JSON"),
+        (Fault("mounts", 200, b"{}"), "without an address"),
+        (Fault("mounts", 429, headers={"retry-after": "60"}), "answered 429"),
+        (Fault("GET /storage", 403, b"AccessDenied"), "the address may be over"),
+        (Fault("GET /storage", 302, headers={"location": "http://169.254.169.254/"}), "not followed"),
+    ],
+)
+async def test_failures_are_told_with_the_remedy(here: Here, fault: Fault, words: str) -> None:
+    here.service.faults.append(fault)
+    with pytest.raises(ConnectionFailed, match=words) as told:
+        await here.download("chart.png")
+    assert KEY not in str(told.value)
+    assert "/storage/" not in str(told.value)
+
+
+async def test_missing_files_and_sessions_are_told_apart_and_a_short_wait_is_kept(here: Here) -> None:
+    with pytest.raises(ConnectionFailed, match=r"no file /mnt/files/nope\.txt"):
+        await here.download("nope.txt")
+    here.service.faults.append(Fault("download_url", 503, headers={"retry-after": "0"}, times=2))
+    assert (await here.download("chart.png"))["status"] == "saved"
+    # Another session is signed in to from the next call on.
+    here.hand_over(session_id="trs_gone")
+    with pytest.raises(ConnectionFailed, match="is over"):
+        await here.download("chart.png")
+    here.file.unlink()
+    with pytest.raises(ConnectionFailed, match="not connected"):
+        await here.download("chart.png")
