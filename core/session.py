@@ -22,6 +22,7 @@ from core.bus import Bus
 from core.errors import AgentUnavailable, UniversalAgentError
 from core.events import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, SessionStarted
 from core.masking import error_raised
+from core.opening import Askable
 from core.pipelines import AgentContext
 from core.queue import QueryQueue
 from core.session_parts import SessionParts, SessionState
@@ -40,7 +41,7 @@ GO_ON = "The authentication is complete. Please go on from where you stopped."
 _LET_GO_WITHIN = 7.0
 
 
-class Session:
+class Session(Askable):
     """Runs queries for a person or a script.
 
     Everything that happens is published on `bus`; the methods are the few commands a front end gives.

@@ -135,7 +135,7 @@ class Settings:
     logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
     """The write token for Logfire; without it no trace leaves the machine."""
     plugins: Annotated[bool, _as(values.flag, own=True)] = True
-    """Load the observers and pipeline handlers that other installed packages bring; they have the rights of the user."""
+    """Load the observers and pipeline handlers that other packages bring; they have the rights of the user."""
     max_cost_usd: Annotated[float | None, _as(values.number(above=0))] = None
     """What a session may cost in US dollars before it stops."""
     max_turns: Annotated[int | None, _as(values.integer(least=1))] = None

@@ -1,0 +1,95 @@
+"""The examples of `docs/api.md`, run as they stand there, and what the API says when it cannot do what is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.errors import AgentError, CredentialsError
+from core.events import QueryFinished
+from core.session import Session
+from tests.e2e.added_server import own_home
+from tests.e2e.running import environment
+from tests.e2e.scripted_model import Text, scripted_model
+
+PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+
+
+def examples() -> list[str]:
+    return re.findall(r"```python\n(.+?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def python(folder: Path, source: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def test_the_first_example_follows_a_query(tmp_path: Path) -> None:
+    first, _ = examples()
+    assert len([line for line in first.splitlines() if line.strip()]) <= 10
+    names = python(tmp_path, first).split()
+    assert names[0] == "query_received"
+    assert names[-1] == "query_finished"
+    assert "text_delta" in names
+    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+    assert '"event":"session_finished"' in (folder / "journal.jsonl").read_text(encoding="utf-8")
+
+
+def test_the_second_example_finds_files(tmp_path: Path) -> None:
+    _, second = examples()
+    found = python(
+        tmp_path, second + "\nimport asyncio\nprint(*asyncio.run(research('AI chip')), sep='\\n')\n"
+    )
+    paths = [Path(line) for line in found.splitlines()]
+    assert paths
+    assert all(path.is_file() for path in paths)
+
+
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own_home(tmp_path, monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("alone")
+async def test_queries_asked_at_once_come_to_their_ends_one_after_the_other(tmp_path: Path) -> None:
+    with scripted_model(lambda _body, _results: [Text("Yes.")]) as url:
+        key = "sk-ant-test-0123456789"
+        opened = Session.open(base_url=url, api_key=key, classifier="off", workspace_base=tmp_path)
+        async with opened as session:
+
+            async def ask(text: str) -> QueryFinished:
+                *_, last = [event async for event in session.ask(text)]
+                assert isinstance(last, QueryFinished)
+                return last
+
+            first, second = await asyncio.gather(ask("One?"), ask("Two?"))
+            assert {first.query_id, second.query_id} == {"q1", "q2"}
+            assert (first.text, second.text) == ("Yes.", "Yes.")
+            with pytest.raises(AgentError, match="empty"):
+                await anext(session.ask(" "))
+        with pytest.raises(AgentError, match="over"):
+            await anext(session.ask("Three?"))
+
+
+@pytest.mark.usefixtures("alone")
+async def test_without_a_way_to_a_model_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CredentialsError, match="ANTHROPIC_API_KEY"):
+        async with Session.open(workspace_base=tmp_path):
+            pass
+    assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
