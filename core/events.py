@@ -364,7 +364,10 @@ class ApiRetry(Event, frozen=True, kw_only=True):
 
 
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of one MCP server; `last_error` stays when it works again."""
+    """The state of one MCP server.
+
+    `last_error` stays when it works again; `again_s` is in how many seconds one that failed is connected by itself.
+    """
 
     name: str
     status: str
@@ -372,6 +375,7 @@ class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     tool_names: list[str] = []
     error: str | None = None
     last_error: str | None = None
+    again_s: float | None = None
 
 
 class McpStatus(Event, frozen=True, kw_only=True):

@@ -98,6 +98,7 @@ class Session(Askable):
         bus.subscribe(self._tally.count)
         bus.subscribe(self._budget.take)
         bus.subscribe(self._auth.take)
+        bus.subscribe(self.servers.take)
 
     @property
     def queued(self) -> tuple[str, ...]:

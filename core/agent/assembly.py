@@ -111,7 +111,7 @@ class AgentAssembly:
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
         self._states = ServerStates(parts.redactor)
-        self.servers = Servers(self._states, publish, self.reopen, renew=self.renew)
+        self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
         self._renewing = Renewing(self._opened.get, self.servers.reconnect, report)
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())

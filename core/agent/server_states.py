@@ -31,6 +31,9 @@ class ServerStates:
         self._told: dict[str, McpServer] = {}
         self._doing: dict[str, Doing] = {}
         self._errors: dict[str, str] = {}
+        self._dead: dict[str, str] = {}
+        self._due: dict[str, float] = {}
+        self._worked: set[str] = set()
         self._shown: list[McpServer] = []
 
     @property
@@ -43,6 +46,11 @@ class ServerStates:
         """The servers that the agent has never been told of."""
         return frozenset(name for name in self._off if name not in self._told)
 
+    @property
+    def reported(self) -> tuple[tuple[str, str], ...]:
+        """Every server that the agent knows, and its state apart from what is being done with it."""
+        return tuple((name, self._now(server).status) for name, server in self._told.items())
+
     def leave_out(self, server: McpServer) -> None:
         """Take down that a server is not there, and why."""
         self._off[server.name] = server
@@ -52,6 +60,11 @@ class ServerStates:
         self._off.pop(name, None)
 
     def seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:
+        """Take what the agent tells of its servers, and tell of it when anything is new."""
+        self.take(told)
+        yield from self.tell()
+
+    def take(self, told: Sequence[Any]) -> None:
         """Take what the agent tells of its servers; what was known of the tools of a connected one is kept."""
         servers: dict[str, McpServer] = {}
         for raw in told:
@@ -66,13 +79,14 @@ class ServerStates:
                 servers[server.name] = server
             if server.error:
                 self._errors[server.name] = server.error
+            if server.status == "connected":
+                self._worked.add(server.name)
         self._told = servers or self._told
-        yield from self._tell()
 
     def failed(self, name: str, why: str) -> Iterator[McpStatus]:
         """Keep why something that was asked of a server did not work."""
         self._errors[name] = self._tidy(why)
-        yield from self._tell()
+        yield from self.tell()
 
     def doing(self, name: str, doing: Doing | None) -> Iterator[McpStatus]:
         """Take down what is being done with a server; None when it is done."""
@@ -80,25 +94,57 @@ class ServerStates:
             self._doing.pop(name, None)
         else:
             self._doing[name] = doing
-        yield from self._tell()
+        yield from self.tell()
+
+    def died(self, name: str, why: str) -> None:
+        """Take down that a server is gone, whatever the agent tells of it."""
+        self._dead[name] = self._errors[name] = self._tidy(why)
+
+    def lives(self, name: str) -> bool:
+        """Take down that a server answers; gives whether that is new."""
+        return self._dead.pop(name, None) is not None
+
+    def due(self, name: str, seconds: float | None) -> None:
+        """Take down in how many seconds a server is connected again by itself; None when it is not."""
+        if seconds is None:
+            self._due.pop(name, None)
+        else:
+            self._due[name] = seconds
+
+    def begin_anew(self) -> None:
+        """Forget what was known of servers that another agent connects."""
+        for known in (self._dead, self._due, self._worked):
+            known.clear()
 
     def busy(self, name: str) -> Doing | None:
         """What is being done with a server."""
         return self._doing.get(name)
 
-    def _tell(self) -> Iterator[McpStatus]:
+    def tell(self) -> Iterator[McpStatus]:
+        """Tell of the servers when anything about them is new."""
         servers = [*self._told.values(), *(off for off in self._off.values() if off.name not in self._told)]
-        shown = [
-            msgspec.structs.replace(
-                server,
-                status=self._doing.get(server.name, server.status),
-                last_error=self._errors.get(server.name),
+        shown = []
+        for server in map(self._now, servers):
+            doing = self._doing.get(server.name)
+            shown.append(
+                msgspec.structs.replace(
+                    server,
+                    status=doing or server.status,
+                    last_error=self._errors.get(server.name),
+                    again_s=self._due.get(server.name) if doing is None else None,
+                )
             )
-            for server in servers
-        ]
         if shown and shown != self._shown:
             self._shown = shown
             yield McpStatus(servers=shown)
+
+    def _now(self, server: McpServer) -> McpServer:
+        if server.status == "connected" and server.name in self._dead:
+            return msgspec.structs.replace(server, status="failed", error=self._dead[server.name])
+        if server.status == "pending" and server.name in self._worked:
+            # The command line tries by itself for a while when a remote server is away.
+            return msgspec.structs.replace(server, status="reconnecting")
+        return server
 
     def _read(self, raw: Any) -> McpServer | None:
         if not isinstance(raw, Mapping) or not isinstance(raw.get("name"), str):

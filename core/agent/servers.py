@@ -10,7 +10,9 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
+from core.agent.restarting import MOST_TRIES, Later, Restarting, by_the_loop
 from core.agent.server_states import Doing, ServerStates
+from core.agent.server_watch import ServerWatch
 from core.errors import ConnectionFailed, UniversalAgentError
 from core.events import Event, McpServer, McpStatus
 from core.spawning import Handle, Spawn, spawn_task
@@ -20,9 +22,11 @@ __all__ = ["ServerAgent", "Servers"]
 
 log = logging.getLogger(__name__)
 
-_SETTLED_WITHIN = 20.0
-_LOOK_EVERY = 0.25
+_SETTLED_WITHIN = 45.0
+_SOON = 5.0
+_LOOK_EVERY, _LOOK_LATER = 0.25, 1.0
 _OFF_WITHIN = 10.0
+_CALLED_MEANWHILE = 1.0
 
 
 class ServerAgent(Protocol):
@@ -49,12 +53,16 @@ async def _never(_name: str) -> None:
     """Nothing is ever over."""
 
 
+def _unheard(_where: str, _error: Exception) -> None:
+    """Nobody is to be told."""
+
+
 class Servers:
     """The port to the servers of a session: looks at them, connects them again, switches them on and off.
 
     Nothing here waits: each command begins its work and returns at once, with a sentence when it cannot be done, else
     with nothing, and what comes of it is told as `mcp_status`. What is switched off stays so when the agent is started
-    again.
+    again. A server that worked and failed is connected again by itself, with waits that grow, and given up at last.
 
     Args:
         states: what is known of the servers.
@@ -62,6 +70,8 @@ class Servers:
         reopen: makes the configuration of a server that could not be opened before; raises UniversalAgentError.
         renew: makes another one of a server whose session is over, None while it holds; raises UniversalAgentError.
         spawn: starts the work.
+        report: tells of an error and where it was.
+        later: calls after a while.
     """
 
     def __init__(
@@ -71,12 +81,17 @@ class Servers:
         reopen: Callable[[str], Awaitable[Mapping[str, dict[str, Any]]]],
         spawn: Spawn = spawn_task,
         renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
+        report: Callable[[str, Exception], None] = _unheard,
+        later: Later = by_the_loop,
     ) -> None:
         self._states = states
         self._publish = publish
         self._reopen = reopen
         self._renew = renew
         self._spawn = spawn
+        self._report = report
+        self._restarting = Restarting(self._restart, self._give_up, later=later)
+        self._watch = ServerWatch(self.refresh, states.died, self._lives, later)
         self._agent: Callable[[], ServerAgent | None] = lambda: None
         self._work: dict[int, Handle] = {}
         self._numbers = count()
@@ -102,6 +117,8 @@ class Servers:
         refusal = self._refusal(name)
         if not refusal and self._is(name, "disabled"):
             return f"{clean_line(name, 60)} is disabled: enable it first."
+        if not refusal:
+            self._restarting.afresh(name)
         return refusal or self._do(name, "reconnecting")
 
     def switch(self, name: str, *, on: bool) -> str:
@@ -111,6 +128,11 @@ class Servers:
             return f"{clean_line(name, 60)} was never connected: reconnect it first."
         return refusal or self._do(name, "enabling" if on else "disabling")
 
+    def take(self, event: Event) -> None:
+        """Take up what happens in the session, which tells when to look at the servers."""
+        if not self._closed:
+            self._watch.take(event)
+
     async def take_up(self, agent: Callable[[], ServerAgent | None]) -> None:
         """Take up an agent that was just started: switch off what was, before anything is asked of it.
 
@@ -118,6 +140,8 @@ class Servers:
         """
         self._agent = agent
         self._added.clear()
+        self._restarting.clear()
+        self._states.begin_anew()
         for name in sorted(self._off):
             if (known := agent()) is not None:
                 try:
@@ -134,6 +158,8 @@ class Servers:
     def close(self) -> None:
         """Give up all that is under way, and tell of nothing any more."""
         self._closed = True
+        self._restarting.clear()
+        self._watch.close()
         for handle in list(self._work.values()):
             handle.cancel()
 
@@ -167,7 +193,9 @@ class Servers:
                 fault = None if isinstance(error, UniversalAgentError) else error
                 log.info("%s the server %s failed: %s", doing, name, error, exc_info=fault)
                 self._tell(self._states.failed(name, str(error) or type(error).__name__))
-            await self._look_once()
+            else:
+                self._states.lives(name)
+            await self._look_once(done=name)
         finally:
             self._tell(self._states.doing(name, None))
         await self._look()
@@ -194,17 +222,17 @@ class Servers:
         await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
 
     async def _look(self) -> None:
-        deadline = time.monotonic() + _SETTLED_WITHIN
+        began = time.monotonic()
         try:
-            while time.monotonic() < deadline:
+            while (taken := time.monotonic() - began) < _SETTLED_WITHIN:
                 if not await self._look_once():
                     return
-                await asyncio.sleep(_LOOK_EVERY)
+                await asyncio.sleep(_LOOK_EVERY if taken < _SOON else _LOOK_LATER)
         finally:
             self._looking = False
 
-    async def _look_once(self) -> bool:
-        """Look how the servers stand; gives whether one is connecting."""
+    async def _look_once(self, done: str = "") -> bool:
+        """Look how the servers stand; gives whether one is connecting. `done` was just seen to."""
         agent = self._agent()
         if agent is None:
             return False
@@ -217,8 +245,53 @@ class Servers:
         for connection, servers in self._opened.items():
             if servers and names.issuperset(servers):
                 self._states.let_in(connection)
-        self._tell(self._states.seen(told))
+        self._states.take(told)
+        for name, status in self._states.reported:
+            if self._states.busy(name) is None or name == done:
+                self._follow(name, status)
+        self._tell(self._states.tell())
         return any(raw.get("status") == "pending" for raw in told)
+
+    def _follow(self, name: str, status: str) -> None:
+        """Have a server connected again that failed."""
+        match status:
+            case "connected":
+                self._restarting.works(name)
+                self._states.due(name, None)
+            case "failed":
+                if (wait := self._restarting.fails(name)) is not None:
+                    self._states.due(name, wait)
+            case "pending" | "reconnecting":
+                pass
+            case _:
+                self._restarting.forget(name)
+                self._states.due(name, None)
+
+    def _restart(self, name: str) -> None:
+        """Connect a server again that is due."""
+        self._states.due(name, None)
+        if self._closed or self._agent() is None or self._states.busy(name) is not None:
+            return
+        if self._watch.is_called(name):
+            # The command line has started it for that call, or is about to.
+            self._restarting.put_off(name, _CALLED_MEANWHILE)
+        elif self._is(name, "failed"):
+            self._do(name, "reconnecting")
+        else:
+            self.refresh()
+
+    def _give_up(self, name: str) -> None:
+        server = next((each for each in self.known if each.name == name), None)
+        why = (server and (server.error or server.last_error)) or "it does not answer"
+        told = (
+            f"{clean_line(name, 60)} failed and could not be connected again in {MOST_TRIES} tries: "
+            f"{clean_line(why, 300).rstrip('.')}. See to it, then connect it again with r in /connections"
+        )
+        self._report(name, ConnectionFailed(told))
+
+    def _lives(self, name: str) -> None:
+        if self._states.lives(name):
+            self.refresh()
 
     def _tell(self, events: Iterator[McpStatus]) -> None:
         for event in events:

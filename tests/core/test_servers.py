@@ -7,8 +7,18 @@ from typing import Any
 from core.agent.server_states import ServerStates
 from core.agent.servers import Servers
 from core.errors import ConnectionFailed
-from core.events import Event, McpServer, McpStatus
+from core.events import (
+    Event,
+    McpServer,
+    McpStatus,
+    QueryFinished,
+    QueryReceived,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.observation import McpObservation
 from core.text import Redactor
+from tests.core.test_restarting import NOW, Time
 
 TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]
 CLIENT_REGISTRATION = "Dynamic Client Registration rejected (HTTP 404): no"
@@ -66,7 +76,14 @@ class Desk:
         self.events: list[Event] = []
         self.reopens: Exception | None = None
         self.states = states or ServerStates()
-        self.servers = Servers(self.states, self._publish, self._reopen)
+        self.time = Time()
+        self.reported: list[str] = []
+        self.servers = Servers(
+            self.states, self._publish, self._reopen, report=self._report, later=self.time.later
+        )
+
+    def _report(self, _where: str, error: Exception) -> None:
+        self.reported.append(str(error))
 
     def _publish(self, event: Event) -> Event:
         self.events.append(event)
@@ -85,6 +102,23 @@ class Desk:
     async def rest(self) -> None:
         for _ in range(200):
             await asyncio.sleep(0)
+
+    async def pass_by(self, seconds: float) -> None:
+        self.time.pass_by(seconds)
+        await self.rest()
+
+    def begin_call(self) -> None:
+        tool = "mcp__toolkit__crawl_parallel"
+        self.servers.take(ToolCallStarted(query_id="q1", tool_use_id="t1", name=tool, input={}, iteration=1))
+
+    async def end_call(self, error: str | None) -> None:
+        """End the call; without an error it succeeds."""
+        observation = McpObservation(
+            tool_name="x", tool_use_id="t1", server="s", started_at=NOW, ended_at=NOW, error=error
+        )
+        status: Any = "error" if error else "success"
+        self.servers.take(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
+        await self.rest()
 
     def told(self, name: str) -> list[str]:
         """The states of a server in the order they were told of, each once in a row."""
@@ -291,6 +325,122 @@ async def test_nothing_is_told_once_it_is_closed() -> None:
     desk.agent.go.set()
     await desk.rest()
     assert len(desk.events) == told
+
+
+FAILED = {"name": "toolkit", "status": "failed", "error": "ECONNREFUSED"}
+QUERY, ENDED = QueryReceived(query_id="q1", text="x"), QueryFinished(query_id="q1", status="success")
+
+
+async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = dict(FAILED)
+    desk.servers.take(QUERY)
+    await desk.rest()
+    assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("failed", 1)
+    desk.agent.go.clear()
+    await desk.pass_by(1)
+    assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("reconnecting", None)
+    desk.agent.go.set()
+    await desk.rest()
+    assert desk.told("toolkit") == ["connected", "failed", "reconnecting", "connected"]
+    assert (desk.now("toolkit").again_s, desk.now("toolkit").last_error) == (None, "ECONNREFUSED")
+    assert desk.reported == []
+
+
+async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = dict(FAILED)
+    desk.agent.refuses = "ECONNREFUSED"
+    desk.servers.take(QUERY)
+    desk.servers.take(ENDED)
+    await desk.rest()
+    waits = []
+    while (wait := desk.now("toolkit").again_s) is not None:
+        waits.append(wait)
+        await desk.pass_by(wait)
+    assert waits == [1, 2, 4, 8, 16, 32]
+    assert desk.agent.asked == ["reconnect toolkit"] * 6
+    (told,) = desk.reported
+    assert "toolkit failed and could not be connected again in 6 tries: ECONNREFUSED." in told
+    assert "/connections" in told
+    assert not desk.time.waits
+    # A person may try on, and so does the program then.
+    assert desk.servers.reconnect("toolkit") == ""
+    await desk.rest()
+    assert desk.now("toolkit").again_s == 1
+
+
+async def test_what_a_person_sees_to_is_not_done_twice() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = dict(FAILED)
+    desk.servers.take(QUERY)
+    await desk.rest()
+    desk.servers.reconnect("toolkit")
+    await desk.rest()
+    await desk.pass_by(1)
+    desk.agent.known["toolkit"] = dict(FAILED)
+    await desk.pass_by(20)
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    await desk.pass_by(100)
+    assert desk.agent.asked == ["reconnect toolkit", "disable toolkit"]
+
+
+async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_connected() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.begin_call()
+    await desk.end_call("Connection closed")
+    assert (desk.now("toolkit").status, desk.now("toolkit").error) == ("failed", "Connection closed")
+    # While it is called again the agent is about to start it.
+    desk.begin_call()
+    await desk.pass_by(3)
+    assert desk.agent.asked == []
+    await desk.end_call('MCP server "toolkit" is not connected')
+    await desk.pass_by(1)
+    assert desk.agent.asked == ["reconnect toolkit"]
+    assert (desk.now("toolkit").status, desk.now("toolkit").error) == ("connected", None)
+
+
+async def test_a_program_that_the_agent_started_again_is_left_alone() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.begin_call()
+    await desk.end_call("Connection closed")
+    desk.begin_call()
+    await desk.end_call(None)
+    await desk.pass_by(100)
+    assert desk.agent.asked == []
+    assert desk.told("toolkit") == ["connected", "failed", "connected"]
+
+
+async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "pending"}
+    desk.servers.take(QUERY)
+    await desk.rest()
+    await desk.pass_by(5)
+    assert desk.now("toolkit").status == "reconnecting"
+    assert desk.agent.asked == []
+    desk.servers.close()
+
+
+async def test_a_new_agent_begins_with_no_tries() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = dict(FAILED)
+    desk.servers.take(QUERY)
+    await desk.rest()
+    desk.servers.take(ENDED)
+    desk.agent = Agent()
+    await desk.attend()
+    await desk.pass_by(100)
+    assert desk.agent.asked == []
+    assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("connected", None)
 
 
 def test_nothing_new_is_not_told() -> None:

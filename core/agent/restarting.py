@@ -1,0 +1,123 @@
+"""When a server that failed is connected again: soon at first, then later and later, and at last no more."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["MOST_TRIES", "Later", "Restarting", "Timer", "by_the_loop"]
+
+MOST_TRIES = 6
+_LONGEST_WAIT = 60.0
+_HOLDS_AFTER = 180.0
+
+
+class Timer(Protocol):
+    """Something that is due, and can be called off."""
+
+    def cancel(self) -> object:
+        """Call it off."""
+        ...
+
+
+Later = Callable[[float, Callable[[], None]], Timer]
+"""Calls a function so many seconds from now."""
+
+
+def by_the_loop(seconds: float, call: Callable[[], None]) -> Timer:
+    """Have the running event loop call it."""
+    return asyncio.get_running_loop().call_later(seconds, call)
+
+
+@dataclass
+class _Story:
+    """How one server fared: tries since it last held, since when it is connected, what is due, whether it is over."""
+
+    tries: int = 0
+    since: float | None = None
+    due: Timer | None = None
+    over: bool = False
+
+    def call_off(self) -> None:
+        if self.due is not None:
+            self.due.cancel()
+            self.due = None
+
+
+class Restarting:
+    """Has each server connected again that worked before: after 1, 2, 4, ... s, and at most six times in a row.
+
+    Tries are counted anew once a server held for three minutes.
+
+    Args:
+        restart: connects a server again.
+        gave_up: told of a server that is not tried any more.
+        later: calls after a while.
+        clock: seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        restart: Callable[[str], None],
+        gave_up: Callable[[str], None],
+        *,
+        later: Later = by_the_loop,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._restart = restart
+        self._gave_up = gave_up
+        self._later = later
+        self._clock = clock
+        self._stories: dict[str, _Story] = {}
+
+    def works(self, name: str) -> None:
+        """Take down that a server is connected."""
+        story = self._stories.setdefault(name, _Story())
+        story.call_off()
+        if story.since is None:
+            story.since = self._clock()
+
+    def fails(self, name: str) -> float | None:
+        """Take down that a server failed; gives in how many seconds it is tried, None when that is not new or never."""
+        story = self._stories.get(name)
+        if story is None or story.due is not None or story.over:
+            return None
+        if story.since is not None and self._clock() - story.since >= _HOLDS_AFTER:
+            story.tries = 0
+        story.since = None
+        if story.tries >= MOST_TRIES:
+            story.over = True
+            self._gave_up(name)
+            return None
+        wait = min(_LONGEST_WAIT, 2.0**story.tries)
+        story.tries += 1
+        story.due = self._later(wait, lambda: self._now(name, story))
+        return wait
+
+    def put_off(self, name: str, seconds: float) -> None:
+        """Try a server later than it was due, without that being another try."""
+        if (story := self._stories.get(name)) is not None and story.due is None:
+            story.due = self._later(seconds, lambda: self._now(name, story))
+
+    def afresh(self, name: str) -> None:
+        """Count from the beginning, as a person takes care of the server now."""
+        if (story := self._stories.get(name)) is not None:
+            story.call_off()
+            story.tries, story.over = 0, False
+
+    def forget(self, name: str) -> None:
+        """Have nothing more to do with a server until it works again."""
+        if (story := self._stories.pop(name, None)) is not None:
+            story.call_off()
+
+    def clear(self) -> None:
+        """Forget every server."""
+        for name in list(self._stories):
+            self.forget(name)
+
+    def _now(self, name: str, story: _Story) -> None:
+        story.due = None
+        self._restart(name)
