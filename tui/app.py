@@ -339,7 +339,7 @@ class UaTuiApp(
         if self._session is not None and self.state == "running":
             self.spawn(self._session.interrupt(), "interrupt", "agent")
             self.status.apply([])
-        elif self.frame.maximised:
+        elif self.frame.is_zoomed:
             self.frame.action_maximise()
         else:
             self.frame.show("conversation" if self.frame.prompt.has_focus else "prompt")

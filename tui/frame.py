@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.widget import Widget
 
 from core.events import Event
 from tui.column import Column
 from tui.kept_layout import KeptLayout
+from tui.keys import keys_of
 from tui.pane_requests import PaneRequests
 from tui.panes.slot import ASK, Slot
 from tui.panes.tabs import PaneTabs
@@ -158,6 +160,11 @@ class Frame(PaneRequests):
             return "single"
         return "medium" if width < BREAKPOINTS[2][0] else "wide"
 
+    @property
+    def is_zoomed(self) -> bool:
+        """Whether a pane has the whole screen though there is room for several."""
+        return self.maximised and self.app.size.width >= BREAKPOINTS[1][0]
+
     def on_mount(self) -> None:
         """Lay out before the first frame, so that it is drawn once."""
         self.lay_out()
@@ -189,6 +196,7 @@ class Frame(PaneRequests):
             tabs = self.query_one(f"#{column} PaneTabs", PaneTabs)
             tabs.display = mode == "single" or (mode == "medium" and column != "talk")
             tabs.show(PANES if mode == "single" else SIDE, chosen)
+        self._mark_maximised()
         self.splits.apply()
         current = _breakpoint(self.app.size.width)
         # All at once: each change of classes has every widget styled again.
@@ -222,8 +230,15 @@ class Frame(PaneRequests):
                 return
 
     def action_maximise(self) -> None:
-        """Give the focused pane the whole screen, or share it again."""
-        self.maximised = not self.maximised
+        """Give the focused pane the whole screen, or share it again; where it has that anyway, say so."""
+        is_alone = self.app.size.width < BREAKPOINTS[1][0]
+        if is_alone and monotonic() - self._told_at > TOLD_SECONDS:
+            self._told_at = monotonic()
+            told = (
+                f"A pane has the whole screen already: it takes {BREAKPOINTS[1][0]} columns to show several."
+            )
+            self.notify(told, timeout=TOLD_SECONDS, markup=False)
+        self.maximised = not self.maximised and not is_alone
         self.lay_out()
 
     def action_widen(self, steps: int) -> None:
@@ -259,6 +274,16 @@ class Frame(PaneRequests):
         self.show(event.pane)
 
     # -- inside -----------------------------------------------------------------------------------
+
+    def _mark_maximised(self) -> None:
+        """Say in the border of a pane that was given the whole screen how it is shared again."""
+        words = f"maximised · {keys_of(self.app).shown('pane.maximise')} back" if self.is_zoomed else ""
+        for _, name, _ in PANES:
+            pane = self.query_one(f"#{name}")
+            if name == "workspace" and not isinstance(pane, Slot):
+                self._workspace.stand(words)
+            else:
+                pane.border_subtitle = Content(words)
 
     def _activate(self, name: str) -> None:
         active = {"prompt": "conversation", "preview": "workspace"}.get(name, name)

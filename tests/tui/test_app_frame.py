@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from core.events import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import screen_text
+from tests.tui.files_host import screen_text, until
 from tests.tui.test_app_session import settled, shown
 from tui.app import UaTuiApp
 from tui.filters import ControlFilter
@@ -132,6 +132,34 @@ async def test_a_pane_is_maximised_and_shrinks_back(tmp_path: Path, size: tuple[
         await pilot.press("escape")
         await pilot.pause()
         assert visible(app) == before
+
+
+@pytest.mark.parametrize("size", [WIDE, MEDIUM])
+@pytest.mark.parametrize("key", ["f2", "f3", "f4", "f5"])
+async def test_a_maximised_pane_says_so_and_how_to_return(
+    tmp_path: Path, size: tuple[int, int], key: str
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        await pilot.press(key)
+        await pilot.pause()
+        assert "maximised" not in screen_text(app)
+        await pilot.press("z")
+        await until(lambda: "maximised · z back" in screen_text(app))
+        await pilot.press("z")
+        await until(lambda: "maximised" not in screen_text(app))
+
+
+async def test_where_one_pane_has_room_maximising_says_why_nothing_changes(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=NARROW) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f3", "z")
+        await pilot.pause()
+        assert not app.frame.maximised
+        (told,) = [note.message for note in app._notifications]
+        assert "100 columns" in told
 
 
 async def test_the_layout_follows_the_size_and_keeps_what_was_shown(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ class WorkspacePane(FileDeeds, Vertical):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.border_title = Content("Workspace")
+        self._standing = ""
         self.tree_view = WorkspaceTree()
         self.origins = Origins()
         self._tabs = PlaceTabs()
@@ -319,6 +320,12 @@ class WorkspacePane(FileDeeds, Vertical):
         self.tree_view.saw(event.row.path)
         self.post_message(self.Opened(Path(event.row.path)))
 
+    def stand(self, words: str) -> None:
+        """Say in the lower edge, before all else, how the pane stands on the screen."""
+        if words != self._standing:
+            self._standing = words
+            self._show_counts()
+
     def _show_counts(self) -> None:
         unseen = self.tree_view.unseen
         parts: list[str | tuple[str, str]] = ["Workspace"]
@@ -338,10 +345,12 @@ class WorkspacePane(FileDeeds, Vertical):
             place.name if place is not None else "",
         )
         if place is None:
+            self.border_subtitle = Content(self._standing)
             return
         model = place.model
         matches = f"{len(model.matches):,} match{'' if len(model.matches) == 1 else 'es'}"
         told = [
+            self._standing,
             f"by {model.order.value}",
             matches + (" so far" if model.searched_in_part else "") if model.filtered else "",
             "hidden shown" if model.hidden else "",
