@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WayBack"]
 
-WORDS = "leads back here · letters are keys of the pane"
+WORDS = "back here · letters are keys of the pane"
 
 
 class WayBack:
@@ -31,9 +31,23 @@ class WayBack:
         if prompt.disabled or here is None:
             # Nothing can be written there; or the terminal lost the focus, which comes back to where it was.
             return
-        # While the agent works Esc is for that.
-        key = app.keys.shown("next_pane" if app.state == "running" else "stop")
-        words = app.frame.WORDS if here is prompt else f"{key} {WORDS}"
+        keys = self._keys()
+        lead = "lead" if " " in keys else "leads"
+        words = app.frame.WORDS if here is prompt else f"{keys} {lead} {WORDS}"
         if str(prompt.placeholder) != words:
             prompt.placeholder = Content(words)
-        app.status.leads_back = not app.frame.shows("prompt")
+        app.status.leads_back = "" if app.frame.shows("prompt") else keys
+
+    def _keys(self) -> str:
+        """The keys that lead to the prompt from where one is, one after the other."""
+        shown = self._app.keys.shown
+        if self._app.state != "running":
+            return shown("stop")
+        # While the agent works Esc is for that.
+        match self._app.frame.active:
+            case "conversation":
+                return shown("next_pane")
+            case "trace":
+                return shown("previous_pane")
+            case _:
+                return f"{shown('show.conversation')} {shown('next_pane')}"

@@ -141,6 +141,16 @@ def test_every_part_stands_where_it_says(width: int) -> None:
     assert line.at(state.end) == ""
 
 
+@pytest.mark.parametrize(
+    ("limit", "cost", "told"),
+    [(0.05, 0.0, "$0.00/$0.05"), (0.11, 0.06, "$0.06/$0.11"), (5.0, 1.5, "$1.50/$5.00")],
+)
+def test_money_is_written_alike_whatever_the_limit_is(limit: float, cost: float, told: str) -> None:
+    facts = known(PATH, limit=limit)
+    facts.cost = cost
+    assert told in laid(facts, 120).content.plain
+
+
 def test_the_reason_for_the_path_is_there_where_there_is_room() -> None:
     facts = known(PATH, limit=None)
     assert "COMPLEX it says “research”" in shown(facts, 200)

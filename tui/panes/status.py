@@ -28,9 +28,8 @@ __all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_ti
 
 BUSY = ("starting", "running", "stopping")
 ALWAYS, QUITS, STOPS = ("help.all", "keys"), ("quit", "quit"), ("stop", "stops")
-GOES_BACK, LEADS_BACK = ("stop", "back"), ("stop", "prompt")
+GOES_BACK = ("stop", "back")
 DEEDS = {
-    LEADS_BACK: "app.escape",
     STOPS: "app.escape",
     GOES_BACK: "app.escape",
     ALWAYS: "app.help",
@@ -60,8 +59,8 @@ class StatusLine(Widget):
 
     state: reactive[str] = reactive("starting")
     hint: reactive[str] = reactive("")
-    leads_back: reactive[bool] = reactive(False)
-    """Whether the prompt is out of sight, so that the key that leads back to it has to stand here."""
+    leads_back: reactive[str] = reactive("")
+    """The keys that lead back to the prompt, where that is out of sight; else empty."""
 
     def __init__(
         self,
@@ -129,11 +128,17 @@ class StatusLine(Widget):
         return self._line.content
 
     def _keys(self) -> list[list[str]]:
-        hints = [[ALWAYS, QUITS], [ALWAYS]]
-        if self.state == "running" or self.leads_back:
-            first = STOPS if self.state == "running" else LEADS_BACK
-            hints = [[first, ALWAYS], [first]]
-        return [[self._hint_of(*each) for each in keys] for keys in hints]
+        always, quits, stops = (self._hint_of(*each) for each in (ALWAYS, QUITS, STOPS))
+        # Below a dialog Esc and the keys of the panes do something else, or nothing.
+        on_top = len(self.app.screen_stack) < 2
+        back = [self._back] if self.leads_back and on_top else []
+        if self.state == "running" and on_top:
+            return [[stops, *back, always], [stops, *back]]
+        return [[*back, always], back] if back else [[always, quits], [always]]
+
+    @property
+    def _back(self) -> str:
+        return f"{self.leads_back} prompt"
 
     def _hint_of(self, name: str, word: str) -> str:
         return f"{keys_of(self.app).shown(name).replace('Ctrl+', '^')} {word}"
@@ -164,7 +169,10 @@ class StatusLine(Widget):
         offset = event.get_content_offset(self)
         name = self._line.at(offset.x) if offset is not None else ""
         deeds = {self._hint_of(*key): deed for key, deed in DEEDS.items()}
-        if name in deeds:
+        if self.leads_back and name == self._back:
+            event.stop()
+            await self.run_action("screen.show('prompt')")
+        elif name in deeds:
             event.stop()
             await self.run_action(deeds[name])
         elif name and name != self.hint:

@@ -194,9 +194,11 @@ class StatusFacts:
         """Every cell there is, in their order; the widths of those that change while work runs do not."""
         cells = [cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo")] if self.demo else []
         cells.append(cell(self._state(state, frame), 99, "state"))
-        failed = self._failed_servers()
+        failed, again = self._failed_servers(), self._servers_tried_again()
         if failed:
-            cells.append(self._failed_cell(failed, width))
+            cells.append(self._trouble_cell(failed, "✗", "bold $text-error", width))
+        elif again:
+            cells.append(self._trouble_cell(again, "↻", "$text-warning", width))
         cells.append(cell(f"{short_time(self._seconds()):>6}", 90, "elapsed"))
         cells.append(self._money_cell())
         cells.append(cell(f"{short_count(self.tokens.total):>4} tok", 70, "tokens"))
@@ -205,7 +207,7 @@ class StatusFacts:
         if self.model:
             cells.append(cell(short_model(self.model), 40, "model"))
         cells.append(self._mode_cell())
-        if self.servers and not failed:
+        if self.servers and not failed and not again:
             cells.append(cell(self._server_counts(), 45, "servers"))
         cells.append(self._tracing_cell())
         return cells
@@ -233,16 +235,19 @@ class StatusFacts:
 
     def _failed_servers(self) -> list[McpServer]:
         fine = (*CONNECTED, *UNDECIDED, *NOT_WANTED)
-        return [server for server in self.servers if server.status not in fine]
+        return [each for each in self.servers if each.status not in fine and each.again_s is None]
+
+    def _servers_tried_again(self) -> list[McpServer]:
+        """The servers that failed and that the program sees to."""
+        return [each for each in self.servers if each.again_s is not None or each.status == "reconnecting"]
 
     def _server_counts(self) -> str:
         wanted = [server for server in self.servers if server.status not in NOT_WANTED]
         return f"mcp {sum(server.status in CONNECTED for server in wanted)}/{len(wanted)}"
 
-    def _failed_cell(self, failed: list[McpServer], width: int) -> Cell:
+    def _trouble_cell(self, failed: list[McpServer], mark: str, style: str, width: int) -> Cell:
         """A mark for each server that failed, at every width; names and counts as far as there is room."""
-        style = "bold $text-error"
-        marks = "✗" * len(failed) if len(failed) <= MOST_MARKS else f"✗×{len(failed)}"
+        marks = mark * len(failed) if len(failed) <= MOST_MARKS else f"{mark}×{len(failed)}"
         names = clean_line(", ".join(server.name for server in failed), max(8, min(32, width // 4)))
         counts = self._server_counts()
         short = f"{marks} {counts.removeprefix('mcp ')}"
@@ -269,7 +274,7 @@ class StatusFacts:
         return cell(wide, 92, "cost", (narrow, 96), (Content.styled(f"{mark} $", style), KEPT))
 
     def _digits(self) -> int:
-        return 2 if self.limit is None or self.limit >= 0.1 else 4
+        return 2 if self.limit is None or self.limit >= 0.01 else 4
 
     def _path_cell(self) -> Cell:
         wide = f"{self._path:<7} {clean_line(self._reason(), WHY_WIDTH):<{WHY_WIDTH}}"
@@ -320,6 +325,8 @@ class StatusFacts:
         rows.append(("Cost", self._cost_told()))
         for server in self.servers:
             state = clean_line(server.status, 40)
+            if server.again_s is not None:
+                state += f", again in {server.again_s:g} s"
             if server.tools is not None:
                 state += f", {server.tools} tool{'' if server.tools == 1 else 's'}"
             if server.error:
