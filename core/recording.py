@@ -102,8 +102,8 @@ class Recording:
     def _tracing_failed(self, error: Exception) -> None:
         self._tell_of_tracing(str(error) or type(error).__name__)
 
-    def _not_sent(self, why: str) -> None:
-        where = " and ".join(self.tracer.exports.told())
+    def _not_sent(self, collector: bool, why: str) -> None:
+        where = f"the collector at {self.tracer.exports.collector}" if collector else "Logfire"
         self._tell_of_tracing(f"spans do not reach {where} ({why}); {SPANS} has them")
 
     def _tell_of_tracing(self, error: str) -> None:

@@ -19,15 +19,24 @@ class CollectorExporter(OTLPSpanExporter):
     def __init__(self, trouble: Trouble) -> None:
         super().__init__()
         self._trouble = trouble
+        self._over = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Send finished spans."""
-        result = super().export(spans)
+        with self._trouble.sending_to_collector():
+            result = super().export(spans)
         if result is SpanExportResult.SUCCESS:
-            self._trouble.now = False
+            self._trouble.collector_is_away = False
         return result
+
+    def shutdown(self) -> None:
+        """Stop, also with what is being tried again; stopping again does nothing."""
+        if not self._over:
+            self._over = True
+            with self._trouble.sending_to_collector():
+                super().shutdown()  # type: ignore[no-untyped-call]
 
     def give_up(self) -> None:
         """Try no more to send what could not be sent."""
-        if self._trouble.now:
-            self.shutdown()  # type: ignore[no-untyped-call]
+        if self._trouble.collector_is_away:
+            self.shutdown()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from core.text import clean_line
 
@@ -14,28 +16,45 @@ _LOGGERS = ("opentelemetry.exporter.otlp.proto.http.trace_exporter", "logfire")
 
 
 class Trouble(logging.Filter):
-    """Hears what the libraries log when spans do not arrive: lets the first of it pass, and tells why, once.
+    """Hears what the libraries log when spans do not arrive: lets the first of it pass, and tells why, once a place.
+
+    Args:
+        on_trouble: told whether it is the collector, and not Logfire, that spans do not reach, and why.
 
     Attributes:
-        now: whether the last that was tried did not arrive.
+        collector_is_away: whether the last that was tried did not arrive there.
     """
 
-    def __init__(self, on_trouble: Callable[[str], object]) -> None:
+    def __init__(self, on_trouble: Callable[[bool, str], object]) -> None:
         super().__init__()
         self._on_trouble = on_trouble
-        self._told = False
-        self.now = False
+        self._told: set[bool] = set()
+        self._sending: set[int] = set()
+        self.collector_is_away = False
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a record is to be logged."""
         if record.levelno < logging.WARNING:
             return True
-        self.now = True
+        # Both are sent to by the same library, which names neither.
+        collector = record.thread in self._sending
+        self.collector_is_away = self.collector_is_away or collector
         # They come by the second.
-        told, self._told = self._told, True
-        if not told:
-            self._on_trouble(_reason(record.getMessage()))
-        return not told
+        if collector in self._told:
+            return False
+        self._told.add(collector)
+        self._on_trouble(collector, _reason(record.getMessage()))
+        return True
+
+    @contextmanager
+    def sending_to_collector(self) -> Iterator[None]:
+        """Take what is logged in this thread meanwhile for the collector's."""
+        thread = threading.get_ident()
+        self._sending.add(thread)
+        try:
+            yield
+        finally:
+            self._sending.discard(thread)
 
     def listen(self) -> None:
         """Begin to hear, instead of whoever did before."""

@@ -150,13 +150,13 @@ def open_spans(
     exports: Exports,
     redactor: Redactor,
     state_dir: Path,
-    on_trouble: Callable[[str], object],
+    on_trouble: Callable[[bool, str], object],
 ) -> Spans:
     """Open the file of spans, and what sends them to where `exports` says.
 
     Nothing is sent that it does not name. The configuration is the session's own: nothing is read from the current
-    folder, nothing is printed, and no other code of the process is traced with it. `on_trouble` is told once, in some
-    thread, why spans cannot be sent.
+    folder, nothing is printed, and no other code of the process is traced with it. `on_trouble` is told, in some
+    thread, why spans do not reach the collector (True) or Logfire (False), once each.
 
     Raises:
         OSError: the file or the state folder cannot be opened.

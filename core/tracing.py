@@ -79,7 +79,8 @@ class Tracer:
         token: Logfire's write token; without it nothing is sent there.
         exports: where spans are sent; by default to Logfire if there is a token.
         on_failure: told, in the thread, what ended the tracing before the session was over.
-        on_trouble: told once, in some thread, that spans cannot be sent; the file has them all.
+        on_trouble: told, in some thread, why spans do not reach the collector (True) or Logfire (False), once
+            each; the file has them all.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Tracer:
         token: str | None = None,
         exports: Exports | None = None,
         on_failure: Callable[[Exception], object] = lambda _error: None,
-        on_trouble: Callable[[str], object] = lambda _why: None,
+        on_trouble: Callable[[bool, str], object] = lambda _collector, _why: None,
     ) -> None:
         self.trace_id = secrets.token_hex(16)
         self.exports = Exports(logfire=bool(token)) if exports is None else exports

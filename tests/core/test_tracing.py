@@ -338,22 +338,44 @@ async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
     given: dict[str, Any] | None,
     why: str,
 ) -> None:
-    told: asyncio.Queue[str] = asyncio.Queue()
+    told: asyncio.Queue[tuple[bool, str]] = asyncio.Queue()
     with collector(**given or {}) as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
         exports = Exports.of(token=None, environ=os.environ)
-        tracer = make(tmp_path, exports=exports, on_trouble=in_loop(told.put_nowait))
+        tracer = make(tmp_path, exports=exports, on_trouble=in_loop(lambda *it: told.put_nowait(it)))
         tracer.start()
         events = session()
         for event in events[:-1]:
             tracer(event)
-        assert why in await asyncio.wait_for(told.get(), 30)
+        collector_it_is, said = await asyncio.wait_for(told.get(), 30)
+        assert collector_it_is
+        assert why in said
         tracer(events[-1])
         # Its retries would take ten seconds.
         assert await tracer.close(5)
     assert told.empty()
     assert len([record for record in caplog.records if "export" in record.getMessage()]) == 1
     assert len(spans(tmp_path)) == 19
+
+
+async def test_logfire_in_trouble_is_told_of_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: asyncio.Queue[tuple[bool, str]] = asyncio.Queue()
+    with collector() as found, collector(status=401) as logfire:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        monkeypatch.setenv("LOGFIRE_BASE_URL", logfire.url)
+        exports = Exports.of(token="t", environ=os.environ)
+        tracer = make(
+            tmp_path, exports=exports, token="t", on_trouble=in_loop(lambda *it: told.put_nowait(it))
+        )
+        for event in session():
+            tracer(event)
+        tracer.start()
+        assert await asyncio.wait_for(told.get(), 30) == (False, "401 Unauthorized")
+        assert await tracer.close(30)
+        assert {"session", "query"} <= {span.name for span in found.spans}
+    assert told.empty()
 
 
 async def test_a_collector_that_hangs_holds_up_no_end_and_no_file(

@@ -103,7 +103,7 @@ def message_of(event: Event) -> Message | None:
         case BudgetReached() | BudgetRaised():
             return _budget(event)
         case TracingFailed():
-            text = f"Tracing failed: {clean_line(event.error, 400)}. The session goes on without it."
+            text = f"Tracing failed: {clean_line(event.error, 400)}. The session goes on."
             return Message("✗", Tone.WARNING, text)
         case QueryFinished():
             return _finished(event)
