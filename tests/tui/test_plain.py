@@ -38,10 +38,14 @@ SAVED = ArtifactSaved(path="a.json", kind="news", size=9, sha256="x", observer="
 class Told:
     """A telling with a clock that only a test moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, listened_to: bool = False) -> None:
         self.lines: list[str] = []
         self._timers: list[tuple[float, Callable[[], None]]] = []
-        self.telling = Telling(self.lines.append, lambda seconds, call: self._timers.append((seconds, call)))
+        self.telling = Telling(
+            self.lines.append,
+            lambda seconds, call: self._timers.append((seconds, call)),
+            listened_to=listened_to,
+        )
 
     def __call__(self, *events: Event) -> list[str]:
         for event in events:
@@ -61,6 +65,23 @@ def started(call: str = "t1") -> ToolCallStarted:
 
 def finished(call: str = "t1") -> ToolCallFinished:
     return ToolCallFinished(tool_use_id=call, status="success", duration_ms=1800)
+
+
+@pytest.mark.parametrize(
+    ("listened_to", "told_as"),
+    [
+        (True, "Agent: It is Paris (https://a.example)."),
+        (False, "Agent: It is **[Paris](https://a.example)**."),
+    ],
+)
+def test_an_answer_is_listened_to_without_signs_and_kept_as_it_was_written(
+    listened_to: bool, told_as: str
+) -> None:
+    text = "It is **[Paris](https://a.example)**."
+    told = Told(listened_to=listened_to)
+    told(MessageFinished(query_id="q1", message_id="m1", text=text))
+    told(QueryFinished(query_id="q1", status="success", text=text, duration_ms=1_000))
+    assert told.lines == [told_as, "Done in 1.0 s"]
 
 
 def test_a_call_is_told_with_what_was_found_and_what_was_saved_below() -> None:

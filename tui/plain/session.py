@@ -63,7 +63,8 @@ async def run_plain(settings: Settings, first_query: str | None, resume: Resume 
         settings = replace(settings, demo_pace=0.0)
     at_terminal = sys.stdin.isatty()
     output = PlainOutput(at_terminal=at_terminal, rings=sys.stdout.isatty() and settings.notify != "off")
-    telling = Telling(output.write, asyncio.get_running_loop().call_later)
+    later = asyncio.get_running_loop().call_later
+    telling = Telling(output.write, later, listened_to=sys.stdout.isatty())
     session = await compose_session(settings, interactive=True, subscribers=(telling,), resume=resume)
     with interrupt_key(sys.stdin.fileno(), at_terminal=at_terminal) as key:
         code = await _Plain(session, output, telling, key, at_terminal=at_terminal).run(first_query)

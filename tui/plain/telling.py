@@ -46,9 +46,11 @@ class Telling:
     Args:
         write: takes each line.
         later: calls a function after some seconds, as `loop.call_later` does.
+        listened_to: answers are told without the signs of Markdown.
     """
 
-    def __init__(self, write: Callable[[str], None], later: Later) -> None:
+    def __init__(self, write: Callable[[str], None], later: Later, *, listened_to: bool = False) -> None:
+        self._listened_to = listened_to
         self._write = write
         self._later = later
         self._lines = EventLines(WORDS)
@@ -89,7 +91,13 @@ class Telling:
 
     def _say(self, text: str) -> None:
         self._said = text.strip()
-        self._write("Agent: " + clean(self._said))
+        if self._listened_to:
+            # What reads Markdown is needed by nobody else.
+            from tui.plain.unmarked import unmarked
+
+            self._write("Agent: " + unmarked(self._said))
+        else:
+            self._write("Agent: " + clean(self._said))
 
     def _end(self, event: QueryFinished) -> None:
         if event.text.strip() and event.text.strip() != self._said:

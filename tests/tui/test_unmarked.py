@@ -1,0 +1,48 @@
+"""Markdown as plain text: nothing that it says is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.plain.unmarked import unmarked
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("**Paris** is _the_ `capital`.", "Paris is the capital."),
+        ("# Title\nText", "Title\n\nText"),
+        ("one\ntwo", "one\ntwo"),
+        ("2 * 3 * 4 and snake_case_name", "2 * 3 * 4 and snake_case_name"),
+        ("see [the *page*](https://a.example/x?y=1&z=2)", "see the page (https://a.example/x?y=1&z=2)"),
+        ("<https://a.example/>", "https://a.example/"),
+        ("![a map](https://a.example/m.png)", "image: a map (https://a.example/m.png)"),
+        ("- a\n- **b**\n  - c", "- a\n- b\n  - c"),
+        ("3. a\n4. b", "3. a\n4. b"),
+        ("- a\n\n- b", "- a\n\n- b"),
+        ("```python\nx = **y  # `z`\n\n  - q\n```", "x = **y  # `z`\n\n  - q"),
+        ("> said\n> **so**", "> said\n> so"),
+        ("| name | n |\n|---|---|\n| *a* | 1 |\n| b | |", "name: a; n: 1\nname: b"),
+        ("a\n\n---\n\nb", "a\n\n---\n\nb"),
+        ("<b>x</b>", "<b>x</b>"),
+        ("~~no~~ yes", "no yes"),
+        ("a\\*b\\*", "a*b*"),
+        ("", ""),
+    ],
+)
+def test_the_signs_go_and_what_is_said_stays(source: str, text: str) -> None:
+    assert unmarked(source) == text
+
+
+@pytest.mark.parametrize("sign", ["> ", "- ", "[", "*a ", "**"])
+@pytest.mark.parametrize("levels", [1, 28, 29, 30, 31, 58, 59, 60, 61, 1_000])
+def test_what_is_nested_deeply_is_not_lost(sign: str, levels: int) -> None:
+    assert unmarked(sign * levels + "word").endswith("word")
+
+
+def test_what_entities_stand_for_steers_no_terminal() -> None:
+    assert unmarked("&#155;2Jx&#x202e;y `&`").isprintable()
+
+
+def test_what_is_very_long_stays_as_it_is() -> None:
+    assert unmarked("**a** " * 50_000).startswith("**a** ")

@@ -1,0 +1,116 @@
+"""Markdown as plain text that can be listened to: without its signs, and with everything they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from core.text import clean
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
+__all__ = ["unmarked"]
+
+_MOST_LEVELS = 60
+_LONGEST = 200_000
+"""Characters; a longer text stays as it was written, as it would hold up everything else."""
+
+
+def unmarked(source: str) -> str:
+    """Write Markdown as text: links with their addresses, code as it is, lists with their signs, tables by rows."""
+    if len(source) > _LONGEST:
+        return clean(source)
+    from markdown_it.tree import SyntaxTreeNode
+
+    tokens = _parser().parse(clean(source))
+    if any(token.level >= _MOST_LEVELS - 1 for token in tokens):
+        # What stands deeper the parser leaves out.
+        return clean(source)
+    tree = SyntaxTreeNode(tokens)
+    # Entities were decoded by the parser: what they stand for is as untrusted as the source.
+    return clean("\n".join(_blocks(tree.children))).strip("\n")
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _MOST_LEVELS})
+    return parser.enable(["table", "strikethrough"])
+
+
+def _blocks(nodes: list[SyntaxTreeNode], *, tight: bool = False) -> Iterator[str]:
+    """The lines of blocks, with an empty one between two of them unless they stand close."""
+    for number, node in enumerate(nodes):
+        if number and not tight:
+            yield ""
+        yield from _block(node)
+
+
+def _block(node: SyntaxTreeNode) -> Iterator[str]:
+    match node.type:
+        case "paragraph" | "heading":
+            yield from "".join(map(_inline, node.children)).split("\n")
+        case "fence" | "code_block":
+            yield from node.content.rstrip("\n").split("\n")
+        case "bullet_list" | "ordered_list":
+            yield from _list(node)
+        case "blockquote":
+            for line in _blocks(node.children):
+                yield f"> {line}".rstrip()
+        case "table":
+            yield from _table(node)
+        case "hr":
+            yield "---"
+        case _:
+            yield from node.content.split("\n")
+
+
+def _list(node: SyntaxTreeNode) -> Iterator[str]:
+    first = int(node.attrs.get("start", 1))
+    tight = all(each.hidden for item in node.children for each in item.children if each.type == "paragraph")
+    for number, item in enumerate(node.children):
+        sign = f"{first + number}. " if node.type == "ordered_list" else "- "
+        if number and not tight:
+            yield ""
+        for at, line in enumerate(list(_blocks(item.children, tight=tight)) or [""]):
+            yield f"{' ' * len(sign) if at else sign}{line}".rstrip()
+
+
+def _table(node: SyntaxTreeNode) -> Iterator[str]:
+    rows = [
+        ["".join(map(_inline, cell.children)).strip() for cell in row.children]
+        for part in node.children
+        for row in part.children
+    ]
+    names, *others = rows
+    if not others:
+        yield ", ".join(names)
+    for row in others:
+        yield "; ".join(
+            f"{name}: {value}" if name else value for name, value in zip(names, row, strict=False) if value
+        )
+
+
+def _inline(node: SyntaxTreeNode) -> str:
+    match node.type:
+        case "text" | "code_inline":
+            return node.content
+        case "softbreak" | "hardbreak":
+            return "\n"
+        case "link":
+            return _with_address("".join(map(_inline, node.children)), str(node.attrs.get("href", "")))
+        case "image":
+            caption = "".join(map(_inline, node.children)).strip()
+            return _with_address(f"image: {caption}" if caption else "image", str(node.attrs.get("src", "")))
+        case _:
+            return "".join(map(_inline, node.children)) if node.children else node.content
+
+
+def _with_address(words: str, address: str) -> str:
+    if not address or words.strip() in {address, address.removeprefix("mailto:")}:
+        return words
+    return f"{words} ({address})"
