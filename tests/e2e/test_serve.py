@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 import socket
 from pathlib import Path
 
@@ -128,6 +129,11 @@ async def test_elsewhere_nothing_is_served_without_the_token(tmp_path: Path) -> 
         async with aiohttp.ClientSession(served.origin) as client:
             async with client.get("/") as answer:
                 assert answer.status == 403
+                page = await answer.text()
+                assert "needs the token" in page
+                assert "background: #111318" in page
+                # The style stands in it: without the token nothing else is given.
+                assert re.findall(r"(?:src|href|url)\W+([^\"')]+)", page) == ["data:,"]
             async with client.get(f"/?token={made_up}", allow_redirects=False) as answer:
                 assert answer.status == 303
 

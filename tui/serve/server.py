@@ -34,9 +34,20 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+# In the colours of the theme, and without anything that has to be fetched: nothing else is given without the token.
+_STYLE = """
+:root { color-scheme: dark; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #111318; color: #d8dce4;
+  font: 16px/1.6 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
+main { max-width: 36rem; margin: 1rem; padding: 1rem 2rem; background: #171a21; border: 1px solid #353b49;
+  border-radius: 4px; }
+h1 { margin: 0.5rem 0; font-size: 1.1rem; color: #e0b15e; }
+code { color: #7aa7f7; }
+"""
 _REFUSED = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>ua-tui: not allowed</title><link rel="icon" href="data:,">
-<body><h1>Not allowed</h1><p>{why}</p></body></html>
+<meta name="viewport" content="width=device-width"><style>{style}</style>
+<body><main><h1>Not allowed</h1><p>{why}</p></main></body></html>
 """
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -107,7 +118,9 @@ class Server:
             tokens=tokens,
         )
         if why is not None:
-            return web.Response(status=403, text=_REFUSED.format(why=why), content_type="text/html")
+            return web.Response(
+                status=403, text=_REFUSED.format(why=why, style=_STYLE), content_type="text/html"
+            )
         if request.path == "/" and given is not None:
             # Out of the address line, where it would be read over a shoulder and kept in the history.
             response = web.Response(status=303, headers={"Location": "/"})
