@@ -133,7 +133,7 @@ class Settings:
     web_reader_url: Annotated[str | None, _as(values.url)] = None
     """The MCP server of the web reader; None means Z.AI's own."""
     logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
-    """The write token for Logfire; without it no trace leaves the machine."""
+    """The write token for Logfire; without it nothing is sent there."""
     plugins: Annotated[bool, _as(values.flag, own=True)] = True
     """Load the observers and pipeline handlers that other packages bring; they have the rights of the user."""
     max_cost_usd: Annotated[float | None, _as(values.number(above=0))] = None
