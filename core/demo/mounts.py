@@ -5,7 +5,7 @@ from __future__ import annotations
 import mimetypes
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -32,10 +32,10 @@ class _Ticket:
 class Mounts:
     """The one mount, `files`, of every session: its files by session and path.
 
-    `recorded` are the files that a session's sandbox holds from the beginning, as its scripts would have made them.
+    `recorded` makes the files that a session's sandbox holds from the beginning.
     """
 
-    recorded: Mapping[str, bytes] = field(default_factory=dict)
+    recorded: Callable[[], Mapping[str, bytes]] = dict
 
     def __post_init__(self) -> None:
         self._files: dict[str, dict[str, bytes]] = {}
@@ -43,7 +43,9 @@ class Mounts:
 
     def files(self, session_id: str) -> dict[str, bytes]:
         """The files of a session by their paths below the mount."""
-        return self._files.setdefault(session_id, dict(self.recorded))
+        if session_id not in self._files:
+            self._files[session_id] = dict(self.recorded())
+        return self._files[session_id]
 
     def forget(self, session_id: str) -> None:
         """Drop the files of a session that is deleted."""

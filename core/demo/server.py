@@ -16,9 +16,11 @@ from starlette.routing import Host, Route, Router
 from core.demo.articles import DOMAIN, load_catalogue
 from core.demo.composio import ComposioServer
 from core.demo.model import ModelServer, api_error
+from core.demo.mounts import Mounts
 from core.demo.pace import Pace
 from core.demo.pages import ArticlePages
 from core.demo.playbook import load_library
+from core.demo.sandbox import sandbox_files
 from core.demo.script import Script
 from core.demo.services import Services
 
@@ -42,7 +44,7 @@ def make_server(pace: float) -> DemoServer:
     speed = Pace(pace)
     catalogue = load_catalogue(library.texts[ARTICLES], datetime.now(UTC))
     api_key = f"ak_demo{secrets.token_hex(12)}"
-    composio = ComposioServer(Services(library, catalogue, speed), api_key)
+    composio = ComposioServer(Services(library, catalogue, speed), api_key, Mounts(sandbox_files))
     model = ModelServer(Script(library), speed)
     pages = ArticlePages(catalogue, speed)
 

@@ -185,7 +185,9 @@ def test_a_simple_question_that_needs_a_tool_goes_on_in_the_same_turn(tmp_path: 
 def test_a_workbench_run_that_fails_is_told_as_failed_and_fixed(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "--demo", "Plot the monthly revenue in the workbench")
     assert done.code == 0, done.stderr
-    assert [e.status for e in done.of(ToolCallFinished)] == ["error", "success"]
+    assert [e.status for e in done.of(ToolCallFinished)] == ["error", "success", "success"]
+    (chart,) = [saved for saved in done.of(ArtifactSaved) if saved.kind == "download"]
+    assert (done.session / chart.path).read_bytes().startswith(b"\x89PNG")
     activity = [json.loads(p.read_text()) for p in sorted(done.session.glob("workbench_activity/*.json"))]
     assert sorted(each["output"]["successful"] for each in activity) == [False, True]
 
