@@ -18,6 +18,7 @@ from core.events import (
     ObserverFinished,
     PathFellBack,
     PermissionAnswered,
+    PermissionAsked,
     PipelineFailed,
     QueryClassified,
     QueryReceived,
@@ -31,6 +32,7 @@ from core.events import (
 )
 from core.text import clean, clean_line
 from tui.format import main_argument, milliseconds, size, spent_of, tool_label
+from tui.waits import Wait
 
 __all__ = ["MARKS", "EventLines", "Wording"]
 
@@ -113,11 +115,36 @@ class EventLines:
         self._wording = wording
         self._calls: dict[str, str] = {}
         self._servers = ""
+        self._asked: dict[str, str] = {}
+        self._waits: dict[str, Wait] = {}
 
     def of(self, event: Event) -> str | None:
         """Return the line of an event, cleaned and without the line break."""
+        self._wait_for(event)
         line = self._line(event)
         return clean(line).rstrip() if line else None
+
+    def took(self, milliseconds: float, call: str = "") -> str:
+        """Write how long a call took, or else the query, and how much of it was spent waiting for the person."""
+        took = self._wording.time(milliseconds)
+        wait = self._waits.get(call)
+        waited = wait.of(milliseconds / 1000) if wait is not None else 0.0
+        return f"{took}, {self._wording.time(waited * 1000)} of it waiting for you" if waited else took
+
+    def _wait_for(self, event: Event) -> None:
+        match event:
+            case QueryReceived():
+                self._waits.clear()
+                self._asked.clear()
+            case PermissionAsked(request_id=request):
+                self._asked[request] = event.tool_use_id or ""
+                for each in {"", self._asked[request]}:
+                    self._waits.setdefault(each, Wait()).begin(event.at.timestamp())
+            case PermissionAnswered(request_id=request) if request in self._asked:
+                for each in {"", self._asked.pop(request)}:
+                    self._waits[each].end(event.at.timestamp())
+            case _:
+                pass
 
     def _line(self, event: Event) -> str | None:
         say = self._wording
@@ -211,4 +238,4 @@ class EventLines:
         error = event.observation.error if event.observation else None
         why = f": {clean_line(error, 200)}" if error else ""
         template: str = getattr(self._wording, f"call_{event.status}")
-        return template.format(name=name, took=self._wording.time(event.duration_ms), why=why)
+        return template.format(name=name, took=self.took(event.duration_ms, event.tool_use_id), why=why)

@@ -7,7 +7,7 @@ import os
 import pty
 import termios
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -18,6 +18,7 @@ from core.events import (
     MessageFinished,
     ObserverFinished,
     ObserverStarted,
+    PermissionAnswered,
     PermissionAsked,
     QueryFinished,
     QueryReceived,
@@ -82,6 +83,28 @@ def test_an_answer_is_listened_to_without_signs_and_kept_as_it_was_written(
     told(MessageFinished(query_id="q1", message_id="m1", text=text))
     told(QueryFinished(query_id="q1", status="success", text=text, duration_ms=1_000))
     assert told.lines == [told_as, "Done in 1.0 s"]
+
+
+def test_what_was_spent_waiting_for_the_person_is_told_apart() -> None:
+    told = Told()
+    noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    told(QueryReceived(query_id="q1", text="why?"), started(), started("t2"))
+    told(PermissionAsked(request_id="p", tool_name=NEWS, tool_use_id="t1", at=noon))
+    later = noon + timedelta(seconds=6.1)
+    told(PermissionAnswered(request_id="p", tool_name=NEWS, decision="allow", at=later))
+    told(*(ToolCallFinished(tool_use_id=call, status="success", duration_ms=8_300) for call in ("t1", "t2")))
+    told(QueryFinished(query_id="q1", status="success", duration_ms=9_000))
+    told(
+        QueryReceived(query_id="q2", text="and?"),
+        QueryFinished(query_id="q2", status="success", duration_ms=9_000),
+    )
+    ends = [line.partition(" in ")[2] for line in told.lines if " in " in line]
+    assert ends == [
+        "8.3 s, 6.1 s of it waiting for you",
+        "8.3 s",
+        "9.0 s, 6.1 s of it waiting for you",
+        "9.0 s",
+    ]
 
 
 def test_a_call_is_told_with_what_was_found_and_what_was_saved_below() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -145,6 +146,27 @@ async def test_live_rows_count_seconds_and_nothing_ticks_when_nothing_runs() -> 
         view.apply([finished("t3"), finished("a", seconds=40), QueryFinished(query_id="q", status="success")])
         assert not view._timer._active.is_set()
         assert shown(view)[2].startswith("  ▾ ✓ report-creation-expert")
+
+
+async def test_what_of_a_time_was_spent_waiting_for_the_person_is_told_apart() -> None:
+    view = pane()
+    noon = datetime(2026, 3, 10, 12, tzinfo=UTC)
+    ask = PermissionAsked(request_id="p", tool_name="Bash", tool_use_id="t1", at=noon)
+    answer = PermissionAnswered(
+        request_id="p", tool_name="Bash", decision="allow", at=noon + timedelta(seconds=45.1)
+    )
+    done = QueryFinished(query_id="q", status="success", duration_ms=60_000)
+    async with PaneHost(view).run_test(size=(90, 20)):
+        view.apply([asked(), started("t1", "Bash", command="ls"), started("t2", "Read"), ask, answer])
+        assert "waiting" not in "".join(shown(view))
+        view.apply([finished("t1", seconds=47), finished("t2", seconds=47), done])
+        query, bash, read = shown(view)[:3]
+        assert "45.1s waiting for you" in query
+        # Slow is what took long without anybody asked.
+        assert "45.1s waiting for you" in bash
+        assert "!" not in bash
+        assert "waiting" not in read
+        assert "!" in read
 
 
 async def test_states_other_than_success_are_words_too() -> None:

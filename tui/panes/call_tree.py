@@ -33,6 +33,7 @@ from tui.panes.calls import CallNode, CallRecord, Record, call_node, query_node
 from tui.panes.filtered_tree import FilteredTree
 from tui.panes.known_calls import KnownCalls
 from tui.panes.words import hear, words_node
+from tui.waits import Wait
 
 __all__ = ["CallTree"]
 
@@ -78,9 +79,15 @@ class CallTree(FilteredTree):
                 self._heard(self._known.by_key.get(call))
             case PermissionAsked(tool_use_id=str(call)) if call in self._known.live:
                 self._known.asked[event.request_id] = call
+                for above in self._known.by_key[call].lineage:
+                    above.wait = above.wait or Wait()
+                    above.wait.begin(event.at.timestamp())
                 self._mark_row(self._known.by_key[call], Mark.WAITING)
             case PermissionAnswered():
                 call = self._known.asked.pop(event.request_id, "")
+                for above in self._known.by_key[call].lineage if call in self._known.by_key else ():
+                    if above.wait is not None:
+                        above.wait.end(event.at.timestamp())
                 if call in self._known.live:
                     self._mark_row(self._known.by_key[call], Mark.RUNNING)
             case ComplianceEnforced():

@@ -16,6 +16,7 @@ from core.text import clean_line
 from tui.format import Mark, duration, main_argument, middle_cut, size, spinner, tail_cut, tool_label
 from tui.progress import Progress
 from tui.text_layout import PLAIN, Line, spread, width_of
+from tui.waits import Wait
 
 __all__ = ["CallNode", "CallRecord", "Record", "TraceTheme", "call_node", "query_node", "render_node"]
 
@@ -97,6 +98,7 @@ class CallNode:
     """A row of the trace: a query, a sub-agent, a call, or what a sub-agent said.
 
     `began`, `took` and `heard`, when a sub-agent last gave a sign, are seconds of a monotonic clock.
+    Of `took` so much was a `wait` for the person, where there was one.
     While there is a filter, `matched` says that the row is looked for, and `hits` counts such rows from here down.
     """
 
@@ -121,11 +123,20 @@ class CallNode:
     revision: int = 0
     matched: bool = False
     hits: int = 0
+    wait: Wait | None = None
 
     @property
     def depth(self) -> int:
         """How deep the row is nested; a query is at 0."""
         return 0 if self.parent is None else self.parent.depth + 1
+
+    @property
+    def lineage(self) -> Iterator[CallNode]:
+        """The row, and those that it stands under up to its query."""
+        node: CallNode | None = self
+        while node is not None:
+            yield node
+            node = node.parent
 
     @property
     def path(self) -> tuple[int, ...]:
@@ -141,6 +152,11 @@ class CallNode:
     def foldable(self) -> bool:
         """Whether there is something to fold away."""
         return bool(self.children) or self.kind == "words"
+
+    @property
+    def waited(self) -> float:
+        """How many seconds of its time it waited for the person, when it is over."""
+        return 0.0 if self.wait is None or self.took is None else self.wait.of(self.took)
 
     @property
     def running(self) -> bool:
@@ -319,7 +335,8 @@ def _word(text: str, room: int, style: Style) -> Line:
 def _note(node: CallNode, now: float) -> str:
     if node.mark is Mark.WAITING:
         return Mark.WAITING.word
-    return " · ".join(part for part in (node.flag, node.note, _quiet(node, now)) if part)
+    waited = f"{duration(node.waited)} waiting for you" if node.waited else ""
+    return " · ".join(part for part in (node.flag, node.note, waited, _quiet(node, now)) if part)
 
 
 def _quiet(node: CallNode, now: float) -> str:
@@ -338,9 +355,9 @@ def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
     else:
         text = duration(seconds) if node.took is not None else _live(seconds)
     style = theme.number
-    if node.kind == "call" and seconds > SLOW:
+    if node.kind == "call" and (worked := seconds - node.waited) > SLOW:
         # The mark says it where there is no colour.
-        very = seconds > VERY_SLOW
+        very = worked > VERY_SLOW
         style = theme.bad if very else theme.warning
         text = (VERY_SLOW_MARK if very else SLOW_MARK) + text
     line: Line = [Segment(f"{text:>{TIME_CELLS}}", style)]

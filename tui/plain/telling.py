@@ -17,7 +17,7 @@ from core.events import (
 )
 from core.text import clean, clean_line
 from tui.event_lines import EventLines
-from tui.plain.wording import WORDS, spoken
+from tui.plain.wording import WORDS
 
 __all__ = ["Telling"]
 
@@ -64,6 +64,7 @@ class Telling:
         match event:
             case QueryReceived() if event.text == self.typed:
                 self.typed = None
+                self._lines.of(event)
             case MessageFinished(parent_tool_use_id=None) if event.text.strip():
                 self._say(event.text)
             case QueryFinished():
@@ -103,7 +104,7 @@ class Telling:
         if event.text.strip() and event.text.strip() != self._said:
             self._say(event.text)
         self._said = ""
-        took = spoken(event.duration_ms)
+        took = self._lines.took(event.duration_ms)
         match event.status:
             case "success":
                 self._write(f"Done in {took}")
