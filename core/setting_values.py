@@ -23,6 +23,7 @@ __all__ = [
     "number",
     "path",
     "patterns",
+    "skills",
     "slugs",
     "subset",
     "text",
@@ -150,6 +151,22 @@ def slugs(value: Any) -> tuple[str, ...]:
         raise ValueError(allowed) from None
     if given == ("none",):
         return ()
+    if not all(map(_SLUG.fullmatch, given)):
+        raise ValueError(allowed)
+    return given
+
+
+def skills(value: Any) -> tuple[str, ...]:
+    """Read names of skills, each once; the word all means every skill, none means no skill."""
+    allowed = "names of skills with commas between, all, or none"
+    try:
+        given = tuple(dict.fromkeys(item.lower() for item in patterns(value)))
+    except ValueError:
+        raise ValueError(allowed) from None
+    if given == ("none",):
+        return ()
+    if len(given) > 1 and not {"all", "none"}.isdisjoint(given):
+        raise ValueError(f"{allowed}, each of the two words alone")
     if not all(map(_SLUG.fullmatch, given)):
         raise ValueError(allowed)
     return given

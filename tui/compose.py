@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from core.agent.assembly import AgentParts, Connector
 from core.agent.environment import PrivateFolder
 from core.agent.model_request import small_request
+from core.agent.roster import RosterWatch, read_roster
 from core.aside import Aside
 from core.blacklist import Blacklist
 from core.bus import Bus
@@ -29,6 +30,7 @@ from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
 from core.events import Event, PipelineFailed, SessionStarted
 from core.logs import install_root_handler
+from core.masking import error_raised
 from core.pipeline_plugins import GROUP as HANDLERS
 from core.pipeline_plugins import with_plugins
 from core.plugins import Problem
@@ -38,7 +40,7 @@ from core.resuming import Resume, conversation_to_resume, read_so_far
 from core.secret_values import secrets
 from core.server_trust import ServerTrust
 from core.session import Session, SessionParts, Spawn, spawn_task
-from core.settings import Settings
+from core.settings import Places, Settings
 from core.tally import Tally
 from core.text import Redactor
 from core.workspace import Workspace
@@ -120,9 +122,15 @@ async def compose_session(
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
             bus.subscribe(subscriber)
+        roster = await asyncio.to_thread(read_roster, settings, Places.of())
+        bus.subscribe(
+            RosterWatch(
+                roster, settings, lambda where, error: bus.publish(error_raised(where, error, redactor))
+            )
+        )
         left_out: list[Problem] = []
         observers = await asyncio.to_thread(
-            default_observers, plugins=settings.plugins, report=left_out.append
+            default_observers, plugins=settings.plugins, rules=roster.rules, report=left_out.append
         )
         pipelines = default_pipelines(ReaderPolicy(Blacklist.beside(workspace)))
         if settings.plugins:
@@ -146,12 +154,14 @@ async def compose_session(
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
                 aside=aside,
-                check_subagent=lambda agent, request: check_subagent(agent, request, workspace),
+                check_subagent=lambda agent, request: check_subagent(agent, request, workspace, roster.rules),
                 agent_home=agent_home,
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
                 conversation=conversation,
                 tracer=recording.tracer,
+                subagents=roster.subagents,
+                skills=roster.chosen,
             ),
             so_far=so_far,
             own_servers=own,

@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from core.agent.auth_watch import IsConnected
+from core.agent.definitions import SubagentDefinition
 from core.agent.environment import PrivateFolder
 from core.agent.gate import Answer, PermissionGate
 from core.agent.hooks import AgentHooks, SubagentCheck
@@ -25,11 +26,12 @@ from core.agent.results import ResultAdapter
 from core.agent.server_states import ServerStates
 from core.agent.servers import Servers
 from core.agent.settling import Settler
+from core.agent.skills import Skill, lay_out
 from core.agent.transcripts import cost_so_far, transcript_of
 from core.agent.translate import Translator
 from core.aside import Aside
 from core.connections.base import Connection
-from core.errors import AgentError, ConnectionFailed, UniversalAgentError
+from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError
 from core.events import Event, McpServer
 from core.observation import ToolResult
 from core.pipelines import Pipelines
@@ -55,6 +57,7 @@ class AgentParts:
     `server_notes` says in a line what each server is for. `agent_home` is where the command-line agent keeps
     its state; None leaves it where a login lives. `extra_allow` are patterns beside those of the settings.
     `conversation` is the id of one that goes on; None begins one. `tracer` knows the trace that it all belongs to.
+    `subagents` are those it may call, by default the shipped ones, `skills` those it may load.
     """
 
     workspace: Workspace
@@ -69,6 +72,8 @@ class AgentParts:
     extra_allow: tuple[str, ...] = ()
     conversation: str | None = None
     tracer: Tracer | None = None
+    subagents: tuple[SubagentDefinition, ...] | None = None
+    skills: tuple[Skill, ...] = ()
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
 
@@ -94,17 +99,19 @@ class AgentAssembly:
         self._pipelines = pipelines
         self._publish = publish
         self._report = report
+        self._private = PrivateFolder()
+        self._skills_folder = self._private.path / "skills"
         self._policy = PermissionPolicy(
             workspace=parts.workspace.path,
             allow=(*settings.allow, *parts.extra_allow),
             skip_all=settings.dangerously_skip_permissions,
             mode=settings.permission_mode,
+            readable=(self._skills_folder,),
         )
         self._gate = PermissionGate(
             self._policy, publish, interactive=parts.interactive, redactor=parts.redactor
         )
         self._prices = Prices()
-        self._private = PrivateFolder()
         self._briefing: Briefing | None = None
         self._servers: dict[str, dict[str, Any]] | None = None
         self._last: Translator | None = None
@@ -138,7 +145,10 @@ class AgentAssembly:
             await self._open_connections()
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
-            self._briefing = brief(parts.workspace.path, parts.now(), notes)
+            await self._lay_out_skills()
+            self._briefing = brief(
+                parts.workspace.path, parts.now(), notes, parts.subagents, parts.skills, self._skills_folder
+            )
         translator = Translator(
             redactor=parts.redactor, servers=self._states, server=self._settings.base_url, prices=self._prices
         )
@@ -191,6 +201,11 @@ class AgentAssembly:
         for connection in self._opened.values():
             if connection.close is not None:
                 connection.close()
+
+    async def _lay_out_skills(self) -> None:
+        if self._parts.skills:
+            for problem in await asyncio.to_thread(lay_out, self._parts.skills, self._skills_folder):
+                self._report("skills", SettingsError(problem))
 
     def _cost_before(self) -> float:
         """What the agent is going to count to the conversation that goes on."""

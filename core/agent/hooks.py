@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from core.agent.gate import PermissionGate
 from core.agent.permissions import PermissionPolicy, Verdict
 from core.agent.results import RawResult, ResultAdapter
+from core.agent.skills import without_mentions
 from core.errors import AgentError
 from core.events import ComplianceEnforced, ComplianceFailed, Event
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
@@ -145,6 +146,8 @@ class AgentHooks:
         effective = dict(payload.input)
         if name in {"Agent", "Task"}:
             effective["run_in_background"] = False
+        if name == "Skill" and isinstance(effective.get("args"), str):
+            effective["args"] = without_mentions(effective["args"])
         self._copies[tool_use_id] = HookCopies(effective_input=effective)
         if payload.denied is not None:
             self._gate.note_denied(tool_use_id, payload.denied)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.agent.definitions import SubagentDefinition, read_prompt, shipped_subagents
+from core.agent.definitions import SubagentDefinition, filled, read_prompt, shipped_subagents
 from core.agent.environment import cli_environment
+from core.agent.skills import PLUGIN, Skill
 from core.settings import Settings
 from core.version import VERSION
 
@@ -25,13 +27,21 @@ __all__ = ["BASE_TOOLS", "Briefing", "ServersGiven", "brief", "build_options"]
 BASE_TOOLS = ("Agent", "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
 _MAX_LINE = 64 << 20
 
+# A skill may hold commands that would run as it is loaded, and nobody would be asked.
+_OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
+
 
 @dataclass(frozen=True)
 class Briefing:
-    """What the agent is told before the first query: its own prompt and its sub-agents'."""
+    """What the agent is told before the first query: its own prompt and its sub-agents'.
+
+    `skills` are the names of those it may load, which are laid out in `skills_folder`.
+    """
 
     system_prompt: str
     subagents: tuple[SubagentDefinition, ...]
+    skills: tuple[str, ...] = ()
+    skills_folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -42,14 +52,30 @@ class ServersGiven:
     here: Mapping[str, Any]
 
 
-def brief(workspace: Path, now: datetime, server_notes: Mapping[str, str]) -> Briefing:
-    """Write the prompts for a session; `server_notes` says in a line what each MCP server is for."""
+def brief(
+    workspace: Path,
+    now: datetime,
+    server_notes: Mapping[str, str],
+    subagents: Sequence[SubagentDefinition] | None = None,
+    skills: Sequence[Skill] = (),
+    skills_folder: Path | None = None,
+) -> Briefing:
+    """Write the prompts for a session; `server_notes` says in a line what each MCP server is for.
+
+    `subagents` are those of the session, their prompts not filled in yet; by default the shipped ones.
+    """
     values = {
         "today": f"{now:%A, %d %B %Y}",
         "workspace": str(workspace),
         "tools": "\n".join(f"- `{name}`: {note}" for name, note in server_notes.items()),
     }
-    return Briefing(read_prompt("system", values), tuple(shipped_subagents(values)))
+    given = shipped_subagents({}) if subagents is None else subagents
+    return Briefing(
+        read_prompt("system", values),
+        tuple(filled(each, values) for each in given),
+        tuple(skill.name for skill in skills),
+        skills_folder,
+    )
 
 
 async def build_options(
@@ -73,7 +99,11 @@ async def build_options(
     loaded = await asyncio.to_thread(import_module, "claude_agent_sdk")
     agents = {
         each.name: loaded.AgentDefinition(
-            description=each.description, prompt=each.prompt, tools=list(each.tools), model=each.model
+            description=each.description,
+            prompt=each.prompt,
+            tools=None if each.tools is None else list(each.tools),
+            disallowedTools=list(each.without) or None,
+            model=each.model,
         )
         for each in briefing.subagents
     }
@@ -84,11 +114,13 @@ async def build_options(
         extra["mcp-config"] = str(servers.file)
     options: sdk.ClaudeAgentOptions = loaded.ClaudeAgentOptions(
         system_prompt=briefing.system_prompt,
-        tools=[*BASE_TOOLS, *settings.extra_tools],
+        tools=[*BASE_TOOLS, *settings.extra_tools, *(["Skill"] if briefing.skills else [])],
         mcp_servers=dict(servers.here) or servers.file,
         strict_mcp_config=True,
         setting_sources=[],
-        skills=[],
+        skills=[f"{PLUGIN}:{name}" for name in briefing.skills],
+        plugins=[{"type": "local", "path": str(briefing.skills_folder)}] if briefing.skills else [],
+        settings=json.dumps(_OF_SKILLS),
         permission_mode=settings.effective_permission_mode,
         can_use_tool=hooks.may_use,
         hooks=hooks.matchers(),

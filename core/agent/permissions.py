@@ -57,7 +57,7 @@ CONTAINED = frozenset(
     }
 )
 PLANNABLE = frozenset({"mcp__local_toolkit__read_local_file", "mcp__local_toolkit__list_directory"})
-HARMLESS = frozenset({"Agent", "Task", "TodoWrite", "ToolSearch", "WebSearch"})
+HARMLESS = frozenset({"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRAPPERS = ("MULTI_EXECUTE",)
 WRITERS = frozenset({"Write", "Edit"})
@@ -156,14 +156,15 @@ class PermissionPolicy:
     """Judges calls; remembers what a person allowed for the session.
 
     `allow` holds shell-style patterns, matched against the full tool name, its short name and the inner
-    subjects. `workspace` bounds what the built-in readers may see. In the mode `plan` nothing is written, in
-    `acceptEdits` files of the workspace may be.
+    subjects. `workspace` bounds what the built-in readers may see, beside the folders `readable`. In the mode
+    `plan` nothing is written, in `acceptEdits` files of the workspace may be.
     """
 
     workspace: Path
     allow: tuple[str, ...] = ()
     skip_all: bool = False
     mode: str = "default"
+    readable: tuple[Path, ...] = ()
     _allowed_for_session: set[SessionPattern] = field(default_factory=set)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
@@ -223,7 +224,7 @@ class PermissionPolicy:
     ) -> Judgement:
         asked = tool_input.get(READERS[tool_name]) or "."
         pattern = tool_input.get("pattern") if tool_name == "Glob" else None
-        inside = self._is_inside(asked)
+        inside = any(self._is_inside(asked, root) for root in (self.workspace, *self.readable))
         if inside and isinstance(pattern, str) and (pattern.startswith(("/", "~")) or ".." in pattern):
             inside = False
         if inside:
@@ -232,13 +233,16 @@ class PermissionPolicy:
             return Judgement(Verdict.ALLOW, "an allow pattern names it", subjects)
         return Judgement(Verdict.ASK, "it reads outside the workspace", subjects)
 
-    def _is_inside(self, asked: object) -> bool:
+    def _is_inside(self, asked: object, folder: Path | None = None) -> bool:
         # The agent trims blanks and expands `~` before it opens a path.
         if not isinstance(asked, str) or asked != asked.strip() or asked.startswith("~"):
             return False
-        root = self.workspace.resolve()
         try:
-            return (root / asked).resolve().is_relative_to(root)
+            return (
+                (self.workspace.resolve() / asked)
+                .resolve()
+                .is_relative_to((folder or self.workspace).resolve())
+            )
         except (OSError, ValueError, RuntimeError):
             return False
 

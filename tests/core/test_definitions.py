@@ -19,13 +19,40 @@ def test_the_shipped_prompts_are_whole_and_filled() -> None:
     assert "{workspace}" not in expert.prompt
 
 
-def test_every_tool_a_shipped_subagent_names_is_a_contained_one(
+def test_no_tool_of_a_shipped_subagent_is_refused_and_those_that_act_outside_are_asked_about(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     policy = PermissionPolicy(workspace=tmp_path_factory.mktemp("ws"))
+    asked = set()
     for definition in shipped_subagents(VALUES):
+        assert definition.tools
         for tool in definition.tools:
-            assert policy.judge(tool, {}).verdict is Verdict.ALLOW, tool
+            verdict = policy.judge(tool, {}).verdict
+            assert verdict is not Verdict.DENY, tool
+            if verdict is Verdict.ASK:
+                asked.add(tool.removeprefix("mcp__composio__"))
+    assert {
+        "COMPOSIO_MULTI_EXECUTE_TOOL",
+        "COMPOSIO_REMOTE_WORKBENCH",
+        "COMPOSIO_REMOTE_BASH_TOOL",
+    } <= asked
+
+
+def test_the_shipped_subagents_are_of_a_sane_size_and_filled() -> None:
+    shipped = {each.name: each for each in shipped_subagents(VALUES)}
+    assert set(shipped) == {"data-analyst", "email-writer", "report-creation-expert"}
+    for each in shipped.values():
+        assert len(each.description) < 400, each.name
+        assert len(each.prompt) < 3_500, each.name
+        assert "{" not in each.prompt, each.name
+
+
+def test_a_mail_must_be_saved_and_a_chart_fetched() -> None:
+    (draft,) = [rule for each in shipped_subagents({}) for rule in each.rules if rule.agent == "email-writer"]
+    assert draft.holds("email-writer", "Tell Ann that the meeting moves")
+    (chart,) = [rule for each in shipped_subagents({}) for rule in each.rules if rule.agent == "data-analyst"]
+    assert chart.holds("data-analyst", "Draw a chart of revenue")
+    assert not chart.holds("data-analyst", "How many rows are there?")
 
 
 def test_a_definition_takes_tools_as_a_list_or_a_line() -> None:

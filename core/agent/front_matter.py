@@ -1,0 +1,112 @@
+"""Reads Markdown files that people write, with YAML front matter: of bounded size, and never anything but a file."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.errors import SettingsError
+from core.text import clean_line
+
+__all__ = ["LARGEST", "is_below", "needed_text", "read_markdown", "split_front_matter"]
+
+LARGEST = 128 << 10
+"""The most bytes of such a file."""
+
+_LARGEST_HEAD = 32 << 10
+_LINE = "\n---\n"
+
+
+def read_markdown(path: Path, *, inside: Path | None = None) -> str:
+    """Read a file whole.
+
+    With `inside` a link that leads out of that folder is refused.
+
+    Raises:
+        SettingsError: it is no file, too large, cannot be read, or is not text; the message names it.
+    """
+    origin = clean_line(str(path), 500)
+    try:
+        if inside is not None and not is_below(path, inside):
+            raise SettingsError(f"{origin} is a link that leads out of its folder: put the file itself there")
+        # Without waiting, as what is opened may be a pipe that nobody writes to.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise SettingsError(f"{origin} is no file: remove it or write one")
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise SettingsError(f"{origin} cannot be read: {error.strerror}. Check its permissions") from error
+    if len(data) > LARGEST:
+        raise SettingsError(f"{origin} is larger than {LARGEST >> 10} KiB: shorten it")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{origin} is not UTF-8 text: store it as UTF-8") from error
+
+
+def is_below(path: Path, folder: Path) -> bool:
+    """Whether a path, with its links followed, lies in a folder."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        return False
+
+
+def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, Any], str]:
+    """Split a file into the fields of its front matter and its body; `what` is what the file should hold.
+
+    Raises:
+        SettingsError: there is no front matter, or it is not a mapping in YAML; the message names `origin`.
+    """
+    head, separator, body = (text + "\n").removeprefix("---\n").partition(_LINE)
+    if not text.startswith("---\n") or not separator:
+        raise SettingsError(f"{origin}: {what} starts with front matter between two lines of ---")
+    if len(head) > _LARGEST_HEAD:
+        raise SettingsError(
+            f"{origin}: the front matter is larger than {_LARGEST_HEAD >> 10} KiB: shorten it"
+        )
+    import yaml
+
+    try:
+        fields = yaml.safe_load(head)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        # The first line of the file is the one before the front matter.
+        where = f" in line {mark.line + 2}" if mark is not None else ""
+        why = clean_line(error.problem or error.context or "it cannot be read", 200)
+        raise SettingsError(
+            f"{origin}: the front matter is not YAML{where}: {why}; a text with a colon needs quotes round it"
+        ) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SettingsError(
+            f"{origin}: the front matter is not YAML: {clean_line(str(error), 200)}"
+        ) from error
+    if not isinstance(fields, dict):
+        raise SettingsError(f"{origin}: the front matter has no fields: write name: and description: into it")
+    return fields, body
+
+
+def needed_text(fields: Mapping[Any, Any], name: str, longest: int, *, origin: str) -> str:
+    """Take a text that must be there, in one line.
+
+    Raises:
+        SettingsError: it is missing, empty or too long; the message names `origin`, and what may have been meant.
+    """
+    value = fields.get(name)
+    if value is None:
+        close = difflib.get_close_matches(name, _others(fields), n=1)
+        hint = f": did you mean it by {close[0]}?" if close else f": write {name}: and a text"
+        raise SettingsError(f"{origin}: the front matter has no {name}{hint}")
+    if not isinstance(value, str) or not value.strip():
+        raise SettingsError(f"{origin}: {name} is no text: put quotes round it")
+    if len(value) > longest:
+        raise SettingsError(f"{origin}: {name} has more than {longest:,} characters: shorten it")
+    return clean_line(value, longest)
+
+
+def _others(fields: Iterable[Any]) -> list[str]:
+    return [clean_line(each, 60) for each in fields if isinstance(each, str)]

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from core.agent.agent_files import MOST_FILES, Found, Home, find_subagents, homes
+from core.agent.agent_tools import look_at_tools
+from core.agent.definitions import read_subagent
+from core.agent.front_matter import LARGEST
+from core.agent.options import BASE_TOOLS
+from core.events import McpServer
+from core.settings import EXTRA_TOOLS
+
+SERVERS = [
+    McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"]),
+    McpServer(name="composio", status="off", error="there is no COMPOSIO_API_KEY"),
+]
+
+
+def places(base: Path) -> tuple[Home, ...]:
+    return homes("agents", cwd=base / "project", home=base / "home", config_dir=base / "config")
+
+
+def write(place: Home, file: str, text: str) -> Path:
+    place.folder.mkdir(parents=True, exist_ok=True)
+    (place.folder / file).write_text(text)
+    return place.folder / file
+
+
+def agent(name: str, description: str = "d", more: str = "") -> str:
+    return f"---\nname: {name}\ndescription: {description}\n{more}---\nYou are {name}.\n"
+
+
+def told(found: Found) -> str:
+    (unusable,) = found.unusable
+    return unusable.problem
+
+
+def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path: Path) -> None:
+    project, config, home = places(tmp_path)
+    write(project, "a.md", agent("reviewer", "the project's"))
+    write(home, "a.md", agent("reviewer", "the user's"))
+    write(config, "b.md", agent("email-writer", "mine"))
+    found = find_subagents(places(tmp_path))
+    by_name = {each.name: each for each in found.subagents}
+    assert (by_name["reviewer"].description, by_name["reviewer"].source) == ("the project's", "project")
+    assert (by_name["email-writer"].description, by_name["email-writer"].source) == ("mine", "user")
+    assert by_name["report-creation-expert"].source == "shipped"
+    assert {name: [each.source for each in lost] for name, lost in found.replaced.items()} == {
+        "reviewer": ["user"],
+        "email-writer": ["shipped"],
+    }
+    assert not found.unusable
+
+
+@pytest.mark.parametrize(
+    ("text", "told_of"),
+    [
+        ("just text", "starts with front matter"),
+        ("---\nname: [\n---\n", "is not YAML in line"),
+        ("---\nname: a\ndescription: to be used: always\n---\n", "is not YAML in line 3.*quotes"),
+        ("---\n- a\n---\n", "no fields"),
+        ("---\nname: a\n---\n", "has no description: write description:"),
+        ("---\nname: a\ndescripton: b\n---\n", "has no description: did you mean it by descripton"),
+        ("---\ndescription: b\n---\n", "has no name"),
+        ("---\nname: 12\ndescription: b\n---\n", "name is no text"),
+        ("---\nname: a b\ndescription: b\n---\n", "'a b' has other characters"),
+        (agent("a", more="model: sonet\n"), "no model 'sonet': did you mean sonnet"),
+        (agent("a", more="model: gpt-4\n"), "no model 'gpt-4': it takes inherit, "),
+        (agent("a", more="tools: 5\n"), "tools is no list"),
+        (agent("a", more="tools: [[x]]\n"), "tools is no list"),
+        (agent("a", more="compliance: nothing\n"), "compliance is not a list"),
+        (agent("a", more="when: 2026-99-99\n"), "is not YAML"),
+        (agent("a", more=f"deep: {'[' * 3000}\n"), "is not YAML"),
+        ("---\nname: a\ndescription: " + "b" * 6_000 + "\n---\n", "description has more than 5,000"),
+        (agent("a") + "x" * LARGEST, "larger than 128 KiB"),
+        (agent("a") + "x" * 110_000, "prompt has more than 100,000"),
+    ],
+)
+def test_a_file_that_is_wrong_is_told_and_the_others_count(tmp_path: Path, text: str, told_of: str) -> None:
+    project, *_ = places(tmp_path)
+    path = write(project, "wrong.md", text)
+    write(project, "right.md", agent("right"))
+    found = find_subagents(places(tmp_path), any_model=False)
+    assert "right" in {each.name for each in found.subagents}
+    assert "a" not in {each.name for each in found.subagents}
+    assert told(found).startswith(str(path))
+    assert re.search(told_of, told(found)), told(found)
+    assert "\n" not in told(found)
+
+
+def test_two_files_of_one_folder_with_one_name_are_told(tmp_path: Path) -> None:
+    project, *_ = places(tmp_path)
+    write(project, "a.md", agent("twin", "first"))
+    second = write(project, "b.md", agent("twin", "second"))
+    found = find_subagents(places(tmp_path))
+    assert next(each for each in found.subagents if each.name == "twin").description == "first"
+    assert told(found).startswith(f"{second}: the name twin is taken by a.md")
+
+
+def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> None:
+    project, _, home = places(tmp_path)
+    secret = tmp_path / "secret.md"
+    secret.write_text(agent("stolen", "canary-0123"))
+    project.folder.mkdir(parents=True)
+    (project.folder / "link.md").symlink_to(secret)
+    os.mkfifo(project.folder / "pipe.md")
+    (project.folder / "folder.md").mkdir()
+    (project.folder / "latin.md").write_bytes(b"---\nname: \xff\n---\n")
+    home.folder.mkdir(parents=True)
+    # One's own folder may well be links to where one keeps such files.
+    (home.folder / "kept.md").symlink_to(secret)
+    found = find_subagents(places(tmp_path))
+    problems = {Path(each.origin).name: each.problem for each in found.unusable}
+    assert set(problems) == {"link.md", "pipe.md", "folder.md", "latin.md"}
+    assert "leads out of its folder" in problems["link.md"]
+    assert "is no file" in problems["pipe.md"]
+    assert "not UTF-8" in problems["latin.md"]
+    assert "canary" not in "".join(problems.values())
+    assert next(each for each in found.subagents if each.name == "stolen").source == "user"
+
+
+def test_a_folder_that_is_full_or_closed_is_told(tmp_path: Path) -> None:
+    project, config, _ = places(tmp_path)
+    for number in range(MOST_FILES + 2):
+        write(project, f"{number:03}.md", agent(f"a{number}"))
+    found = find_subagents([project])
+    assert "more than 100" in told(found)
+    assert len(found.subagents) == MOST_FILES + len(find_subagents(()).subagents)
+    config.folder.mkdir(parents=True)
+    config.folder.chmod(0)
+    try:
+        if os.geteuid() != 0:
+            assert "cannot be read: Permission denied" in told(find_subagents([config]))
+    finally:
+        config.folder.chmod(0o700)
+
+
+def test_who_starts_at_home_has_no_project_there(tmp_path: Path) -> None:
+    found = homes("agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config")
+    assert [each.source for each in found] == ["user", "user"]
+
+
+def test_what_a_file_would_give_itself_has_no_effect(tmp_path: Path) -> None:
+    text = agent("a", more="permissionMode: bypassPermissions\nhooks: {}\nmcpServers: {}\ntools: Read\n")
+    found = read_subagent(text, {}, origin="a.md", source="project")
+    assert found.unheeded == ("hooks", "mcpServers", "permissionMode")
+    assert found.tools == ("Read",)
+
+
+def test_hidden_characters_of_a_prompt_are_seen() -> None:
+    found = read_subagent(agent("a") + "\u202egnp.exe \x1b[2J", {}, origin="a.md")
+    assert "\u202e" not in found.prompt
+    assert "\x1b" not in found.prompt
+
+
+@pytest.mark.parametrize(
+    ("tools", "wrong", "noted"),
+    [
+        ("Read, mcp__local_toolkit__crawl_parallel, mcp__local_toolkit, mcp__local_toolkit__*", [], []),
+        ("crawl_paralel", ["crawl_paralel: did you mean mcp__local_toolkit__crawl_parallel?"], []),
+        (
+            "mcp__local_toolkit__crawl",
+            ["did you mean mcp__local_toolkit__crawl_parallel?"],
+            [],
+        ),
+        ("Reed", ["Reed: did you mean Read?"], []),
+        ("mcp__slack__post", ["no server has that name; there are local_toolkit, composio"], []),
+        ("mcp__composio__ANYTHING", [], ["composio is off"]),
+        ("Bash(git *)", [], ["Bash is off: --tool Bash offers it"]),
+        ("NotebookEdit", [], ["NotebookEdit is not offered here"]),
+    ],
+)
+def test_a_tool_that_nobody_has_is_named_with_what_may_have_been_meant(
+    tools: str, wrong: list[str], noted: list[str]
+) -> None:
+    found = look_at_tools(
+        read_subagent(agent("a", more=f"tools: {tools}\n"), {}, origin="a.md"),
+        offered=BASE_TOOLS,
+        can_be_offered=EXTRA_TOOLS,
+        servers=SERVERS,
+    )
+    assert [each.wrong for each in found] == [True] * len(wrong) + [False] * len(noted)
+    for each, text in zip(found, [*wrong, *noted], strict=True):
+        assert text in each.told
+
+
+def test_of_a_server_that_says_nothing_every_tool_is_taken_to_exist() -> None:
+    definition = read_subagent(agent("a", more="tools: mcp__notes__x\n"), {}, origin="a.md")
+    servers = [McpServer(name="notes", status="unknown")]
+    assert not look_at_tools(definition, offered=(), can_be_offered=(), servers=servers)
