@@ -14,6 +14,7 @@ from core.events import (
     ComplianceEnforced,
     ErrorRaised,
     Event,
+    McpServer,
     McpStatus,
     ObserverFinished,
     PathFellBack,
@@ -224,7 +225,7 @@ class EventLines:
 
     def _changed_servers(self, event: McpStatus) -> str | None:
         shown = ", ".join(
-            s.error if s.status in ("off", "untrusted") and s.error else f"{s.name} {s.status}"
+            s.error if s.status in ("off", "untrusted") and s.error else f"{s.name} {_state(s)}"
             for s in event.servers
             if s.status != "pending"
         )
@@ -239,3 +240,9 @@ class EventLines:
         why = f": {clean_line(error, 200)}" if error else ""
         template: str = getattr(self._wording, f"call_{event.status}")
         return template.format(name=name, took=self.took(event.duration_ms, event.tool_use_id), why=why)
+
+
+def _state(server: McpServer) -> str:
+    """A server's state; the same word for every try, so that each is not another line."""
+    again = server.again_s is not None or server.status == "reconnecting"
+    return "failed and is connected again" if again else server.status

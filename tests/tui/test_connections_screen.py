@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -221,6 +222,36 @@ async def test_what_happens_is_seen_and_the_cursor_stays(tmp_path: Path) -> None
         assert screen.chosen == TOOLKIT
         looked = session.servers.looks
         await until(lambda: session.servers.looks > looked)
+
+
+async def test_a_server_that_is_seen_to_says_when_and_what_a_person_may_do(tmp_path: Path) -> None:
+    soon = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=32)
+    async with connections(tmp_path, TOOLKIT, soon, size=(80, 24)) as (app, _, _, pilot):
+        assert "↻ notes" in screen_text(app)
+        assert "failed, again in 32 s  " in screen_text(app)
+        await pilot.press("down")
+        await until(lambda: "r connects it again now" in screen_text(app))
+
+
+OWN = {
+    "notes": {"command": "npx", "args": ["-y", "my notes"], "env": {"NOTES_KEY": "canary-0123456789"}},
+    "tickets": {"type": "sse", "url": "https://tickets.example/sse"},
+}
+
+
+async def test_a_persons_own_servers_are_shown_as_they_are_written_down(tmp_path: Path) -> None:
+    written = tmp_path / ".mcp.json"
+    written.write_text(json.dumps({"mcpServers": OWN}))
+    notes = McpServer(name="notes", status="untrusted", error="notes is used only once you have trusted it")
+    tickets = McpServer(name="tickets", status="connected", tools=1)
+    async with connections(tmp_path, notes, tickets, size=(200, 50)) as (app, session, _, pilot):
+        await until(lambda: "starts  npx -y 'my notes'" in screen_text(app))
+        assert f"written in  {written}"[:80] in screen_text(app)
+        assert "canary" not in screen_text(app)
+        assert "r asks you about it" in screen_text(app)
+        await pilot.press("r", "down")
+        assert session.servers.asked == ["reconnect notes"]
+        await until(lambda: "opens, sse  https://tickets.example/sse" in screen_text(app))
 
 
 async def test_without_a_session_there_is_still_something_to_see(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from core.agent.refusals import AT_LIMIT
 from core.events import (
     ApiRetry,
     AuthFinished,
@@ -28,6 +29,7 @@ from core.events import (
     TracingFailed,
 )
 from core.text import clean, clean_line
+from tui.agent_ends import telling
 from tui.format import duration, spent_of, tool_name
 from tui.panes.blocks import Tone
 
@@ -48,7 +50,8 @@ class Message:
     """What to say. A later message of the same `topic` takes the place of the earlier one.
 
     With `before` it ends the topic, and takes that place only where nothing was said since: otherwise it comes
-    last, and the earlier one says `before`.
+    last, and the earlier one says `before`. It takes the place of what was said last, too, where that has the words
+    `instead_of`.
     """
 
     mark: str
@@ -57,6 +60,7 @@ class Message:
     details: tuple[str, ...] = ()
     topic: Hashable = None
     before: str = ""
+    instead_of: str = ""
 
 
 def message_of(event: Event) -> Message | None:
@@ -83,7 +87,7 @@ def message_of(event: Event) -> Message | None:
             text += f" in {duration(event.delay_ms / 1000)}." if event.delay_ms else "."
             return Message("⟲", Tone.WARNING, text, topic="retry")
         case ErrorRaised():
-            causes = tuple(f"because {clean_line(cause, 400)}" for cause in event.causes)
+            causes = tuple(f"because {clean_line(cause, 400)}" for cause in telling(event.causes))
             text = clean(event.message[:SENTENCE]).strip()
             return Message(
                 "✗", Tone.BAD, f"{clean_line(event.where)}: {text}" if event.where else text, causes
@@ -97,8 +101,8 @@ def message_of(event: Event) -> Message | None:
         case ComplianceEnforced():
             topic = ("compliance", event.subagent, event.rule)
             return Message("⟲", Tone.WARNING, f"{_broken(event)} It was sent back to do so.", topic=topic)
-        case BudgetReached(stopped=True):
-            # The end of the query says so.
+        case BudgetReached(stopped=True) | BudgetReached(refused=True):
+            # The end of the query says so, or did; and what waits stands at the prompt.
             return None
         case BudgetReached() | BudgetRaised():
             return _budget(event)
@@ -134,6 +138,10 @@ def server_message(server: McpServer, *, told: bool = False) -> Message | None:
     status = "needs you to sign in" if server.status == "needs-auth" else clean_line(server.status)
     text = f"MCP server {clean_line(server.name)} {status}"
     text += f": {clean_line(server.error, 400)}" if server.error else "."
+    if server.again_s is not None:
+        return Message(
+            "↻", Tone.WARNING, f"{text.rstrip('.')}. It is connected again.", topic=("mcp", server.name)
+        )
     return Message("✗", Tone.WARNING, text, topic=("mcp", server.name))
 
 
@@ -215,5 +223,9 @@ def _finished(event: QueryFinished) -> Message | None:
         case "interrupted":
             return Message("⊘", Tone.WARNING, f"Interrupted{took}. What came so far is kept.")
         case "error":
+            if event.error == AT_LIMIT:
+                text = f"Stopped{took}: what the session may cost is spent. /budget raises that."
+                return Message("✗", Tone.BAD, text)
             why = clean((event.error or "no reason was given")[:SENTENCE]).strip()
-            return Message("✗", Tone.BAD, f"The query failed{took}: {why}")
+            text = f"The query failed{took}: {why}"
+            return Message("✗", Tone.BAD, text, instead_of=f"agent: {why}")

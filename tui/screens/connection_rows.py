@@ -10,12 +10,13 @@ from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
 from core.connections.composio import SERVER as COMPOSIO
+from core.connections.own_servers import OwnServer
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.web_reader import SERVER as WEB_READER
 from core.credentials import Credential
 from core.doctor.check import Check, could_start
 from core.events import McpServer
-from core.text import clean, clean_line
+from core.text import Redactor, clean, clean_line
 from tui.format import middle_cut, tail_cut, tool_name
 from tui.keys import Keys
 
@@ -35,7 +36,7 @@ ORDER = (
     "web_reader",
     "logfire",
 )
-_STATE, _TOOLS, _ORIGIN = 20, 8, 14
+_STATE, _TOOLS, _ORIGIN = 21, 8, 14
 _LONGEST_ERROR = 2_000
 _MUTED = "$text-muted"
 
@@ -71,6 +72,8 @@ CHECKED = {
 
 def state_of(server: McpServer) -> State:
     """How a server's state is shown; one that nobody knows by its own word."""
+    if server.again_s is not None:
+        return State("↻", f"failed, again in {server.again_s:g} s", "$warning")
     return STATES.get(server.status) or State("?", clean_line(server.status, 20), "$warning")
 
 
@@ -103,8 +106,13 @@ def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
     )
 
 
-def about_server(server: McpServer | None, width: int, keys: Keys) -> Content:
-    """All there is to be said of a server: its state, its tools as a person reads them, what it failed of."""
+def about_server(
+    server: McpServer | None, width: int, keys: Keys, written: OwnServer | None = None
+) -> Content:
+    """All there is to be said of a server: its state, its tools as a person reads them, what it failed of.
+
+    `written` is how one of the person's own is written down.
+    """
     if server is None:
         return Content.styled("There is no server: the agent has not been started.", _MUTED)
     state = state_of(server)
@@ -115,6 +123,10 @@ def about_server(server: McpServer | None, width: int, keys: Keys) -> Content:
             (f" · {origin(server)}", _MUTED),
         )
     ]
+    if written is not None:
+        starts = "starts" if written.transport == "stdio" else f"opens, {written.transport}"
+        lines.append(_field(starts, clean_line(Redactor().redact(written.target), _LONGEST_ERROR), width))
+        lines.append(_field("written in", clean_line(written.source, _LONGEST_ERROR), width))
     if server.tool_names:
         names = ", ".join(_short(server, name) for name in server.tool_names)
         lines.append(_field("tools", names, width))
@@ -219,6 +231,8 @@ def _whole(text: str) -> str:
 def _todo(server: McpServer, keys: Keys) -> str:
     again, switch = keys.shown("connections.reconnect"), keys.shown("connections.switch")
     match server.status:
+        case "failed" if server.again_s is not None:
+            return f"{again} connects it again now; {switch} leaves it out."
         case "failed":
             return f"{again} connects it again; {switch} leaves it out."
         case "untrusted":

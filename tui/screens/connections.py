@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,8 +16,10 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from core.connections.own_servers import OwnServer
 from core.credentials import credentials_of, servers_of
 from core.doctor.check import Check
+from core.doctor.own_servers import own_servers_of
 from core.errors import UniversalAgentError
 from core.events import Event, McpServer, McpStatus
 from core.settings import Settings
@@ -83,6 +86,7 @@ class ConnectionsScreen(Closing[None]):
         self._examine = examine
         self._servers: Sequence[McpServer] = ()
         self._unsubscribe: Callable[[], None] = lambda: None
+        self._own: dict[str, OwnServer] = {}
         self._checks: list[Check] = []
         self._testing = False
         self._following = False
@@ -115,6 +119,7 @@ class ConnectionsScreen(Closing[None]):
         self._show()
         self._show_checks()
         start_job(self, self._look_for_credentials, "credentials")
+        start_job(self, self._look_for_own_servers, "own servers")
         # The agent does not say by itself that a server failed.
         self.set_interval(LOOK_AGAIN_SECONDS, self._look)
 
@@ -173,13 +178,23 @@ class ConnectionsScreen(Closing[None]):
             row = say.server_row(server, self._width, chosen=index == self._list.highlighted)
             self._list.replace_option_prompt_at_index(index, row)
         self.query_one("#connections-server", Static).update(
-            say.about_server(self.chosen, self._column, self._keys)
+            say.about_server(self.chosen, self._column, self._keys, self._written_down)
         )
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Say more of the server under the cursor."""
         event.stop()
         self._show_server()
+
+    @property
+    def _written_down(self) -> OwnServer | None:
+        return self._own.get(self.chosen.name) if self.chosen is not None else None
+
+    async def _look_for_own_servers(self) -> None:
+        if not self._settings.demo:
+            found = await asyncio.to_thread(own_servers_of, self._settings, Path.cwd())
+            self._own = {each.name: each for each in found if isinstance(each, OwnServer)}
+            self._show_server()
 
     async def _look_for_credentials(self) -> None:
         settings, environ = self._settings, os.environ
