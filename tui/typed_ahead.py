@@ -5,6 +5,8 @@ from __future__ import annotations
 from textual import events
 from textual.app import App
 
+from tui.keys import keys_of
+
 __all__ = ["TypedAheadApp"]
 
 EDITING = {
@@ -18,13 +20,15 @@ EDITING = {
     "ctrl+u": "delete_to_start_of_line",
 }
 TYPED = frozenset({"enter", "ctrl+j"})
+SENDS = frozenset({"send", "steer"})
 
 
 class TypedAheadApp(App[str]):
     """An application whose dialogs leave to the prompt what was typed before they could be read.
 
     Only what a person writes and corrects goes there. Keys that command, such as Esc, are for nobody: what they
-    would have done is not seen below the dialog.
+    would have done is not seen below the dialog. Nor is anything sent, which would run while the question waits:
+    it may have been meant for an answer, and stays in the prompt.
     """
 
     async def on_event(self, event: events.Event) -> None:
@@ -50,7 +54,12 @@ class TypedAheadApp(App[str]):
             event.is_printable or event.key in EDITING or event.key in TYPED
         ):
             return False
+        if isinstance(event, events.Key) and self._sends(event):
+            return False
         return self.screen.lets_typing_by
+
+    def _sends(self, event: events.Key) -> bool:
+        return (keys_of(self.app).deed("prompt", event.key) or "") in SENDS
 
     def _type_on(self, event: events.Key | events.Paste) -> None:
         prompt = self.screen_stack[-2].focused

@@ -97,20 +97,39 @@ def test_a_clock_counts_little_between_two_looks() -> None:
     assert awake() == pytest.approx(0.15)
 
 
-async def test_what_was_sent_as_a_question_came_up_is_sent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("question", [ASKED, AUTH])
+async def test_enter_sends_nothing_as_a_question_comes_up(
+    tmp_path: Path, question: PermissionAsked | AuthRequired
+) -> None:
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
     async with app.run_test() as pilot:
         await settled(app, pilot)
         session.submit("x")
         await pilot.press(*"the next ")
+        session.bus.publish(question)
+        await shown(app, pilot)
+        type_at_once(app, "day\r!")
+        await until(lambda: app.frame.prompt.value == "the next day!")
+        assert session.waiting == []
+        assert (session.answers, session.outcomes) == ([], [])
+        assert isinstance(app.screen, Dialog)
+
+
+async def test_a_dialog_says_why_its_answers_are_dim(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
         session.bus.publish(ASKED)
         await shown(app, pilot)
-        type_at_once(app, "day\r")
-        await until(lambda: bool(session.waiting))
-        assert session.waiting == ["the next day"]
-        assert session.answers == []
-        assert isinstance(app.screen, PermissionScreen)
+        dialog = app.screen
+        assert isinstance(dialog, Dialog)
+        await until(lambda: "in a moment" in str(dialog.query_one(".box").border_subtitle))
+        assert dialog.has_class("-quiet")
+        await until(lambda: not dialog.has_class("-quiet"))
+        assert "in a moment" not in str(dialog.query_one(".box").border_subtitle)
 
 
 def made(tmp_path: Path) -> tuple[FakeSession, UaTuiApp]:

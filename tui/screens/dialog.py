@@ -191,7 +191,12 @@ class Dialog(Closing[Answer]):
             self._show_told()
 
     def _show_told(self) -> None:
-        quiet = self.UNASKED and bool(self._typing) and self.has_class("-quiet")
-        words = [self._told, "typing goes to the prompt" if quiet else ""]
+        quiet = self.has_class("-quiet")
+        typed = quiet and self.UNASKED and bool(self._typing)
+        words = [
+            self._told,
+            "answers in a moment" if quiet else "",
+            "typing goes to the prompt" if typed else "",
+        ]
         for box in self.query(".box"):
             box.border_subtitle = Content(" · ".join(word for word in words if word))
