@@ -23,6 +23,7 @@ from tui.screens.auth import AuthScreen
 from tui.screens.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
 from tui.screens.error import ErrorScreen
 from tui.screens.help import HelpScreen
+from tui.screens.inner_calls import call_lines
 from tui.screens.permission import PermissionAnswer, PermissionScreen
 from tui.screens.qr import QrCode
 from tui.screens.quit import QuitScreen
@@ -413,6 +414,42 @@ def test_arguments_are_complete_and_readable() -> None:
         'blank: ""',
     ]  # fmt: skip
     assert argument_lines({}) == ["(none)"]
+
+
+async def test_a_long_value_goes_on_under_its_own_indent() -> None:
+    asked = msgspec.structs.replace(SEND, input={"tools": {"to": "x " * 200, "n": "ä" * 300}})
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(asked, clock=app.clock))
+        rows = app.screen.query_one(ArgumentsView)._rows
+        width = app.screen.query_one(ArgumentsView).scrollable_content_region.width
+    assert [row for row in rows if not row.startswith("    ")] == [
+        "tools:",
+        *(r for r in rows if r.startswith("  to: ")),
+        *(r for r in rows if r.startswith("  n: ")),
+    ]
+    assert len(rows) > 5
+    assert max(map(len, rows)) <= width
+    assert "".join(row.strip() for row in rows[1:]).replace(" ", "").count("x") == 200
+    assert "".join(rows).count("ä") == 300
+
+
+def test_what_the_tools_of_a_call_get_comes_before_what_is_around_them() -> None:
+    tools = [
+        {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "Hi\nAnn", "subject": "News", "to": "ann"}},
+        {"tool_slug": "WAIT", "arguments": {}, "when": "later"},
+        {"tool_slug": "BAD\nto: bob", "arguments": {"x": 1}},
+        "odd",
+    ]
+    assert call_lines({"thought": "send it", "tools": tools}) == [
+        "GMAIL_SEND_EMAIL:", "  to: ann", "  subject: News", "  body:", "    Hi", "    Ann",
+        "WAIT:", "  (none)",
+        "the rest of the call:", "  thought: send it", "  tools:", "    -", "      tool_slug: WAIT",
+        "      when: later", "    -", "      tool_slug:", "        BAD", "        to: bob", "      arguments:",
+        "        x: 1", "    - odd",
+    ]  # fmt: skip
+    assert call_lines({"command": "ls", "tools": "x"}) == ["command: ls", "tools: x"]
+    assert call_lines({}) == ["(none)"]
 
 
 def test_inner_tools_of_any_shape_do_no_harm() -> None:

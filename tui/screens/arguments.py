@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from rich.cells import chop_cells
+from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -23,6 +23,8 @@ _HIDDEN = re.compile(
 )
 _MARKS = re.compile(r"‹U\+[0-9A-F]{4,6}›")
 DEPTH = 32
+HANG = 2
+"""Cells by which a row that goes on stands further in than its line."""
 
 
 def reveal(text: str) -> str:
@@ -127,10 +129,20 @@ class ArgumentsView(ScrollView, can_focus=True):
 
 
 def _fold(line: str, width: int) -> list[str]:
+    """Break a line to rows; what goes on stands further in than what begins, and cannot be taken for a line."""
     expanded = line.expandtabs(4)
-    if expanded.isascii():
-        return [expanded[at : at + width] for at in range(0, len(expanded), width)] or [""]
-    return chop_cells(expanded, width) or [""]
+    if cell_len(expanded) <= width:
+        return [expanded]
+    own = len(expanded) - len(expanded.lstrip(" "))
+    pad = " " * min(own + HANG, width // 2)
+    (first, *_), room = _chopped(expanded, width), width - len(pad)
+    return [first, *(pad + row for row in _chopped(expanded[len(first) :], room))]
+
+
+def _chopped(text: str, width: int) -> list[str]:
+    if text.isascii():
+        return [text[at : at + width] for at in range(0, len(text), width)]
+    return chop_cells(text, width)
 
 
 def _segments(row: str, base: Style, hidden: Style) -> Iterator[Segment]:

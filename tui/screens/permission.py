@@ -23,8 +23,9 @@ from core.agent.session_patterns import (
     split_patterns,
 )
 from core.events import PermissionAsked
-from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
+from tui.screens.arguments import ArgumentsView, inner_tools, reveal
 from tui.screens.dialog import Box, Choice, Dialog, Foot, fields
+from tui.screens.inner_calls import call_lines
 from tui.screens.writing import Writing
 
 __all__ = ["PermissionAnswer", "PermissionScreen"]
@@ -95,7 +96,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             box.border_title = Content("Permission")
             yield Static(Content(f"Allow {_headline(tool, runs)}?"), classes="heading")
             yield Static(fields(*rows), classes="facts")
-            yield ArgumentsView(argument_lines(event.input))
+            yield ArgumentsView(call_lines(event.input))
             yield Foot(
                 Choice("d", "Deny", "deny"),
                 Choice("r", "Deny, with a reason", "reason"),
