@@ -17,6 +17,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
+from core.agent.refusals import AT_LIMIT
 from core.errors import CredentialsError, UniversalAgentError
 from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
 from core.settings import Settings
@@ -204,6 +205,7 @@ class UaTuiApp(
         with deferred():
             await self._start_session()
         self.queries.send_on()
+        self.queries.tell_unsent()
         self.status.state = self.state
 
     async def _start_session(self) -> None:
@@ -234,7 +236,7 @@ class UaTuiApp(
             match event:
                 case QueryReceived():
                     self.notice.clear()
-                case QueryFinished(status="error", error=error) if not self.frame.shows("conversation"):
+                case QueryFinished(status="error", error=error) if self._is_news(error):
                     self.notice.show(
                         error or "The query failed.",
                         f"{self.keys.shown('show.conversation')} shows the conversation",
@@ -257,6 +259,10 @@ class UaTuiApp(
         self.queries.show()
         self._failures.look()
         self.way_back.look()
+
+    def _is_news(self, error: str | None) -> bool:
+        """Whether a query failed unseen, and of something that opens no dialog."""
+        return not (self.frame.shows("conversation") or error == AT_LIMIT or self.state == "failed")
 
     @property
     def session(self) -> SessionPort | None:

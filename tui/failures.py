@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError, causes_of
 from core.events import ErrorRaised
+from tui.agent_ends import known_causes
 from tui.setting_up import DEMO
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ class Failures:
     def take(self, event: ErrorRaised) -> None:
         """Tell of an error in the session, which may be the one it failed of."""
         self._last = event
-        self._app.notice.show(event.message)
+        if self._app.state != "failed":
+            # Else a dialog opens for it.
+            self._app.notice.show(event.message)
 
     def look(self) -> None:
         """Open the dialog once when the session has failed."""
@@ -49,12 +53,13 @@ class Failures:
     def _show(self, failure: ErrorRaised) -> None:
         from tui.screens.error import ErrorScreen
 
-        self._app.notice.show(failure.message, f"{self._app.keys.shown('restart')} restarts")
+        self._app.notice.clear()
         self._app.status.state = self._app.state
         if not isinstance(self._app.screen, ErrorScreen):
             self._times[failure.message] += 1
-            dialog = ErrorScreen(failure.message, failure.causes, advice=self._advice(failure))
-            self._app.push_screen(dialog, self._settle)
+            causes = known_causes(failure.message, failure.causes)
+            dialog = ErrorScreen(failure.message, causes, advice=self._advice(failure))
+            self._app.push_screen(dialog, partial(self._settle, failure))
 
     def _advice(self, failure: ErrorRaised) -> list[str]:
         from tui.screens.error import RESTARTS, TRIES_AGAIN
@@ -69,9 +74,13 @@ class Failures:
             advice.append(f"The whole story is in {self._app.session_folder / 'run.log'}")
         return advice
 
-    def _settle(self, choice: str | None) -> None:
+    def _settle(self, failure: ErrorRaised, choice: str | None) -> None:
         if choice == "restart":
             self._app.action_restart()
+        elif choice == "close":
+            # Of what failed later than the start the conversation tells.
+            told = failure.message if self._app.session is None else "The agent does not run."
+            self._app.notice.show(told, f"{self._app.keys.shown('restart')} restarts it")
         elif choice == "quit":
             self._app.leaving.leave("quit")
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Queries"]
 
 _TAKES = ("idle", "running", "stopping")
+_TOLD_SECONDS = 20.0
 
 
 class Queries:
@@ -92,6 +93,19 @@ class Queries:
             self._unsent[:] = wanted
         self.show()
         return True
+
+    def tell_unsent(self) -> None:
+        """Say of what waits for the person, now that there is an agent, that it never was sent."""
+        session = self._app.session
+        if session is None or not session.queue_held or str(session.state) not in _TAKES:
+            return
+        count = len(session.queued)
+        what, them = (
+            ("The query at the prompt was", "it") if count == 1 else (f"{count} queries were", "them")
+        )
+        send = self._app.keys.shown("prompt.send")
+        told = f"{what} never sent: {send} in the empty prompt sends {them}, ↑ takes {them} back."
+        self._app.notify(told, severity="warning", timeout=_TOLD_SECONDS, markup=False)
 
     def keep(self) -> None:
         """Have the session keep, for when it goes on, what could not be handed to it; none of it runs any more."""

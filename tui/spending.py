@@ -34,9 +34,8 @@ class Spending:
                 text = f"{spent} of {limit} is spent; at the limit the work stops"
                 self._app.notice.show(text, "/budget raises it", "warning")
             case BudgetReached(level="spent"):
-                spent, limit = spent_of(last.spent_usd, last.limit_usd)
-                text = f"{spent} is spent, and the session may cost {limit}: nothing more runs"
-                self._app.notice.show(text, "/budget raises it")
+                # The conversation has a line of it, and the status line a mark.
+                self._app.notice.clear()
                 self.open()
             case BudgetRaised():
                 self._app.notice.clear()

@@ -150,7 +150,7 @@ async def test_several_permissions_are_asked_one_after_another(tmp_path: Path) -
             assert isinstance(screen, PermissionScreen)
             assert screen.event.request_id == f"r{number}"
             more = str(screen.query_one(".box").border_subtitle or "")
-            assert more == (f"{2 - number} more waiting" if number < 2 else "")
+            assert more.startswith(f"{2 - number} more waiting") if number < 2 else "waiting" not in more
             listen(app)
             await pilot.press("d")
             await shown(app, pilot)
@@ -213,10 +213,11 @@ async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> N
         session.fail("the agent's process ended", ["ProcessError: exit code -9"])
         await shown(app, pilot)
         assert isinstance(app.screen, ErrorScreen)
+        assert not app.notice.display
         listen(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert app.notice.display
+        assert app.notice.text == "The agent does not run."
         await pilot.press("n", "e", "x", "t", "enter")
         assert session.submitted == ["x"]
         await pilot.press("ctrl+r")
@@ -224,6 +225,29 @@ async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> N
         assert session.restarts == 1
         assert session.submitted == ["x", "next"]
         assert not app.notice.display
+
+
+@pytest.mark.parametrize(
+    ("held", "told"), [(["x"], "The query at the prompt was never"), (["x", "y"], "2 queries")]
+)
+async def test_what_was_never_sent_is_told_after_a_restart(
+    tmp_path: Path, held: list[str], told: str
+) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.fail("the agent died (ended by SIGKILL)", [])
+        session.waiting[:], session.queue_held = held, True
+        await shown(app, pilot)
+        assert isinstance(app.screen, ErrorScreen)
+        listen(app)
+        await pilot.press("r")
+        await settled(app, pilot)
+        (note,) = [note.message for note in app._notifications]
+        assert note.startswith(told)
+        assert "never sent" in note
+        assert "not sent" in str(app.frame.prompt.border_subtitle)
 
 
 async def test_a_start_that_fails_can_be_tried_again(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import pytest
 
+from core.agent.refusals import AT_LIMIT
 from core.events import (
     ApiRetry,
     AuthFinished,
@@ -107,11 +108,29 @@ async def test_that_all_is_spent_is_told_once_by_the_query_that_was_stopped_for_
     spent: dict[str, Any] = {"level": "spent", "spent_usd": 1.2, "limit_usd": 1.0}
     view = pane()
     async with PaneHost(view).run_test(size=(120, 24)):
-        end = QueryFinished(query_id="q", status="error", error="the agent stopped at what it may cost")
-        view.apply([*asked(), end, BudgetReached(**spent, stopped=True)])
-        assert text_of(view).count("cost") == 1
-        view.apply([BudgetReached(**spent, refused=True)])
-        assert text_of(view).count("nothing more runs until /budget raises that") == 1
+        end = QueryFinished(query_id="q", status="error", error=AT_LIMIT)
+        view.apply(
+            [*asked(), end, BudgetReached(**spent, stopped=True), BudgetReached(**spent, refused=True)]
+        )
+        shown = text_of(view)
+        assert shown.count("✗") == shown.count("is spent. /budget raises that") == 1
+        assert "failed" not in shown
+
+
+async def test_an_agent_that_dies_of_a_query_is_told_once() -> None:
+    died = "the agent died (ended by SIGKILL)"
+    causes = [
+        "ProcessError: Command failed with exit code -9 (exit code: -9)\nError output: Check stderr output"
+    ]
+    view = pane()
+    async with PaneHost(view).run_test(size=(120, 24)):
+        for query in ("q", "r"):
+            error = ErrorRaised(where="agent", message=died, causes=causes)
+            view.apply([*asked(), error, QueryFinished(query_id=query, status="error", error=died)])
+        shown = text_of(view)
+        assert shown.count(died) == shown.count(f"The query failed: {died}") == 2
+        assert "ProcessError" not in shown
+        assert "stderr" not in shown
 
 
 async def test_question_and_answer_are_told_apart_by_words() -> None:

@@ -133,6 +133,7 @@ async def test_the_end_of_the_budget_asks_and_a_higher_one_is_handed_on(tmp_path
         screen = app.screen
         await until(lambda: not screen.has_class("-quiet"))
         assert len(app.screen_stack) == 2
+        assert not app.notice.display
         await pilot.press("r", "ctrl+u", "5", "enter")
         await until(lambda: len(app.screen_stack) == 1)
         assert session.limits == [5.0]

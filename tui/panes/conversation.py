@@ -387,6 +387,11 @@ class ConversationPane(FindingView):
                 notice.mark, notice.tone, notice.text, notice.details = "·", Tone.QUIET, message.before, ()
                 self.change(notice)
                 notice = None
+        last = self._entries[-1] if self._entries else None
+        if message.instead_of and isinstance(last, Notice) and last.text == message.instead_of:
+            last.mark, last.tone, last.text = message.mark, message.tone, message.text
+            self.change(last)
+            return
         if notice is None:
             key = ("app", next(self._known.numbers))
             notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)

@@ -122,7 +122,7 @@ class Prompt(TextArea):
         count = len(texts)
         keys = keys_of(self.app)
         send = f"{keys.shown('prompt.send')} sends on · " if held else ""
-        word = "held" if held else "queued"
+        word = "held, not sent" if held else "queued"
         every = keys.shown("prompt.queue")
         self.border_subtitle = f"{count} {word} · {send}↑ takes back · {every} all" if count else ""
         if self._bar is None:
