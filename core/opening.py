@@ -13,6 +13,7 @@ from core.settings import Settings, load_settings
 from core.text import clean
 
 if TYPE_CHECKING:
+    from core.connections.composio_native import Modifier
     from core.session import Session
 
 __all__ = ["Askable"]
@@ -25,17 +26,23 @@ class Askable:
 
     @classmethod
     def open(
-        cls, settings: Settings | None = None, *, interactive: bool = False, **overrides: Any
+        cls,
+        settings: Settings | None = None,
+        *,
+        interactive: bool = False,
+        modifiers: Sequence[Modifier] = (),
+        **overrides: Any,
     ) -> AbstractAsyncContextManager[Session]:
         """Open a session for a block of a program: `async with Session.open(demo=True) as session`.
 
         `overrides` are settings by name, before those of the environment and the files. Without anybody to ask
-        (`interactive`), calls that need permission are denied.
+        (`interactive`), calls that need permission are denied. `modifiers` see what goes to Composio and comes back,
+        in the mode `native` alone.
 
         Raises:
             UniversalAgentError: on entering the block: the settings are wrong, or the session cannot start.
         """
-        return _open_session(settings, overrides, interactive=interactive)
+        return _open_session(settings, overrides, interactive=interactive, modifiers=modifiers)
 
     def ask(self, text: str) -> AsyncIterator[Event]:
         """Run a query: `async for event in session.ask(...)` gives its events, the last one a `QueryFinished`.
@@ -50,7 +57,7 @@ class Askable:
 
 @asynccontextmanager
 async def _open_session(
-    settings: Settings | None, overrides: dict[str, Any], *, interactive: bool
+    settings: Settings | None, overrides: dict[str, Any], *, interactive: bool, modifiers: Sequence[Modifier]
 ) -> AsyncIterator[Session]:
     """Put a session together as the program does, start it, and close it at the end.
 
@@ -69,7 +76,9 @@ async def _open_session(
         if isinstance(event, ErrorRaised) and event.where == "agent":
             failures.append(event.message)
 
-    session: Session = await _compose()(whole, interactive=interactive, subscribers=(note,))
+    session: Session = await _compose()(
+        whole, interactive=interactive, subscribers=(note,), modifiers=modifiers
+    )
     try:
         await session.start()
         if session.state == "failed":
