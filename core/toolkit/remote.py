@@ -23,6 +23,7 @@ from core.dialling import GuardedBackend, Resolver, resolve_host
 from core.errors import ConnectionFailed, FetchRefused
 from core.text import Redactor, clean_line
 from core.toolkit.mount import PREFIX, TooLarge
+from core.toolkit.tracing import asking
 
 __all__ = ["RemoteFiles"]
 
@@ -145,7 +146,7 @@ class RemoteFiles:
         # A proxy of the environment is for the network outside.
         async with httpx.AsyncClient(timeout=_ASK_TIMEOUT, trust_env=not session.is_here) as client:
             async for attempt in attempts:
-                with attempt:
+                with attempt, asking("POST", name, session.base_url):
                     return await self._ask_once(client, session, name, body)
         raise AssertionError("a retry loop ends by returning or raising")
 

@@ -1,13 +1,15 @@
-"""Spans of the toolkit's own: one for each call that reaches it, in the trace of the session."""
+"""Spans of the toolkit's own, in the trace of the session: its calls, and what it asks of a service for them."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from urllib.parse import urlsplit
 
-__all__ = ["begin_tracing"]
+__all__ = ["asking", "begin_tracing"]
 
 _SERVICE = "ua-tui-toolkit"
 _PATIENCE = 2.0
@@ -36,6 +38,30 @@ def begin_tracing(environ: Mapping[str, str]) -> Callable[[], None]:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, partial(_end, provider.shutdown))
     return provider.shutdown
+
+
+@contextmanager
+def asking(method: str, name: str, address: str) -> Iterator[None]:
+    """A span for a request to a service of the user's own, by the name of what is asked; an error is told by its kind.
+
+    Nothing of the trace goes into the request. Of the address only the host is kept, as the rest may sign in.
+    """
+    from opentelemetry.trace import SpanKind, Status, StatusCode, get_tracer
+
+    told = {"http.request.method": method, "server.address": urlsplit(address).hostname or ""}
+    with get_tracer(_SERVICE).start_as_current_span(
+        f"{method} {name}",
+        kind=SpanKind.CLIENT,
+        attributes=told,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as span:
+        try:
+            yield
+        except Exception as error:
+            span.set_attribute("error.type", type(error).__name__)
+            span.set_status(Status(StatusCode.ERROR))
+            raise
 
 
 def _end(stop: Callable[[], None], number: int, _frame: object) -> None:
