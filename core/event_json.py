@@ -17,6 +17,7 @@ from core.events import (
     Event,
     McpStatus,
     MessageFinished,
+    ModelChosen,
     ObserverFinished,
     ObserverStarted,
     PathFellBack,
@@ -74,6 +75,7 @@ AnyEvent = (
     | ServerTrustAnswered
     | ApiRetry
     | McpStatus
+    | ModelChosen
     | QueryFinished
     | BudgetReached
     | BudgetRaised

@@ -31,6 +31,7 @@ __all__ = [
     "McpServer",
     "McpStatus",
     "MessageFinished",
+    "ModelChosen",
     "ObserverFinished",
     "ObserverStarted",
     "PathFellBack",
@@ -396,6 +397,14 @@ class QueryFinished(Event, frozen=True, kw_only=True):
     usage: Usage | None = None
     context_window: int | None = None
     text: str = ""
+
+
+class ModelChosen(Event, frozen=True, kw_only=True):
+    """A person chose what answers from the next query on; None leaves the model, or its effort, to the agent."""
+
+    model: str | None = None
+    fallback_model: str | None = None
+    effort: str | None = None
 
 
 class BudgetReached(Event, frozen=True, kw_only=True):

@@ -222,6 +222,12 @@ def _entry(event: ev.Event, cut: Callable[[str], str]) -> tuple[str, str]:
             return "trust", f"asked for the server {event.server} of {event.source}: {event.target}"
         case ev.ServerTrustAnswered():
             return "trust", f"{event.server}: {event.decision}"
+        case ev.ModelChosen():
+            effort = event.effort or "default"
+            return (
+                "model",
+                f"{event.model or 'default'}, falls back on {event.fallback_model}, effort {effort}",
+            )
         case ev.ApiRetry():
             attempt = f"attempt {event.attempt} of {event.max_attempts}"
             return "retry", f"{attempt}, again in {_seconds(event.delay_ms)}: {event.error}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from core.errors import SettingsError
 from core.events import McpServer
+from core.models import KnownModel, ModelChoice
 
-__all__ = ["NoServers"]
+__all__ = ["NoModels", "NoServers"]
 
 _WHY = "This session is only to be read: it has no agent, and no servers."
 
@@ -24,3 +26,18 @@ class NoServers:
     def switch(self, _name: str, *, on: bool) -> str:
         """Say why there is nothing to switch."""
         return _WHY
+
+
+class NoModels:
+    """Nothing answers, and nothing else can be chosen."""
+
+    choice = ModelChoice()
+    known: tuple[KnownModel, ...] = ()
+
+    def choose(self, _choice: ModelChoice) -> bool:
+        """Refuse to have a model answer.
+
+        Raises:
+            SettingsError: always.
+        """
+        raise SettingsError("This session is only read: go on with it to choose what answers.")

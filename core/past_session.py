@@ -16,7 +16,7 @@ import msgspec
 from core.bus import Bus
 from core.errors import UniversalAgentError
 from core.events import Event, QueryReceived, SessionFinished, SessionStarted
-from core.no_servers import NoServers
+from core.no_servers import NoModels, NoServers
 from core.past_events import PastEvents
 from core.past_facts import PastFacts, Totals, known_at_end
 from core.past_journal import PastJournal
@@ -192,6 +192,11 @@ class PastSession:
         return "running" if runs_elsewhere(self.workspace.path) else "crashed"
 
     # -- what cannot be asked of it ----------------------------------------------------------------
+
+    @property
+    def models(self) -> NoModels:
+        """Nothing answers any more."""
+        return NoModels()
 
     @property
     def state(self) -> str:

@@ -22,6 +22,7 @@ from core.bus import Bus
 from core.errors import AgentUnavailable, UniversalAgentError
 from core.events import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, SessionStarted
 from core.masking import error_raised
+from core.models import Models
 from core.opening import Askable
 from core.pipelines import AgentContext
 from core.queue import QueryQueue
@@ -71,8 +72,8 @@ class Session(Askable):
         self._agent = AgentConnection(
             self._assembly.connect,
             spawn,
-            # What a connection may cost cannot be changed; the conversation goes on over another one.
-            terms=lambda: self._budget.limit_usd,
+            # None of it can be changed in a connection; the conversation goes on over another one.
+            terms=lambda: (self._budget.limit_usd, self.models.choice),
             over=lambda: self._finished,
             died=self._died,
         )
@@ -120,6 +121,11 @@ class Session(Askable):
         """The trace that the session's spans belong to."""
         tracer = self._parts.agent.tracer
         return None if tracer is None else tracer.trace
+
+    @property
+    def models(self) -> Models:
+        """What answers, and the choice of another model."""
+        return self._assembly.models
 
     @property
     def servers(self) -> Servers:

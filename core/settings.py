@@ -30,6 +30,7 @@ from core.setting_sources import (
 )
 
 __all__ = [
+    "EFFORTS",
     "ENVIRONMENT",
     "EXTRA_TOOLS",
     "KNOWN",
@@ -38,6 +39,7 @@ __all__ = [
     "USER_FILE",
     "Classifier",
     "ComposioMode",
+    "Effort",
     "LogLevel",
     "Notify",
     "PermissionMode",
@@ -54,10 +56,12 @@ __all__ = [
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
 Classifier = Literal["off", "rules", "rules+model"]
 ComposioMode = Literal["mcp", "native"]
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 Pictures = Literal["auto", "kitty", "sixel", "blocks"]
 Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
 
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
 PROJECT_FILE = "ua-tui.toml"
 USER_FILE = "config.toml"
@@ -98,6 +102,8 @@ class Settings:
     """The model for queries taken for simple and for the classifier's question; None means `model`."""
     fallback_model: Annotated[str | None, _as()] = None
     """The model to go on with when the first one is overloaded."""
+    effort: Annotated[Effort | None, _as(values.choice(*get_args(Effort)))] = None
+    """How hard the model thinks: low, medium, high, xhigh or max; None leaves it to the model."""
     api_key: Annotated[str | None, _as(values.text, "ANTHROPIC_API_KEY", secret=True)] = None
     """The key for the Messages API, sent as x-api-key."""
     auth_token: Annotated[str | None, _as(values.text, "ANTHROPIC_AUTH_TOKEN", secret=True)] = None

@@ -36,6 +36,7 @@ from tui.keys import ChosenKeysApp, choose_keys
 from tui.leaving import Leaving
 from tui.lost_terminal import guard_output
 from tui.main_screen import MainScreen
+from tui.modelling import Modelling
 from tui.panes.notice import NoticeBar
 from tui.panes.status import StatusLine, traces
 from tui.pasting import guard_pastes
@@ -113,6 +114,7 @@ class UaTuiApp(
         self.at_work = AtWork()
         self._failures = Failures(self)
         self.spending = Spending(self)
+        self.modelling = Modelling(self)
         self.setup = Setup(self)
         self.way_back = WayBack(self)
         self._copy_pressed_at = 0.0

@@ -38,6 +38,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("stop", "Stop the agent", keys("stop"), partial(_stop, app)),
         Command("restart", "Restart the agent", keys("restart"), app.action_restart),
         Command("setup", "Setup", "How the model is reached: key, login, server", app.setup.open),
+        Command("model", "Model", "What answers, and how hard it thinks", app.modelling.open),
         Command("queue", "Queue", f"What waits; {keys('prompt.queue')} in the prompt", app.queries.open),
         Command("sessions", "Sessions", "Read one, go on with one, find one", app.above.sessions),
         Command("connections", "Connections", "Servers, keys, targets; tests them", app.above.connections),

@@ -203,6 +203,9 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         help="the folder for AGENT_RUN_WORKSPACES and SAVED_REPORTS (default: here)",
     )
     parser.add_argument("--model", help="the model that answers")
+    parser.add_argument(
+        "--effort", metavar="LEVEL", help="how hard it thinks: low, medium, high, xhigh or max"
+    )
     parser.add_argument("--base-url", metavar="URL", help="a server that speaks the Anthropic Messages API")
     parser.add_argument(
         "--allow",
@@ -249,6 +252,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
         "demo_pace": args.demo_pace,
         "workspace_base": Path(args.workspace) if args.workspace else None,
         "model": args.model,
+        "effort": args.effort,
         "base_url": args.base_url,
         "allow": tuple(args.allow) if args.allow else None,
         "extra_tools": tuple(args.tool) if args.tool else None,

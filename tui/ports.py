@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from core.events import Event, McpServer
+from core.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
     from core.tracing import Trace
@@ -64,6 +65,24 @@ class ServersPort(Protocol):
         ...
 
 
+class ModelsPort(Protocol):
+    """What answers: the choice that holds from the next query on, and the models the agent lists."""
+
+    @property
+    def choice(self) -> ModelChoice:
+        """What answers."""
+        ...
+
+    @property
+    def known(self) -> Sequence[KnownModel]:
+        """What the agent lists."""
+        ...
+
+    def choose(self, choice: ModelChoice) -> object:
+        """Have another one answer; a `SettingsError` when that cannot be."""
+        ...
+
+
 class SessionPort(Protocol):
     """The commands a person can give. `state` is one of starting, idle, running, stopping, failed, closed."""
 
@@ -75,6 +94,11 @@ class SessionPort(Protocol):
     @property
     def workspace(self) -> WorkspacePort:
         """The session's folder."""
+        ...
+
+    @property
+    def models(self) -> ModelsPort:
+        """What answers, and the choice of another model."""
         ...
 
     @property

@@ -33,6 +33,7 @@ from core.aside import Aside
 from core.connections.base import Connection
 from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError
 from core.events import Event, McpServer
+from core.models import Models
 from core.observation import ToolResult
 from core.pipelines import Pipelines
 from core.settings import Settings
@@ -120,6 +121,7 @@ class AgentAssembly:
         self._states = ServerStates(parts.redactor)
         self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
         self._renewing = Renewing(self._opened.get, self.servers.reconnect, report)
+        self.models = Models(settings, publish)
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
 
@@ -165,7 +167,7 @@ class AgentAssembly:
         )
         cost_before = await asyncio.to_thread(self._cost_before) if self._begun else 0.0
         options = await build_options(
-            self._limited(),
+            self._chosen(),
             self._briefing,
             workspace=parts.workspace.path,
             servers=self._servers_given(self._servers),
@@ -185,7 +187,7 @@ class AgentAssembly:
             servers=self.servers,
             publish=self._publish,
             on_result=self._take_result,
-            model=self._settings.model,
+            models=self.models,
             cost_before=cost_before,
         )
         self._last = translator
@@ -214,10 +216,20 @@ class AgentAssembly:
         )
         return 0.0 if found is None else cost_so_far(found)
 
-    def _limited(self) -> Settings:
-        """The settings with what a connection may cost: the agent holds nothing against it that was spent before."""
+    def _chosen(self) -> Settings:
+        """The settings with the model that was chosen, and with what a connection may cost.
+
+        The agent holds nothing against that which was spent before.
+        """
         left = self._left()
-        return replace(self._settings, max_cost_usd=None if left is None else max(left, _LEAST_COST))
+        choice = self.models.choice
+        return replace(
+            self._settings,
+            model=choice.model,
+            fallback_model=choice.fallback,
+            effort=choice.effort,
+            max_cost_usd=None if left is None else max(left, _LEAST_COST),
+        )
 
     def _agent_home(self) -> Path:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"

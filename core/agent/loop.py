@@ -35,6 +35,7 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from core.models import Models
 from core.observation import AnyObservation, ToolCall, ToolResult
 from core.text import clean
 
@@ -67,7 +68,7 @@ class AgentLoop:
         servers: Servers,
         publish: Callable[[Event], Event],
         on_result: Callable[[ToolResult], None],
-        model: str | None,
+        models: Models,
         cost_before: float = 0.0,
     ) -> None:
         self._client = AgentClient(options)
@@ -80,7 +81,8 @@ class AgentLoop:
         self._on_result = on_result
         self._turn: Turn | None = None
         self._cost = cost_before
-        self._session_model = model
+        self._session_model = models.choice.model
+        self._models = models
         self._stopping = Stopping(self._client)
         self.failure: AgentUnavailable | None = None
         self.untaken: list[str] = []
@@ -99,7 +101,9 @@ class AgentLoop:
         """
         await self._client.connect()
         try:
-            self._translator.prices.read_list(await self._client.models())
+            listed = await self._client.models()
+            self._translator.prices.read_list(listed)
+            self._models.read_list(listed)
             await self._servers.take_up(lambda: self._client if self.is_alive else None)
         except BaseException:
             await self._client.disconnect()

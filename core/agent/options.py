@@ -127,6 +127,7 @@ async def build_options(
         agents=agents,
         model=settings.model,
         fallback_model=settings.fallback_model,
+        effort=settings.effort,
         max_turns=settings.max_turns,
         max_budget_usd=settings.max_cost_usd,
         cwd=workspace,

@@ -379,6 +379,8 @@ def _note_of(event: ev.Event) -> tuple[str, ...] | None:
             return "auth", f"{event.toolkit or 'the account'}: {event.outcome}"
         case ev.ServerTrustAnswered():
             return "trust", f"the server {event.server} of the folder: {event.decision}"
+        case ev.ModelChosen():
+            return "model", f"{event.model or 'default'} answers from the next query on"
         case ev.ApiRetry():
             return "retry", f"attempt {event.attempt} of {event.max_attempts}: {event.error}"
         case ev.PipelineFailed():

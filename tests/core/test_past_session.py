@@ -269,7 +269,7 @@ def test_what_is_no_regular_journal_is_refused_at_once(folder: Path, make: str) 
             path.mkdir()
         case _:
             pass
-    with pytest.raises(JournalError, match="session_.* cannot be opened: it"):
+    with pytest.raises(JournalError, match=r"session_.* cannot be opened: it"):
         PastSession(folder)
 
 

@@ -23,6 +23,7 @@ from core.events import (
     SessionFinished,
     SessionStarted,
 )
+from core.models import KnownModel, ModelChoice
 from core.settings import Settings
 from core.tracing import Trace
 from tui.app import UaTuiApp
@@ -56,12 +57,27 @@ class FakeServers:
         return self.refusal
 
 
+class FakeModels:
+    known = (
+        KnownModel("default", "Default (recommended)", "Sonnet 5"),
+        KnownModel("opus", "Opus", "Opus 5, $5/$25 per Mtok"),
+        KnownModel("haiku", "Haiku", "fast"),
+    )
+
+    def __init__(self) -> None:
+        self.choice = ModelChoice()
+
+    def choose(self, choice: ModelChoice) -> None:
+        self.choice = choice
+
+
 @dataclass
 class FakeSession:
     """Plays `script` for each query when it is not empty; otherwise a query runs until it is told to end."""
 
     workspace: FakeWorkspace
     servers: FakeServers = field(default_factory=FakeServers)
+    models: FakeModels = field(default_factory=FakeModels)
     script: Sequence[Event] = ()
     demo: bool = False
     fail_start: str | None = None

@@ -189,6 +189,7 @@ FIXED = {
     "SetupScreen",
     "BudgetScreen",
     "StatusScreen",
+    "ModelScreen",
     "TrustScreen",
 }
 """Have keys that no setting changes: they stand on the screen."""

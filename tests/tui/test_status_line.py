@@ -23,6 +23,7 @@ from core.events import (
     Usage,
 )
 from core.past_facts import PastFacts, Totals
+from core.tracing import Trace
 from tui.panes.status_facts import StatusFacts
 from tui.panes.status_line import Line, cell, lay_out
 

@@ -17,6 +17,7 @@ from core.events import (
     ErrorRaised,
     Event,
     McpServer,
+    ModelChosen,
     PathFellBack,
     PermissionAnswered,
     PermissionAsked,
@@ -106,6 +107,10 @@ def message_of(event: Event) -> Message | None:
             return None
         case BudgetReached() | BudgetRaised():
             return _budget(event)
+        case ModelChosen():
+            effort = f", with the effort {event.effort}" if event.effort else ""
+            named = clean_line(event.model, 100) if event.model else "the model that the agent chooses"
+            return Message("·", Tone.QUIET, f"From the next query on {named} answers{effort}.", topic="model")
         case TracingFailed():
             text = f"Tracing failed: {clean_line(event.error, 400)}. The session goes on."
             return Message("✗", Tone.WARNING, text)

@@ -20,6 +20,7 @@ from core.events import (
     McpServer,
     McpStatus,
     MessageFinished,
+    ModelChosen,
     PathFellBack,
     PermissionAnswered,
     PermissionAsked,
@@ -143,6 +144,8 @@ class StatusFacts:
                 self._doing = "tools" if self._tools else "thinking"
             case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
                 self._context = usage.total
+            case ModelChosen():
+                self.model = event.model
             case TokensSpent():
                 self._live_cost += event.cost_usd or 0.0
                 self._estimated = self._estimated or event.cost_usd is not None

@@ -28,10 +28,10 @@ class PastStatus(StatusLine):
 
     def __init__(self, *, back: bool = False) -> None:
         super().__init__()
-        self._back = back
+        self._leads = back
 
     def _keys(self) -> list[list[str]]:
-        if not self._back:
+        if not self._leads:
             return super()._keys()
         return [[self._hint_of(*each) for each in keys] for keys in ([ALWAYS, GOES_BACK], [GOES_BACK])]
 

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from core.errors import SettingsError
+from core.events import Event, ModelChosen
+from core.models import KnownModel, ModelChoice, Models
+from core.settings import Settings
+
+
+def made(**settings: str) -> tuple[Models, list[Event]]:
+    told: list[Event] = []
+    return Models(Settings(**settings), told.append), told  # type: ignore[arg-type]  # fields of Settings
+
+
+def test_the_settings_choose_first() -> None:
+    models, told = made(model="opus", fallback_model="haiku", effort="high")
+    assert models.choice == ModelChoice("opus", "haiku", "high")
+    assert not models.choose(ModelChoice(" opus ", "haiku", "high"))
+    assert told == []
+
+
+def test_another_choice_is_told_and_default_leaves_it_to_the_agent() -> None:
+    models, told = made(model="opus")
+    assert models.choose(ModelChoice("qwen3:32b", "", "low"))
+    assert models.choice == ModelChoice("qwen3:32b", None, "low")
+    assert models.choose(ModelChoice("default"))
+    assert models.choice == ModelChoice()
+    assert [(e.model, e.fallback_model, e.effort) for e in told if isinstance(e, ModelChosen)] == [
+        ("qwen3:32b", None, "low"),
+        (None, None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"),
+    [
+        (ModelChoice("two words"), "no blanks"),
+        (ModelChoice("x" * 201), "200 characters"),
+        (ModelChoice("a\x1bb"), "no name of a model"),
+        (ModelChoice("opus", "opus"), "fall back on from itself"),
+        (ModelChoice("opus", None, "much"), "one of low, medium, high, xhigh, max"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_had_is_told_and_changes_nothing(choice: ModelChoice, why: str) -> None:
+    models, told = made(model="haiku")
+    with pytest.raises(SettingsError, match=why):
+        models.choose(choice)
+    assert models.choice == ModelChoice("haiku")
+    assert told == []
+
+
+def test_what_the_agent_lists_is_tidied() -> None:
+    models, _ = made()
+    models.read_list(
+        [
+            {"value": "opus", "displayName": "Op\x1b[31mus", "description": "good"},
+            {"value": "opus", "displayName": "Opus"},
+            {"value": 3},
+            "sonnet",
+            {"displayName": "nameless"},
+        ]
+    )
+    assert models.known == (KnownModel("opus", "Opus", ""),)

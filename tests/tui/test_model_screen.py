@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.errors import SettingsError
+from core.models import ModelChoice
+from tests.tui.fakes import FakeModels, make_app, make_session
+from tests.tui.files_host import until
+from tui.app import UaTuiApp
+from tui.screens.model import ModelScreen
+
+
+def shown(app: UaTuiApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+@pytest.mark.parametrize(
+    ("keys", "choice"),
+    [
+        (["enter"], ModelChoice()),
+        (["down", "enter"], ModelChoice("opus")),
+        (["j", "j", "k", "enter"], ModelChoice("opus")),
+        (["e", "e", "enter"], ModelChoice(None, None, "medium")),
+        (["e"] * 6 + ["enter"], ModelChoice()),
+        (["o", *"qwen3", "enter"], ModelChoice("qwen3")),
+        (["o", *"x", "escape", "down", "enter"], ModelChoice("opus")),
+        (["f", *"haiku", "enter", "down", "enter"], ModelChoice("opus", "haiku")),
+    ],
+)
+async def test_each_key_chooses(tmp_path: Path, keys: list[str], choice: ModelChoice) -> None:
+    session = make_session(tmp_path)
+    session.models.choice = ModelChoice()
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(lambda: app.state == "idle")
+        app.modelling.open()
+        await until(lambda: isinstance(app.screen, ModelScreen))
+        await pilot.press(*keys)
+        await until(lambda: not isinstance(app.screen, ModelScreen))
+        assert session.models.choice == choice
+        assert (app.settings.model, app.settings.fallback_model, app.settings.effort) == (
+            choice.model,
+            choice.fallback,
+            choice.effort,
+        )
+
+
+async def test_leaving_it_changes_nothing_and_a_model_that_is_not_listed_is_shown(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    session.models.choice = ModelChoice("glm-5", None, "max")
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: app.state == "idle")
+        app.modelling.open()
+        await until(lambda: isinstance(app.screen, ModelScreen))
+        await pilot.pause()
+        assert "glm-5" in shown(app)
+        assert "max" in shown(app)
+        await pilot.press("e", "escape")
+        assert session.models.choice == ModelChoice("glm-5", None, "max")
+
+
+async def test_a_name_that_will_not_do_stays_in_the_line(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(lambda: app.state == "idle")
+        app.modelling.open()
+        await until(lambda: isinstance(app.screen, ModelScreen))
+        await pilot.press("o", *"two", "space", *"words", "enter")
+        assert isinstance(app.screen, ModelScreen)
+        assert "no blanks" in shown(app)
+
+
+async def test_what_is_refused_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_self: FakeModels, _choice: ModelChoice) -> None:
+        raise SettingsError("Not this one.")
+
+    monkeypatch.setattr(FakeModels, "choose", refuse)
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await until(lambda: app.state == "idle")
+        app.modelling.open()
+        await until(lambda: isinstance(app.screen, ModelScreen))
+        await pilot.press("down", "enter")
+        await until(lambda: any("Not this one." in told.message for told in app._notifications))
+        assert app.settings.model is None
