@@ -252,6 +252,18 @@ def _add_servers(parser: argparse.ArgumentParser) -> None:
     add_arguments(parser)
 
 
+def _agents(args: argparse.Namespace) -> int:
+    from tui.agents import run
+
+    return run(args)
+
+
+def _add_agents(parser: argparse.ArgumentParser) -> None:
+    from tui.agents import add_arguments
+
+    add_arguments(parser)
+
+
 def _blacklist(args: argparse.Namespace) -> int:
     from tui.blacklist import run
 
@@ -366,6 +378,12 @@ COMMANDS: dict[str | None, Command] = {
         "Show the MCP servers of your own, and decide which of this folder's are trusted.",
         _servers,
         (_add_servers,),
+    ),
+    "agents": Command(
+        "sub-agents and skills",
+        "Show the sub-agents and skills of a session here, where each comes from, and what is wrong with it.",
+        _agents,
+        (_add_agents,),
     ),
     "blacklist": Command(
         "of the web reader",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +21,16 @@ from core.errors import SettingsError
 from core.events import Event, McpServer, McpStatus, SessionStarted
 from core.settings import EXTRA_TOOLS, Places, Settings
 
-__all__ = ["Entry", "Roster", "RosterWatch", "State", "entries", "expected_servers", "read_roster"]
+__all__ = [
+    "Entry",
+    "Roster",
+    "RosterWatch",
+    "State",
+    "entries",
+    "expected_servers",
+    "problems_of",
+    "read_roster",
+]
 
 MOST_TOLD = 5
 """How many problems a session tells of, one by one, as it starts."""
@@ -141,6 +150,12 @@ def entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) ->
     ]
 
 
+def problems_of(entry: Entry) -> list[str]:
+    """What is wrong with a file, each told with its name."""
+    named = entry.state != "left out"
+    return [f"{entry.origin}: {problem}" if named else problem for problem in entry.problems]
+
+
 class RosterWatch:
     """Tells in a session what is wrong: of the files as it starts, and of their tools once the servers are there."""
 
@@ -186,14 +201,13 @@ class RosterWatch:
             self._report("sub-agents and skills", SettingsError(told))
 
 
+_OF_WORKBENCH = (f"mcp__{TOOLKIT}__workbench_download", f"mcp__{TOOLKIT}__workbench_upload")
 _TOOLKIT_TOOLS = (
     "crawl_parallel",
     "save_corpus",
     "write_local_file",
     "read_local_file",
     "list_directory",
-    "workbench_download",
-    "workbench_upload",
 )
 
 
@@ -206,7 +220,12 @@ def _look(
     definition: SubagentDefinition, settings: Settings, servers: Sequence[McpServer]
 ) -> list[ToolFinding]:
     offered = [*BASE_TOOLS, *settings.extra_tools, *(["Skill"] if settings.skills else [])]
-    return look_at_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
+    found = look_at_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
+    # The toolkit has these only where there is a workbench.
+    return [
+        replace(each, wrong=False, told="the workbench is off") if each.tool in _OF_WORKBENCH else each
+        for each in found
+    ]
 
 
 def _named(definition: SubagentDefinition, finding: ToolFinding) -> str:

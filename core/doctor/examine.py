@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.doctor.agents import look_at_roster
 from core.doctor.check import Check, Finding, failed, run
 from core.doctor.machine import look_at_agent, look_at_folder, look_at_python
 from core.doctor.models import ask_model, models_of
@@ -17,7 +18,7 @@ from core.doctor.toolkit import ask_toolkit
 from core.errors import DemoError
 from core.secret_values import secrets
 from core.server_trust import ServerTrust
-from core.settings import Settings
+from core.settings import Places, Settings
 from core.text import Redactor
 
 __all__ = ["Patience", "examine"]
@@ -116,6 +117,10 @@ def _checks(
                 False,
             )
             for server in own_servers_of(settings, folder)
+        ),
+        *(
+            (title.lower(), title, _settled(finding), 1.0, False)
+            for title, finding in look_at_roster(settings, Places.of(environ=environ)).items()
         ),
         (
             "logfire",

@@ -465,7 +465,7 @@ async def test_everything_is_tried_and_told_as_it_ends(tmp_path: Path, server: M
     heard: list[str] = []
     checks = await examine(settings, environ, lambda check: heard.append(check.name), Patience(service=20))
     names = ["python", "agent", "workspace", "model", "fallback_model", "toolkit", "composio"]
-    names += ["web_reader", "logfire"]
+    names += ["web_reader", "sub-agents", "logfire"]
     assert [check.name for check in checks] == names
     assert sorted(heard) == sorted(names)
     states = {check.name: check.status for check in checks}

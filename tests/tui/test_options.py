@@ -18,6 +18,8 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "doctor": ([], [("--json",), ("--demo",), ("--workspace", "out")]),
     "connect": (["gmail"], [("--json",), ("--timeout", "5"), ("--no-open",)]),
     "serve": (["why?"], [("--port", "80"), ("--demo",)]),
+    "servers": (["trust", "notes"], [("--json",)]),
+    "agents": ([], [("--json",)]),
     "blacklist": (["clear", "a.example", "b.example"], [("--json",), ("--workspace", "out")]),
     "config": (["set", "theme", "nord"], [("--project",), ("--json",)]),
     "schema": (["article"], []),

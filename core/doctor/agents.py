@@ -1,0 +1,35 @@
+"""Whether the files of sub-agents and skills can be used: one finding for all, or one for each that is wrong."""
+
+from __future__ import annotations
+
+from core.agent.roster import Roster, entries, expected_servers, problems_of, read_roster
+from core.doctor.check import Finding, failed, ok
+from core.settings import Places, Settings
+
+__all__ = ["look_at_roster"]
+
+_MOST = 20
+
+
+def look_at_roster(settings: Settings, places: Places) -> dict[str, Finding]:
+    """Read every file as a session here would; gives what is to be said by whom it is said of."""
+    roster = read_roster(settings, places)
+    listed = entries(roster, settings, expected_servers(settings, places.cwd))
+    remedy = "a session goes on without it; ua-tui agents lists every file"
+    found = {
+        f"{'Skill' if entry.kind == 'skill' else 'Sub-agent'} {entry.name}": failed(" ".join(told), remedy)
+        for entry in listed
+        if (told := problems_of(entry))
+    }
+    if roster.not_chosen:
+        found["Skills"] = failed(" ".join(roster.not_chosen), "correct the setting skills")
+    if len(found) > _MOST:
+        more = f"{len(found) - _MOST} more files are wrong"
+        found = dict(list(found.items())[:_MOST]) | {"More of them": failed(more, remedy)}
+    return found or {"Sub-agents": ok(_counted(roster))}
+
+
+def _counted(roster: Roster) -> str:
+    skills = len(roster.skills.skills)
+    told = f"{len(roster.chosen)} of {skills} skills are on" if skills else "no skills"
+    return f"{len(roster.subagents)} sub-agents, {told}"
