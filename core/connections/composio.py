@@ -115,7 +115,7 @@ def _native(settings: Settings, session: Any, provider: Any, modifiers: Sequence
     try:
         return native_server(session, provider, modifiers)
     except failures() as error:
-        raise as_failure(error, settings, WITHOUT) from error
+        raise as_failure(error, settings, WITHOUT) from None
 
 
 def _connection(
@@ -158,7 +158,7 @@ def _is_connected(settings: Settings, session_id: str, toolkit: str) -> bool:
         with sdk_http(_ASK_TIMEOUT) as http:
             found = sdk_client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
     except failures() as error:
-        raise as_failure(error, settings) from error
+        raise as_failure(error, settings) from None
     # A service that does not heed the filter gives every toolkit.
     states = [item.connection for item in found.items if item.slug.lower() == toolkit.lower()]
     return any(state is not None and state.is_active for state in states)
@@ -173,7 +173,7 @@ def _is_over(settings: Settings, session_id: str) -> bool:
         failure = as_failure(error, settings)
         if failure.code in {"http_401", "http_403", "http_404", "http_410"}:
             return True
-        raise failure from error
+        raise failure from None
     return False
 
 
@@ -182,4 +182,4 @@ def _session(settings: Settings, http: Any, **more: Any) -> Any:
     try:
         return sdk_client(settings, http, **more).create(mcp=True, **session_request(settings))
     except failures() as error:
-        raise as_failure(error, settings, WITHOUT) from error
+        raise as_failure(error, settings, WITHOUT) from None

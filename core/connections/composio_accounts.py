@@ -76,7 +76,7 @@ class Accounts:
             self._session = self._client.create(user_id=user)
         except failures() as error:
             self._stack.close()
-            raise as_failure(error, self._settings) from error
+            raise as_failure(error, self._settings) from None
         return self
 
     def __exit__(self, *_raised: object) -> None:
@@ -111,7 +111,7 @@ class Accounts:
             request = self._session.authorize(slug)
             url = str(request.redirect_url or "")
         except failures() as error:
-            raise as_failure(error, self._settings) from error
+            raise as_failure(error, self._settings) from None
         if not url:
             raise ConnectionFailed(
                 f"Composio gives no link for {slug}: connect it at composio.dev, as it wants a key rather than a login"
@@ -124,7 +124,7 @@ class Accounts:
             account = self._client.connected_accounts.get(link.account)
             return str(account.status), str(getattr(account, "status_reason", None) or "")
         except failures() as error:
-            raise as_failure(error, self._settings) from error
+            raise as_failure(error, self._settings) from None
 
     def _pages(self, most: int = _MOST_PAGES, **asked: Any) -> Iterator[Toolkit]:
         cursor: str | None = None
@@ -133,7 +133,7 @@ class Accounts:
                 page = self._session.toolkits(limit=_PAGE, next_cursor=cursor, **asked)
                 found = [self._read(item) for item in page.items]
             except failures() as error:
-                raise as_failure(error, self._settings) from error
+                raise as_failure(error, self._settings) from None
             yield from found
             cursor = page.next_cursor
             if not cursor or not found:

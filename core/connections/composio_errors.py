@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from typing import Any
@@ -12,11 +13,22 @@ from core.secret_values import secrets
 from core.settings import Settings
 from core.text import Redactor, clean_line
 
-__all__ = ["WITHOUT", "as_failure", "failures", "retry_after", "service"]
+__all__ = ["WITHOUT", "ComposioFailed", "as_failure", "failures", "retry_after", "service"]
 
 WITHOUT = "the session goes on without its tools"
+log = logging.getLogger(__name__)
+
 _LONGEST = 200
 _AGAIN = "try again in a while"
+
+
+class ComposioFailed(ConnectionFailed):
+    """Composio refused, could not be reached or gave nonsense: what happened, and the remedy."""
+
+    def __init__(self, what: str, remedy: str, *, code: str, without: str = "") -> None:
+        super().__init__(f"{what}: {f'{without}; ' if without else ''}{remedy}", code=code)
+        self.what = what
+        self.remedy = remedy
 
 
 def failures() -> tuple[type[Exception], ...]:
@@ -28,13 +40,15 @@ def failures() -> tuple[type[Exception], ...]:
     return (ComposioError, APIError, ValueError, OSError, AttributeError, TypeError, KeyError)
 
 
-def as_failure(error: Exception, settings: Settings, without: str = "") -> ConnectionFailed:
-    """Make an error of ours of one of the SDK's; `without` says what goes on all the same.
+def as_failure(error: Exception, settings: Settings, without: str = "") -> ComposioFailed:
+    """Make an error of ours of one of the SDK's, to be raised from nothing, as it says all that the SDK does.
 
-    The code is `http_NNN`, `timeout`, or `unreachable`, also for answers that are not Composio's.
+    `without` says what goes on all the same. The code is `http_NNN`, `timeout`, or `unreachable`, also for answers
+    that are not Composio's.
     """
     what, remedy, code = _read(error, settings)
-    return ConnectionFailed(f"{what}: {f'{without}; ' if without else ''}{remedy}", code=code)
+    log.info("%s (%s)", what, type(error).__name__)
+    return ComposioFailed(what, remedy, code=code, without=without)
 
 
 def service(settings: Settings) -> str:
@@ -42,8 +56,7 @@ def service(settings: Settings) -> str:
     if not settings.composio_base_url:
         return "Composio"
     parts = urlsplit(settings.composio_base_url)
-    host = clean_line(f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname), 80)
-    return f"Composio at {host}"
+    return clean_line(f"Composio at {parts.scheme}://{parts.netloc.rpartition('@')[2]}", 120)
 
 
 def retry_after(headers: Any) -> float | None:

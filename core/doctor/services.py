@@ -8,6 +8,7 @@ import re
 from importlib import import_module
 
 from core.connections.composio import try_composio
+from core.connections.composio_errors import ComposioFailed, service
 from core.doctor.check import Finding, failed, ok, skipped, warning
 from core.errors import ConnectionFailed
 from core.model_check import shown_server
@@ -29,21 +30,19 @@ async def ask_composio(settings: Settings, *, within: float) -> Finding:
         return skipped(
             "there is no COMPOSIO_API_KEY", "with one there are mail, web search and a remote workbench"
         )
-    where = shown_server(settings.composio_base_url) if settings.composio_base_url else "Composio"
+    where = service(settings)
     try:
         await try_composio(settings, within=within)
     except ConnectionFailed as error:
         match error.code:
-            case "http_401" | "http_403":
-                return failed(f"{where} refused the key", f"set a valid COMPOSIO_API_KEY; {_WITHOUT}")
             case "timeout":
                 return failed(f"{where} did not answer within {within:g} s", f"check the network; {_WITHOUT}")
             case "http_429":
                 return warning(f"{where} takes no more requests for now", "try again in a while")
+            case _ if isinstance(error, ComposioFailed):
+                return failed(error.what, f"{error.remedy}; {_WITHOUT}")
             case _:
-                advice = "check the network and COMPOSIO_BASE_URL, if it is set"
-                why = _reason(error, settings.composio_api_key)
-                return failed(f"{where} gave no session: {why}", f"{advice}; {_WITHOUT}")
+                return failed(str(error), _WITHOUT)
     return ok(f"{where} takes the key")
 
 
@@ -89,12 +88,6 @@ async def ask_logfire(settings: Settings, *, address: str | None, within: float)
             return failed(f"{where} answered, but not as Logfire does", f"check LOGFIRE_BASE_URL; {_LOCAL}")
         case status:
             return failed(f"{where} answered {status}", f"try again in a while; {_LOCAL}")
-
-
-def _reason(error: ConnectionFailed, key: str) -> str:
-    cause = error.__cause__ or error
-    # Composio's library shows the whole page that it took for an answer.
-    return "it answers with a web page" if "<html" in str(cause)[:400].lower() else _said(cause, key, 160)
 
 
 def _said(error: BaseException, secret: str, limit: int) -> str:
