@@ -36,8 +36,12 @@ class Collector:
     looked: list[str] = field(default_factory=list)
 
     def of(self, service: str) -> dict[str, Span]:
-        """The spans of a service by name, the last of each."""
-        return {span.name: span for span in self.spans if span.service == service}
+        """The spans of a service by name, the last of each; not the notes that one began, which Logfire gets."""
+        return {
+            span.name: span
+            for span in self.spans
+            if span.service == service and span.attributes.get("logfire.span_type") != "pending_span"
+        }
 
     def take(self, body: bytes) -> None:
         """Read one request."""
