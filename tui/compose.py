@@ -59,7 +59,8 @@ __all__ = ["compose_session"]
 
 COMPOSIO = "composio"
 SERVER_NOTES = {
-    TOOLKIT: "crawl web pages, save the corpus, write and read files of the workspace",
+    TOOLKIT: "crawl web pages, save the corpus, write and read files of the workspace; with Composio also move files "
+    "between its remote workbench and the workspace",
     WEB_READER: "read one web page, also such as refuse a crawler",
     COMPOSIO: "search the web and the news, mail, calendars and hundreds of other services, a remote workbench",
 }

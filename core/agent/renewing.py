@@ -60,7 +60,7 @@ class Renewing:
         self._report(
             server,
             ConnectionFailed(
-                f"{server} does not take its session any more: it is connected again; ask again in a moment",
+                "its session is over, and another one is being opened: ask again in a moment",
                 code="http_404",
             ),
         )

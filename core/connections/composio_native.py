@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Literal
+
+from core.connections.composio_sdk import apart
 
 __all__ = ["Modifier", "native_provider", "native_server"]
 
@@ -26,9 +30,15 @@ class Modifier:
 
 def native_provider() -> Any:
     """Make what Composio's SDK needs to make tools for the agent's; it brings in both."""
-    from composio_claude_agent_sdk import ClaudeAgentSDKProvider
+    from composio_claude_agent_sdk import provider
 
-    return ClaudeAgentSDKProvider()
+    # The threads it would take for calls keep a program from ending for as long as a call takes.
+    vars(provider)["asyncio"] = SimpleNamespace(to_thread=_to_thread)
+    return provider.ClaudeAgentSDKProvider()
+
+
+async def _to_thread(work: Callable[..., Any], *given: Any) -> Any:
+    return await apart(partial(work, *given))
 
 
 def native_server(session: Any, provider: Any, modifiers: Sequence[Modifier]) -> dict[str, Any]:
