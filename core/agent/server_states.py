@@ -65,18 +65,18 @@ class ServerStates:
         yield from self.tell()
 
     def take(self, told: Sequence[Any]) -> None:
-        """Take what the agent tells of its servers; what was known of the tools of a connected one is kept."""
+        """Take what the agent tells of its servers; what was known of one whose state is the same is kept."""
         servers: dict[str, McpServer] = {}
         for raw in told:
             if (server := self._read(raw)) is None:
                 continue
             known = self._told.get(server.name)
-            if server.tools is None and known is not None and known.status == server.status:
-                servers[server.name] = msgspec.structs.replace(
-                    server, tools=known.tools, tool_names=known.tool_names
-                )
-            else:
-                servers[server.name] = server
+            if known is not None and known.status == server.status:
+                # What the agent says at the beginning of a query is without tools and errors.
+                if server.tools is None:
+                    server = msgspec.structs.replace(server, tools=known.tools, tool_names=known.tool_names)
+                server = msgspec.structs.replace(server, error=server.error or known.error)
+            servers[server.name] = server
             if server.error:
                 self._errors[server.name] = server.error
             if server.status == "connected":

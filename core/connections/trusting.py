@@ -56,7 +56,7 @@ class OwnConnections:
     def ask(self) -> None:
         """Ask about each server that nobody has decided on, and from now on about one that is wanted again."""
         self._begun = True
-        for server in self._found.values():
+        for server in reversed(self._found.values()):
             if isinstance(server, OwnServer) and self._interactive and self._decision(server) is None:
                 self._ask(server)
 

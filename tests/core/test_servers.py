@@ -447,8 +447,11 @@ def test_nothing_new_is_not_told() -> None:
     states = ServerStates()
     assert list(states.seen([])) == []
     assert len(list(states.seen([{"name": "a", "status": "connected", "tools": TOOLS}]))) == 1
-    # The agent's first message has no tools: what is known of them is kept.
+    # The agent's first message has no tools and no errors: what is known of them is kept.
     assert list(states.seen([{"name": "a", "status": "connected"}])) == []
+    failed = {"name": "a", "status": "failed", "error": "401"}
+    assert len(list(states.seen([failed]))) == 1
+    assert list(states.seen([{"name": "a", "status": "failed"}])) == []
     assert list(states.seen([])) == []
 
 

@@ -1,0 +1,44 @@
+"""MCP servers of the tests that others connect to, each a process on loopback."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["free_port", "serving"]
+
+_ROOT = Path(__file__).parents[2]
+_PATIENCE = 60.0
+
+
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@contextmanager
+def serving(module: str, port: int, *args: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a module of these tests until it listens on `port`, and end it afterwards."""
+    command = [sys.executable, "-m", f"tests.e2e.{module}", *args]
+    with subprocess.Popen(command, cwd=_ROOT) as process:
+        try:
+            deadline = time.monotonic() + _PATIENCE
+            while not _listens(port):
+                assert process.poll() is None, f"{module} ended"
+                assert time.monotonic() < deadline, f"{module} did not listen"
+                time.sleep(0.05)
+            yield process
+        finally:
+            process.kill()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0

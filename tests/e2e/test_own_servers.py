@@ -1,0 +1,240 @@
+"""The user's own MCP servers in a session, with the real command line and real servers of each transport."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.connections.own_servers import OwnServer, project_servers
+from core.events import (
+    ErrorRaised,
+    Event,
+    McpServer,
+    QueryFinished,
+    ServerTrustAsked,
+    ToolCallFinished,
+)
+from core.server_trust import ServerTrust
+from core.session import Session
+from core.settings import load_settings
+from tests.e2e.added_server import own_home
+from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.e2e.serving import free_port, serving
+from tests.tui.files_host import until
+from tui import compose
+
+SERVER = Path(__file__).with_name("own_server.py")
+KEY = "canary-0123456789abcdef"
+
+
+class Model:
+    """Makes one call of a tool for each query, the one that the query names."""
+
+    def __call__(self, body: dict[str, Any], _results: int) -> Sequence[Block]:
+        last = body["messages"][-1]["content"]
+        if isinstance(last, list) and any(block.get("type") == "tool_result" for block in last):
+            return [Text("Done.")]
+        asked = re.findall(r"Call (\w+) of ([\w-]+)", json.dumps(body["messages"]))
+        tool, server = asked[-1]
+        return [Use(f"mcp__{server}__{tool}", {"text": "milk"} if tool == "take_note" else {})]
+
+
+class Desk:
+    """A session and what happened in it."""
+
+    def __init__(self, session: Session, events: list[Event]) -> None:
+        self.session = session
+        self.events = events
+
+    def server(self, name: str) -> McpServer | None:
+        """A server as it was last told of."""
+        return next((each for each in self.session.servers.known if each.name == name), None)
+
+    def status(self, name: str) -> str:
+        """How a server stands."""
+        server = self.server(name)
+        return server.status if server is not None else ""
+
+    def stands(self, name: str, *statuses: str) -> bool:
+        """Whether a server stands in one of these ways."""
+        return self.status(name) in statuses
+
+    async def call(self, server: str, tool: str = "take_note") -> str:
+        """Have the model call a tool; gives what it said, or what it failed of."""
+        before = len(self.of(QueryFinished))
+        self.session.submit(f"Call {tool} of {server}")
+        await until(lambda: len(self.of(QueryFinished)) > before, 60)
+        observation = self.of(ToolCallFinished)[-1].observation
+        assert observation is not None
+        return str(observation.error or observation.output)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """What happened of a kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@asynccontextmanager
+async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Desk]:
+    """A session in the current folder, its agent connected."""
+    events: list[Event] = []
+    with scripted_model(Model()) as url:
+        settings = load_settings(
+            {
+                "workspace_base": base,
+                "base_url": url,
+                "api_key": "sk-ant-test-0123456789",
+                "classifier": "off",
+                "allow": ("mcp__*",),
+            }
+        )
+        session = await compose.compose_session(
+            settings, interactive=interactive, subscribers=(events.append,)
+        )
+        desk = Desk(session, events)
+        try:
+            await session.start()
+            await until(lambda: desk.status("local_toolkit") == "connected", 60)
+            yield desk
+        finally:
+            await session.close("finished")
+
+
+def write(folder: Path, **servers: Any) -> None:
+    """Write the servers of a folder down."""
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+
+
+def stdio(*more: str, **env: str) -> dict[str, Any]:
+    """How a server that is a program is written down."""
+    return {"command": sys.executable, "args": [str(SERVER), "stdio", *more], "env": env}
+
+
+def trust(folder: Path, *names: str) -> None:
+    """Trust what a folder names, all of it without `names`."""
+    for each in project_servers(folder):
+        if isinstance(each, OwnServer) and (not names or each.name in names):
+            ServerTrust().decide(each, folder, "trusted")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the session is in, with nobody's settings around it."""
+    own_home(tmp_path / "home", monkeypatch)
+    made = tmp_path / "project"
+    made.mkdir()
+    monkeypatch.chdir(made)
+    return made
+
+
+async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_dies(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TICKETS_KEY", KEY)
+    at, heard, program = free_port(), free_port(), tmp_path / "program.py"
+    program.write_text(SERVER.read_text())
+    began = tmp_path / "began"
+    notes = stdio("--began", str(began), OWN_MODE="${MODE:-quick}") | {"command": sys.executable}
+    notes["args"][0] = str(program)
+    write(
+        folder,
+        notes=notes,
+        tickets={
+            "type": "http",
+            "url": f"http://127.0.0.1:{at}/mcp",
+            "headers": {"Authorization": "Bearer ${TICKETS_KEY}"},
+        },
+        chat={"type": "sse", "url": f"http://127.0.0.1:{heard}/sse"},
+    )
+    trust(folder)
+    with ExitStack() as stack:
+        tickets = stack.enter_context(serving("own_server", at, "http", str(at), "--key", KEY))
+        stack.enter_context(serving("own_server", heard, "sse", str(heard)))
+        async with started(tmp_path) as desk:
+            for name in ("notes", "tickets", "chat"):
+                await until(partial(desk.stands, name, "connected"), 30)
+                assert (await desk.call(name)).startswith("noted milk by ")
+            assert "quick" in await desk.call("notes")
+
+            # A program that died is started again for the next call, by the command line itself.
+            first = began.read_text()
+            os.kill(int(first), signal.SIGKILL)
+            assert f"noted milk by {first}" not in await desk.call("notes")
+            # One that cannot be started is not forgotten.
+            program.rename(tmp_path / "away.py")
+            assert await desk.call("notes", "crash") == "Connection closed"
+            await until(lambda: "failed" in desk.status("notes"), 30)
+            (tmp_path / "away.py").rename(program)
+            await until(lambda: desk.status("notes") == "connected", 60)
+            assert "noted milk" in await desk.call("notes")
+
+            # A remote one is missed while nobody calls it, and taken up again.
+            tickets.kill()
+            tickets.wait()
+            assert "noted" not in await desk.call("tickets")
+            await until(lambda: desk.status("tickets") in ("failed", "reconnecting"), 30)
+            stack.enter_context(serving("own_server", at, "http", str(at), "--key", KEY))
+            await until(lambda: desk.status("tickets") == "connected", 60)
+            assert "noted milk" in await desk.call("tickets")
+            assert desk.of(ErrorRaised) == []
+            workspace = desk.session.workspace.path
+    kept = [path for path in workspace.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert kept == []
+
+
+async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wrong_with_it_is_told(
+    folder: Path, tmp_path: Path
+) -> None:
+    began = [tmp_path / name for name in ("asked", "refused", "changed")]
+    written = {path.name: stdio("--began", str(path)) for path in began}
+    write(folder, **written)
+    _, refused, _ = project_servers(folder)
+    assert isinstance(refused, OwnServer)
+    ServerTrust().decide(refused, folder, "refused")
+    written |= {
+        "empty": {"args": []},
+        "missing": {"command": "no-such-program"},
+        "keyless": {"url": "https://${NO_SUCH_VARIABLE}/mcp"},
+    }
+    write(folder, **written)
+    trust(folder, "changed", "missing", "keyless")
+    written["changed"]["args"].append("--key=x")
+    write(folder, **written)
+    async with started(tmp_path, interactive=True) as desk:
+        assert [event.server for event in desk.of(ServerTrustAsked)] == ["asked", "changed"]
+        assert "--key=x" in desk.of(ServerTrustAsked)[1].target
+        for name, status, why in (
+            ("asked", "untrusted", "used only once you have trusted it: ua-tui servers trust asked"),
+            ("refused", "off", "as you refused it: ua-tui servers forget refused"),
+            ("changed", "untrusted", "once you have trusted it"),
+            ("empty", "failed", "it has no command, which is the program to start"),
+            ("missing", "failed", "there is no program no-such-program; install it"),
+            ("keyless", "failed", "needs the variable NO_SUCH_VARIABLE, which is not set"),
+        ):
+            server = desk.server(name)
+            assert server is not None
+            assert (server.status, why in str(server.error)) == (status, True), server
+        assert await desk.call("asked") != "noted milk"
+        assert [path.exists() for path in began] == [False] * 3
+        desk.session.answer_trust("changed", "not_now")
+        desk.session.answer_trust("asked", "trusted")
+        await until(partial(desk.stands, "asked", "connected"), 60)
+        assert "noted milk" in await desk.call("asked")
+        # One that was trusted meanwhile is restarted as others are.
+        assert await desk.call("asked", "crash") == "Connection closed"
+        await until(partial(desk.stands, "asked", "failed", "reconnecting"), 30)
+        await until(partial(desk.stands, "asked", "connected"), 60)
+        assert "noted milk" in await desk.call("asked")
+        assert [path.exists() for path in began] == [True, False, False]
+        # A person who wants it again is asked again.
+        assert desk.session.servers.reconnect("changed") == ""
+        await until(lambda: [each.server for each in desk.of(ServerTrustAsked)][2:] == ["changed"], 30)
