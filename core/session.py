@@ -21,6 +21,7 @@ from core.budget import Budget
 from core.bus import Bus
 from core.errors import AgentUnavailable, UniversalAgentError
 from core.events import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, SessionStarted
+from core.going_on import GO_ON
 from core.masking import error_raised
 from core.models import Models
 from core.opening import Askable
@@ -38,7 +39,6 @@ __all__ = ["Handle", "Session", "SessionParts", "SessionState", "Spawn", "spawn_
 
 log = logging.getLogger(__name__)
 
-GO_ON = "The authentication is complete. Please go on from where you stopped."
 _LET_GO_WITHIN = 7.0
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from core.derived.record import CallEntry, MessageEntry, NoteEntry, QueryEntry, SessionRecord
+from core.going_on import is_own
 
 __all__ = ["build_transcript"]
 
@@ -59,6 +60,8 @@ def _parts(record: SessionRecord) -> Iterator[str]:
 
 def _query(query: QueryEntry) -> Iterator[str]:
     yield f"## {query.iteration}. Query at {_time(query.at)}"
+    if is_own(query.text):
+        yield "*Not written by the person: the program says by itself that an account is connected.*"
     yield _quoted(query.text)
     if query.decision is not None:
         yield f"*{query.decision}, decided by {query.source}.*"

@@ -17,6 +17,7 @@ from core.derived.trace import TraceInfo, build_trace
 from core.derived.transcript import build_transcript
 from core.derived.writer import Deriver, rebuild
 from core.errors import WorkspaceError
+from core.going_on import GO_ON
 from core.journal import DeltaJoiner, Journal
 from core.observation import McpObservation, TextContent
 from core.text import Redactor
@@ -261,6 +262,17 @@ def test_the_transcript_tells_everything_in_order(script: Script) -> None:
     ]
     places = [transcript.index(text) for text in wanted]
     assert places == sorted(places)
+
+
+def test_the_transcript_says_what_the_program_asked_by_itself() -> None:
+    told = Script()
+    told.at(0, started())
+    told.at(1, ev.QueryReceived(query_id="q1", text="Read my mail"))
+    told.at(2, ev.QueryReceived(query_id="q2", text=GO_ON))
+    transcript = build_transcript(told.record)
+    assert transcript.count("Not written by the person") == 1
+    assert transcript.index("Read my mail") < transcript.index("Not written by the person")
+    assert transcript.index("Not written by the person") < transcript.index(GO_ON)
 
 
 def test_tool_text_cannot_break_out_of_its_block() -> None:

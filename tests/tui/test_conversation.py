@@ -31,6 +31,7 @@ from core.events import (
     TextDelta,
     ThinkingDelta,
 )
+from core.going_on import GO_ON
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tui.panes.blocks import ConversationTheme, Notice, Tone, render_block
@@ -131,6 +132,16 @@ async def test_an_agent_that_dies_of_a_query_is_told_once() -> None:
         assert shown.count(died) == shown.count(f"The query failed: {died}") == 2
         assert "ProcessError" not in shown
         assert "stderr" not in shown
+
+
+async def test_what_the_program_tells_the_agent_is_not_said_to_be_the_persons() -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(90, 24)):
+        view.apply([*asked("Read my mail"), said("Sign in first."), *asked(GO_ON)])
+        rows = [row for row in text_of(view).split("\n") if row.strip()]
+        speakers = [row.split()[0] for row in rows if row.split()[0] in ("You", "Agent", "ua-tui")]
+        assert speakers[:3] == ["You", "Agent", "ua-tui"]
+        assert "by itself" in next(row for row in rows if row.split()[0] == "ua-tui")
 
 
 async def test_question_and_answer_are_told_apart_by_words() -> None:

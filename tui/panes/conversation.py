@@ -25,6 +25,7 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from core.going_on import is_own
 from core.text import clean, clean_line
 from tui.format import clock, duration, tool_label
 from tui.format import count as scaled
@@ -45,6 +46,9 @@ from tui.panes.notices import Message, message_of, server_message
 from tui.panes.streams import MessageStream, pieces_of
 
 __all__ = ["ConversationPane"]
+
+PROGRAM = "ua-tui"
+"""Who speaks where the program says something to the agent in the place of the person."""
 
 
 A_SESSION = 2_000
@@ -168,8 +172,10 @@ class ConversationPane(FindingView):
             self._known.turns.pop(event.query_id, None)
             group = (*group, str(next(self._known.numbers)))
         at = clock(event.at, self._zone)
-        self.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=at))
-        self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
+        own = is_own(event.text)
+        speaker, facts = (PROGRAM, f"to the agent, by itself · {at}") if own else ("You", at)
+        self.add(Heading(key=(*group, "heading"), group=group, speaker=speaker, facts=facts))
+        self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip(), quiet=own))
 
     def _steer(self, event: QuerySteered) -> None:
         self._known.steered += 1
