@@ -81,13 +81,19 @@ class StyledApp(CopyingApp, BrowsingApp):
         else:
             self.stylesheet.set_variables(self.get_css_variables())
 
+    def action_command_palette(self) -> None:
+        """Offer every command by name."""
+        from tui.command_palette import Palette
+
+        if self.use_command_palette and not Palette.is_open(self.app):
+            self.push_screen(Palette(id="--command-palette"))
+
     def search_themes(self) -> None:
         """Offer the themes, and get ours ready while one is chosen."""
-        from textual.command import CommandPalette
-
+        from tui.command_palette import Palette
         from tui.theme_list import ThemeList
 
-        self.push_screen(CommandPalette(providers=[ThemeList], placeholder="Search for themes…"))
+        self.push_screen(Palette(providers=[ThemeList], placeholder="Search for themes…"))
         _: Worker[None] = self.run_worker(
             self._prepare_themes, name="themes", group="themes", exclusive=True, exit_on_error=False
         )
