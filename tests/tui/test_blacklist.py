@@ -15,7 +15,9 @@ from tests.tui.files_host import screen_text, until
 from tests.tui.test_dialogs import Stage
 from tui.blacklist import add_arguments, run
 from tui.screens.blacklist import BlacklistScreen
-from tui.screens.dialog import QUIET_SECONDS
+from tui.screens.dialog import QUIET_SECONDS, Choice
+
+BRIGHT_BLACK = 8
 
 
 @pytest.fixture
@@ -138,6 +140,28 @@ async def test_the_dialog_lists_and_clears(tmp_path: Path) -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, BlacklistScreen)
+
+
+async def test_in_sixteen_colours_an_answer_that_cannot_be_chosen_is_grey_and_its_key_too(
+    tmp_path: Path,
+) -> None:
+    app = Stage()
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.theme = "ua-ansi"
+        await app.ask(pilot, BlacklistScreen(Blacklist(tmp_path), clock=app.clock))
+        await until(lambda: app.screen.query_one("#close").has_focus)
+        await until(lambda: not app.screen.has_class("-quiet"))
+        await pilot.pause()
+        clear, close = (app.screen.query_one(which, Choice) for which in ("#clear", "#close"))
+        assert clear.disabled
+        assert colours_of(clear) == {BRIGHT_BLACK}
+        assert BRIGHT_BLACK not in colours_of(close)
+
+
+def colours_of(choice: Choice) -> set[int | None]:
+    strips = choice.screen._compositor.render_strips()
+    (row,) = [strips[choice.region.y].crop(choice.region.x, choice.region.right)]
+    return {each.style.color.number for each in row if each.text.strip() and each.style and each.style.color}
 
 
 async def test_the_wish_to_clear_everything_passes_when_one_moves_on(tmp_path: Path) -> None:

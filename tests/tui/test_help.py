@@ -55,6 +55,20 @@ async def test_of_a_pane_its_own_keys_come_first(tmp_path: Path, key: str, place
         assert len(app.screen_stack) == 1
 
 
+async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f3", "question_mark")
+        await pilot.pause()
+        rows = screen_text(app).splitlines()
+        assert rows[0].startswith("╭─ Keys here")
+        assert rows[1].strip("│ ") == PLACES["trace"].title
+        assert "Esc close" in rows[-2]
+        assert rows[-1].startswith("╰")
+        assert sum(not row.strip("│ ") for row in rows) <= 3
+
+
 async def test_f1_in_the_prompt_tells_everything_and_the_question_mark_is_typed(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=WIDE) as pilot:

@@ -55,17 +55,23 @@ class Choice(Button):
     """An answer to choose with the mouse, with Tab and Enter, or with the key it names."""
 
     def __init__(self, key: str, label: str, id: str, *, disabled: bool = False) -> None:
-        words = Content.assemble((key, "bold $accent"), f" {label}")
-        super().__init__(words, id=id, compact=True, disabled=disabled)
         self._key, self._words = key, label
+        super().__init__(self._told(disabled), id=id, compact=True, disabled=disabled)
         # While a button looks pressed Textual ignores it: an early click would swallow the one that counts.
         self.active_effect_duration = 0
 
     def on_mount(self) -> None:
         """Name the key that holds."""
-        key = written_key(self, self._key)
-        if key != self._key:
-            self.label = Content.assemble((key, "bold $accent"), f" {self._words}")
+        self._key = written_key(self, self._key)
+        self.label = self._told(self.disabled)
+
+    def watch_disabled(self, disabled: bool) -> None:
+        """Take the colour off the key of an answer that cannot be chosen."""
+        super().watch_disabled(disabled)
+        self.label = self._told(disabled)
+
+    def _told(self, disabled: bool) -> Content:
+        return Content.assemble(self._key if disabled else (self._key, "bold $accent"), f" {self._words}")
 
 
 class Foot(Horizontal):

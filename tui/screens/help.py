@@ -19,6 +19,9 @@ from tui.screens.dialog import NARROW, Box, Foot
 __all__ = ["HelpScreen", "places_at", "row_of", "show_help"]
 
 
+FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
+
+
 class HelpScreen(Closing[None]):
     """The keys that hold, by where they work; any of its closing keys goes back.
 
@@ -27,6 +30,7 @@ class HelpScreen(Closing[None]):
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
+    VERTICAL_BREAKPOINTS = FEW_ROWS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="screen.back", show=False),
         Binding("enter", "close", "Close", show=False),
