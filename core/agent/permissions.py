@@ -58,6 +58,7 @@ CONTAINED = frozenset(
 )
 PLANNABLE = frozenset({"mcp__local_toolkit__read_local_file", "mcp__local_toolkit__list_directory"})
 HARMLESS = frozenset({"Agent", "Skill", "Task", "TodoWrite", "ToolSearch", "WebSearch"})
+PAGE_READERS = frozenset({"mcp__web_reader__webReader"})
 READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
 WRAPPERS = ("MULTI_EXECUTE",)
 WRITERS = frozenset({"Write", "Edit"})
@@ -184,6 +185,8 @@ class PermissionPolicy:
             return Judgement(Verdict.ALLOW, "it edits inside the workspace", subjects)
         if tool_name in CONTAINED:
             return Judgement(Verdict.ALLOW, "its files stay in the workspace", subjects)
+        if tool_name in PAGE_READERS:
+            return Judgement(Verdict.ALLOW, "it reads a public page, as the crawler does", subjects)
         if tool_name in HARMLESS:
             return Judgement(Verdict.ALLOW, "it changes nothing", subjects)
         if tool_name in READERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ __all__ = ["Doing", "ServerStates"]
 
 _MOST_TOOLS = 500
 _LONGEST_ERROR = 2_000
+_REFUSED = re.compile(r"Server rejected the configured \S+ header \((HTTP \d+)\)")
 
 Doing = Literal["reconnecting", "enabling", "disabling"]
 """What is being done with a server; it is told of as the server's state."""
@@ -168,6 +170,9 @@ class ServerStates:
 
 
 def _plainly(error: str) -> str:
+    if (refused := _REFUSED.match(error)) is not None:
+        told = f"the server refused the key ({refused[1]})"
+        return f"{told}: correct it where it is set, and start the session again"
     # What the command line says when a server answers 401: it looks for a way to sign in, and finds none.
     if error.startswith("Dynamic Client Registration"):
         return f"the server refused the key, and has no other way to sign in ({error})"

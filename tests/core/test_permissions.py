@@ -24,6 +24,15 @@ def test_contained_tools_run(tmp_path: Path, tool: str) -> None:
     assert judged.verdict is Verdict.ALLOW
 
 
+@pytest.mark.parametrize("mode", ["default", "plan"])
+def test_the_web_reader_reads_pages_as_the_crawler_does(tmp_path: Path, mode: str) -> None:
+    rules = PermissionPolicy(workspace=tmp_path, mode=mode)
+    page = {"url": "https://papers.example/1"}
+    assert rules.judge("mcp__web_reader__webReader", page).verdict is Verdict.ALLOW
+    assert rules.judge("mcp__elsewhere__webReader", page).verdict is Verdict.ASK
+    assert rules.judge("mcp__web_reader__something_else", page).verdict is Verdict.ASK
+
+
 def test_a_toolkit_name_on_another_server_asks(tmp_path: Path) -> None:
     judged = policy(tmp_path).judge("mcp__elsewhere__write_local_file", {})
     assert judged.verdict is Verdict.ASK

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from core.agent.server_states import ServerStates
 from core.agent.servers import Servers
 from core.errors import ConnectionFailed
@@ -22,6 +24,7 @@ from tests.core.test_restarting import NOW, Time
 
 TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]
 CLIENT_REGISTRATION = "Dynamic Client Registration rejected (HTTP 404): no"
+REJECTED = "Server rejected the configured Authorization header (HTTP 401). Check that the token is valid."
 
 
 class Agent:
@@ -225,9 +228,10 @@ async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
     assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (None, "Connection closed")
 
 
-async def test_a_refused_key_is_told_in_plain_words() -> None:
+@pytest.mark.parametrize("error", [CLIENT_REGISTRATION, REJECTED])
+async def test_a_refused_key_is_told_in_plain_words(error: str) -> None:
     desk = Desk()
-    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": CLIENT_REGISTRATION}
+    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": error}
     await desk.attend()
     assert str(desk.now("toolkit").error).startswith("the server refused the key")
 

@@ -9,13 +9,24 @@ from typing import Any
 import pytest
 
 from core.blacklist import Blacklist
-from core.events import ObserverFinished, ToolCallFinished
-from tests.e2e.added_server import add_server, events_of, own_home
+from core.events import McpStatus, ObserverFinished, ToolCallFinished
+from tests.e2e.added_server import events_of, own_home
 from tests.e2e.running import run
 from tests.e2e.scripted_model import Block, Text, Use
+from tests.e2e.serving import free_port, serving
 
 READER = "mcp__web_reader__webReader"
 SITE = "https://papers.example"
+KEY = "canary-0123456789abcdef"
+
+
+def reader_of(home: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Set a key and a web reader on this machine; gives its port."""
+    own_home(home / "home", monkeypatch)
+    port = free_port()
+    monkeypatch.setenv("Z_AI_API_KEY", KEY)
+    monkeypatch.setenv("UA_WEB_READER_URL", f"http://127.0.0.1:{port}/mcp")
+    return port
 
 
 class Model:
@@ -43,8 +54,7 @@ class Model:
 async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_home(tmp_path / "home", monkeypatch)
-    add_server(monkeypatch, "web_reader", "web_reader_server.py")
+    port = reader_of(tmp_path, monkeypatch)
     model = Model(
         tmp_path,
         [
@@ -55,7 +65,8 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
             Use("mcp__local_toolkit__crawl_parallel", {"urls": [f"{SITE}/fine"]}),
         ],
     )
-    events = await events_of(tmp_path, model, "Research the papers", allow=(READER,))
+    with serving("web_reader_server", port, str(port), KEY):
+        events = await events_of(tmp_path, model, "Research the papers", allow=())
     slow, fine, first, _, third, denied, crawled = model.told
     assert "Try this page once more" in slow
     assert "What it says." in fine
@@ -75,3 +86,28 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
     assert run(tmp_path, "blacklist").stdout == "nothing is on the blacklist\n"
     assert run(tmp_path, "blacklist", "clear").code == 2
     assert run(tmp_path, "blacklist", "clear", "papers.example").code == 1
+    (workspace,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
+    files = [path for path in workspace.rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+async def test_a_wrong_key_and_a_broken_file_of_servers_are_told_and_the_session_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = reader_of(tmp_path, monkeypatch)
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    (project / ".mcp.json").write_text("{")
+    model = Model(tmp_path, [Use("mcp__local_toolkit__list_directory", {"path": ""})])
+    with serving("web_reader_server", port, str(port), "another-key"):
+        events = await events_of(tmp_path, model, "Research the papers", allow=())
+    assert [event.status for event in events if isinstance(event, ToolCallFinished)] == ["success"]
+    (last,) = [event.servers for event in events if isinstance(event, McpStatus)][-1:]
+    told = {server.name: (server.status, server.error or "") for server in last}
+    status, error = told["web_reader"]
+    assert (status, "refused the key" in error) == ("failed", True), error
+    status, error = told[".mcp.json"]
+    assert (status, "is not valid JSON" in error) == ("failed", True), told
+    assert "Correct it or move it away." in error

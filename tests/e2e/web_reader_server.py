@@ -1,11 +1,17 @@
-"""A web reader as an MCP server: reads some pages, refuses those below /refused, and times out below /slow."""
+"""A web reader as an MCP server over HTTP: reads some pages, refuses those below /refused, times out below /slow.
+
+Started with a port and the key that it wants as a bearer token.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+
+from tests.e2e.own_server import serve
 
 server = MCPServer[None]("web_reader", log_level="ERROR")
 
@@ -22,4 +28,4 @@ async def webReader(url: str) -> str:
 
 
 if __name__ == "__main__":
-    server.run()
+    serve(server.streamable_http_app(), int(sys.argv[1]), sys.argv[2])
