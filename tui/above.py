@@ -59,6 +59,12 @@ class Above:
 
         self._app.push_screen(ConnectionsScreen(self._app.settings, lambda: self._app.session))
 
+    def agents(self) -> None:
+        """Show the sub-agents and skills."""
+        from tui.screens.agents import AgentsScreen
+
+        self._app.push_screen(AgentsScreen(self._app.settings, lambda: self._app.session))
+
     def trace(self) -> None:
         """Offer to open the session's trace, where it goes to a place that has pages; else say what is known of it."""
         from tui.following import follow_link

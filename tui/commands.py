@@ -42,6 +42,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("queue", "Queue", f"What waits; {keys('prompt.queue')} in the prompt", app.queries.open),
         Command("sessions", "Sessions", "Read one, go on with one, find one", app.above.sessions),
         Command("connections", "Connections", "Servers, keys, targets; tests them", app.above.connections),
+        Command("agents", "Sub-agents and skills", "Where from; what is wrong", app.above.agents),
         Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.above.blacklist),
         Command("status", "Status in words", "What the line at the bottom says", app.status.open),
         Command("trace-link", "Link to the session's trace", "In Logfire; else its id", app.above.trace),

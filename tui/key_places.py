@@ -245,6 +245,15 @@ PLACES: Mapping[str, Place] = {
         ("ConnectionsScreen",),
         ("moving", "screen"),
     ),
+    "agents": Place(
+        "In the sub-agents",
+        (
+            Row("agents.read", "read the files again"),
+            Row("screen.back", "back"),
+        ),
+        ("AgentsScreen",),
+        ("moving", "screen"),
+    ),
     "queue": Place(
         "In the queue",
         (

@@ -95,6 +95,7 @@ STANDARD: Mapping[str, str] = {
     "connections.reconnect": "r",
     "connections.switch": "e,space",
     "connections.test": "t",
+    "agents.read": "r",
     "blacklist.clear": "c,delete",
     "blacklist.clear_all": "a",
     "queue.earlier": "shift+up,K",

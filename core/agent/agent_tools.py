@@ -20,6 +20,8 @@ BUILT_IN = frozenset(
 )  # fmt: skip
 """The tools that the agent brings along, whether they are offered here or not."""
 
+_STATES = {"off": "is not set up", "failed": "has failed", "untrusted": "is not trusted yet"}
+
 
 @dataclass(frozen=True)
 class ToolFinding:
@@ -68,7 +70,7 @@ def _of_server(name: str, servers: Sequence[McpServer], known: Sequence[str]) ->
         whole = f"mcp__{server.name}"
         if name in (whole, f"{whole}__*") or name.startswith(f"{whole}__"):
             if server.status not in ("connected", "unknown"):
-                return f"{server.name} is {server.status}"
+                return f"{server.name} {_STATES.get(server.status, f'is {server.status}')}"
             is_all = name in (whole, f"{whole}__*")
             return "" if is_all or not server.tool_names or name in known else None
     return None
@@ -83,5 +85,5 @@ def _hint(name: str, names: Sequence[str], servers: Sequence[McpServer]) -> str:
         return f": did you mean {' or '.join(by_short[each] for each in close)}?"
     if name.startswith("mcp__") and not any(name.startswith(f"mcp__{each.name}__") for each in servers):
         there = ", ".join(server.name for server in servers)
-        return f": no server has that name; there are {there}" if there else ": there is no such server"
-    return ": /connections and ua-tui doctor tell which there are"
+        return f": no server has that name; there are {there}." if there else ": there is no such server."
+    return ": /connections and ua-tui doctor tell which there are."

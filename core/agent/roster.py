@@ -175,23 +175,20 @@ class RosterWatch:
                 self._begun = True
                 self._tell(self._roster.problems)
             case McpStatus(servers=servers) if _are_settled(servers):
-                self._tell(
-                    [
-                        _named(definition, finding)
-                        for definition in self._roster.subagents
-                        for finding in _look(definition, self._settings, servers)
-                        if finding.wrong and self._is_new(definition, finding)
-                    ]
-                )
+                found = [
+                    (definition, self._new(definition, servers)) for definition in self._roster.subagents
+                ]
+                self._tell([_named(definition, new) for definition, new in found if new])
             case _:
                 return
 
-    def _is_new(self, definition: SubagentDefinition, finding: ToolFinding) -> bool:
-        key = (definition.origin, finding.tool)
-        if definition.source == "shipped" or key in self._told:
-            return False
-        self._told.add(key)
-        return True
+    def _new(self, definition: SubagentDefinition, servers: Sequence[McpServer]) -> list[ToolFinding]:
+        if definition.source == "shipped":
+            return []
+        found = _look(definition, self._settings, servers)
+        new = [each for each in found if each.wrong and (definition.origin, each.tool) not in self._told]
+        self._told.update((definition.origin, each.tool) for each in new)
+        return new
 
     def _tell(self, problems: Sequence[str]) -> None:
         for problem in problems[:MOST_TOLD]:
@@ -228,8 +225,11 @@ def _look(
     ]
 
 
-def _named(definition: SubagentDefinition, finding: ToolFinding) -> str:
-    return f"{definition.origin}: {finding.told} The sub-agent {definition.name} goes on without it."
+def _named(definition: SubagentDefinition, findings: Sequence[ToolFinding]) -> str:
+    first, *more = (each.told for each in findings)
+    told = " ".join([first, *(each[0].upper() + each[1:] for each in more)])
+    without = "it" if len(findings) == 1 else "them"
+    return f"{definition.origin}: {told} The sub-agent {definition.name} goes on without {without}."
 
 
 def _subagent(

@@ -169,7 +169,7 @@ def test_hidden_characters_of_a_prompt_are_seen() -> None:
         ),
         ("Reed", ["Reed: did you mean Read?"], []),
         ("mcp__slack__post", ["no server has that name; there are local_toolkit, composio"], []),
-        ("mcp__composio__ANYTHING", [], ["composio is off"]),
+        ("mcp__composio__ANYTHING", [], ["composio is not set up"]),
         ("Bash(git *)", [], ["Bash is off: --tool Bash offers it"]),
         ("NotebookEdit", [], ["NotebookEdit is not offered here"]),
     ],

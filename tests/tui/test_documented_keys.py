@@ -33,6 +33,7 @@ from tui.panes.prompt import Prompt
 from tui.panes.trace import TracePane
 from tui.panes.workspace import WorkspacePane
 from tui.panes.workspace_deeds import FileDeeds
+from tui.screens.agents import AgentList, AgentsScreen
 from tui.screens.artifact_list import ArtifactList
 from tui.screens.auth import AuthScreen
 from tui.screens.blacklist import BlacklistScreen
@@ -79,6 +80,7 @@ READ: dict[str, tuple[str, Classes]] = {
     "blacklist": ("blacklist", (BlacklistScreen,)),
     "sessions": ("sessions", (SessionsScreen, SessionList)),
     "connections": ("connections", (ConnectionsScreen, ServerList)),
+    "agents": ("agents", (AgentsScreen, AgentList)),
     "permission": ("permission", (PermissionScreen,)),
 }
 SELF_TOLD: Classes = (
