@@ -17,9 +17,9 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from core.agent.refusals import AT_LIMIT
 from core.errors import CredentialsError, UniversalAgentError
 from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
+from core.refusals import AT_LIMIT
 from core.settings import Settings
 from tui.above import Above
 from tui.asks import Asks

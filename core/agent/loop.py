@@ -16,7 +16,6 @@ from core.agent.auth import find_auth_link
 from core.agent.client import AgentClient
 from core.agent.gate import PermissionGate
 from core.agent.hooks import AgentHooks
-from core.agent.refusals import AT_LIMIT, REFUSALS
 from core.agent.results import RawResult
 from core.agent.servers import Servers
 from core.agent.settling import Settler
@@ -37,6 +36,7 @@ from core.events import (
 )
 from core.models import Models
 from core.observation import AnyObservation, ToolCall, ToolResult
+from core.refusals import AT_LIMIT, REFUSALS
 from core.text import clean
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.agent.counting import TokenCount, usage_of, window_of
 from core.agent.prices import Prices
-from core.agent.refusals import AT_LIMIT
 from core.agent.server_states import ServerStates
 from core.agent.tasks import SubagentTasks
 from core.events import (
@@ -28,6 +27,7 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
+from core.refusals import AT_LIMIT
 from core.text import Redactor, clean
 
 if TYPE_CHECKING:

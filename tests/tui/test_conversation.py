@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import pytest
 
-from core.agent.refusals import AT_LIMIT
 from core.events import (
     ApiRetry,
     AuthFinished,
@@ -32,6 +31,7 @@ from core.events import (
     ThinkingDelta,
 )
 from core.going_on import GO_ON
+from core.refusals import AT_LIMIT
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tui.panes.blocks import ConversationTheme, Notice, Tone, render_block

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from core.agent.refusals import AT_LIMIT
 from core.events import (
     ApiRetry,
     AuthFinished,
@@ -29,6 +28,7 @@ from core.events import (
     SessionStarted,
     TracingFailed,
 )
+from core.refusals import AT_LIMIT
 from core.text import clean, clean_line
 from tui.agent_ends import telling
 from tui.format import duration, spent_of, tool_name
