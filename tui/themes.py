@@ -81,7 +81,7 @@ LIGHT = Theme(
         "text-muted": "#5c6475",
         "text-disabled": "#7d8493",
         "block-cursor-foreground": "#11141a",
-        "block-cursor-background": "#d3e0f8",
+        "block-cursor-background": "#dbe6fa",
         "block-cursor-text-style": "none",
         "button-focus-text-style": "bold",
         "block-cursor-blurred-foreground": "#23272f",

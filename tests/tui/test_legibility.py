@@ -231,3 +231,10 @@ async def test_without_colours_cursor_focus_and_states_are_still_told(
         assert "bold" not in str(app.query_one("#conversation").styles.border_title_style)
         shown = "\n".join(strip.text for strip in strips)
         assert all(mark in shown for mark in ("✓", "⊘", "⟲", "denied"))
+
+
+@pytest.mark.parametrize("theme", [theme for theme in THEMES if not theme.ansi], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("kind", ["success", "warning", "accent"])
+def test_the_kinds_of_json_can_be_read_under_the_cursor(theme: Theme, kind: str) -> None:
+    ink, ground = Color.parse(getattr(theme, kind)), Color.parse(theme.variables["block-cursor-background"])
+    assert contrast(ink, ground) >= TEXT
