@@ -198,6 +198,7 @@ class RosterWatch:
             self._report("sub-agents and skills", SettingsError(told))
 
 
+_OF_AGENT = frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"})
 _OF_WORKBENCH = (f"mcp__{TOOLKIT}__workbench_download", f"mcp__{TOOLKIT}__workbench_upload")
 _TOOLKIT_TOOLS = (
     "crawl_parallel",
@@ -241,6 +242,8 @@ def _subagent(
     lost = roster.found.replaced.get(definition.name, ())
     if lost:
         notes.append("replaces " + ", ".join(_whose(each) for each in lost))
+    if definition.name in _OF_AGENT:
+        notes.append("replaces one that the agent brings along")
     if definition.unheeded:
         notes.append(f"has no effect here: {', '.join(definition.unheeded)}")
     return Entry(

@@ -44,8 +44,10 @@ def listed(base: Path, *skills: str) -> dict[str, Entry]:
 def test_the_list_says_of_each_file_where_it_is_and_what_is_wrong(tmp_path: Path) -> None:
     path = agent(tmp_path, "reviewer", "tools: [Reed, Bash]\nhooks: {}\n")
     write(tmp_path / "project/.claude/agents/broken.md", "x")
+    agent(tmp_path, "general-purpose")
     skill(tmp_path, "style")
     found = listed(tmp_path, "style")
+    assert found["general-purpose"].notes == ("replaces one that the agent brings along",)
     reviewer = found["reviewer"]
     assert (reviewer.state, reviewer.source, reviewer.origin) == ("wrong", "project", str(path))
     assert reviewer.problems == ("there is no tool Reed: did you mean Read?",)
