@@ -36,6 +36,7 @@ class ServerStates:
         self._dead: dict[str, str] = {}
         self._due: dict[str, float] = {}
         self._worked: set[str] = set()
+        self._remote: set[str] = set()
         self._shown: list[McpServer] = []
 
     @property
@@ -83,6 +84,8 @@ class ServerStates:
                 self._errors[server.name] = server.error
             if server.status == "connected":
                 self._worked.add(server.name)
+            if raw.get("transport") in ("http", "sse"):
+                self._remote.add(server.name)
         self._told = servers or self._told
 
     def failed(self, name: str, why: str) -> Iterator[McpStatus]:
@@ -117,6 +120,10 @@ class ServerStates:
         """Forget what was known of servers that another agent connects."""
         for known in (self._dead, self._due, self._worked):
             known.clear()
+
+    def is_remote(self, name: str) -> bool:
+        """Whether a server is reached over the network."""
+        return name in self._remote
 
     def busy(self, name: str) -> Doing | None:
         """What is being done with a server."""

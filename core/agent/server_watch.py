@@ -6,6 +6,7 @@ that it is connected: it starts it again for the next call, and only the error o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from core.agent.restarting import Later, Timer, by_the_loop
@@ -14,6 +15,7 @@ from core.events import Event, QueryFinished, QueryReceived, ToolCallFinished, T
 
 __all__ = ["ServerWatch"]
 
+_UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")
 _LOOK_EVERY = 10.0
 _NOTICED_WITHIN = 5.0
 """Seconds in which the command line has found out by itself that a remote server is gone."""
@@ -24,8 +26,9 @@ class ServerWatch:
 
     Args:
         look: looks at them all.
-        gone: told of a server whose call ended with its end, and the words.
+        gone: told of a server that a call found gone, and the words.
         lives: told of a server that answered.
+        is_remote: whether a server is reached over the network.
         later: calls after a while.
     """
 
@@ -34,11 +37,13 @@ class ServerWatch:
         look: Callable[[], None],
         gone: Callable[[str, str], None],
         lives: Callable[[str], None],
+        is_remote: Callable[[str], bool],
         later: Later = by_the_loop,
     ) -> None:
         self._look = look
         self._gone = gone
         self._lives = lives
+        self._is_remote = is_remote
         self._later = later
         self._calls: dict[str, str] = {}
         self._next: Timer | None = None
@@ -75,12 +80,18 @@ class ServerWatch:
         if event.status == "success":
             self._lives(server)
         elif event.status == "error":
-            if error.strip() in ("Connection closed", f'MCP server "{server}" is not connected'):
+            if self._tells_end(server, error.strip()):
                 self._gone(server, error.strip())
             self._look()
             if self._after is not None:
                 self._after.cancel()
             self._after = self._later(_NOTICED_WITHIN, self._look)
+
+    def _tells_end(self, server: str, error: str) -> bool:
+        if error in ("Connection closed", f'MCP server "{server}" is not connected'):
+            return True
+        # To connect a remote one again does it no harm; a program may speak of somebody else.
+        return self._is_remote(server) and _UNREACHABLE.match(error) is not None
 
     def _tick(self) -> None:
         self._call_off_next()

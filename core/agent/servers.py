@@ -91,7 +91,7 @@ class Servers:
         self._spawn = spawn
         self._report = report
         self._restarting = Restarting(self._restart, self._give_up, later=later)
-        self._watch = ServerWatch(self.refresh, states.died, self._lives, later)
+        self._watch = ServerWatch(self.refresh, states.died, self._lives, states.is_remote, later)
         self._agent: Callable[[], ServerAgent | None] = lambda: None
         self._work: dict[int, Handle] = {}
         self._numbers = count()
@@ -284,10 +284,10 @@ class Servers:
         server = next((each for each in self.known if each.name == name), None)
         why = (server and (server.error or server.last_error)) or "it does not answer"
         told = (
-            f"{clean_line(name, 60)} failed and could not be connected again in {MOST_TRIES} tries: "
-            f"{clean_line(why, 300).rstrip('.')}. See to it, then connect it again with r in /connections"
+            f"{clean_line(name, 60)} failed and could not be connected again in {MOST_TRIES} tries "
+            f"({clean_line(why, 300).rstrip('.')}): see to it, then connect it again with r in /connections"
         )
-        self._report(name, ConnectionFailed(told))
+        self._report("MCP", ConnectionFailed(told))
 
     def _lives(self, name: str) -> None:
         if self._states.lives(name):

@@ -161,6 +161,7 @@ class Watched:
             lambda: self.looks.append(self.time.now),
             lambda name, why: self.gone.append((name, why)),
             self.alive.append,
+            lambda name: name == "tickets",
             self.time.later,
         )
 
@@ -214,12 +215,20 @@ def test_calls_that_succeed_or_are_of_no_server_are_no_reason() -> None:
         ('MCP server "notes" is not connected', True),
         ('MCP server "other" is not connected', False),
         ("the database said: Connection closed", False),
+        ("ECONNREFUSED: Unable to connect.", False),
     ],
 )
 def test_only_the_words_of_the_command_line_tell_that_a_server_is_gone(error: str, *, gone: bool) -> None:
     desk = Watched()
     desk.call(error)
     assert desk.gone == ([("notes", error)] if gone else [])
+
+
+@pytest.mark.parametrize(("error", "gone"), [("SSE error: ECONNREFUSED: no", True), ("no such page", False)])
+def test_a_remote_server_that_cannot_be_reached_is_gone(error: str, *, gone: bool) -> None:
+    desk = Watched()
+    desk.call(error, tool="mcp__tickets__list")
+    assert desk.gone == ([("tickets", error)] if gone else [])
 
 
 def test_nothing_is_looked_at_once_it_is_closed() -> None:

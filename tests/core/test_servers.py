@@ -367,7 +367,7 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
     assert waits == [1, 2, 4, 8, 16, 32]
     assert desk.agent.asked == ["reconnect toolkit"] * 6
     (told,) = desk.reported
-    assert "toolkit failed and could not be connected again in 6 tries: ECONNREFUSED." in told
+    assert "toolkit failed and could not be connected again in 6 tries (ECONNREFUSED): see to it" in told
     assert "/connections" in told
     assert not desk.time.waits
     # A person may try on, and so does the program then.

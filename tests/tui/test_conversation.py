@@ -307,6 +307,29 @@ async def test_how_a_login_ended_stands_below_what_the_agent_said_before(
         assert text_of(view).index("https://connect.example/link/y") > text_of(view).index(said_then)
 
 
+async def test_a_server_that_is_tried_again_is_one_message_however_often() -> None:
+    view = pane()
+    failed = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=1)
+    trying = McpServer(name="notes", status="reconnecting")
+    later = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=2)
+    async with PaneHost(view).run_test(size=(90, 40)):
+        view.apply(asked())
+        for server in (failed, trying, later, trying):
+            view.apply([McpStatus(servers=[server])])
+            told = "↻ MCP server notes failed: ECONNREFUSED. It is tried again by itself."
+            assert text_of(view).count(told) == 1
+        view.apply([McpStatus(servers=[McpServer(name="notes", status="failed", error="ECONNREFUSED")])])
+        assert "✗ MCP server notes failed: ECONNREFUSED" in text_of(view)
+        assert "by itself" not in text_of(view)
+        view.apply([McpStatus(servers=[McpServer(name="notes", status="connected")])])
+        assert "✓ MCP server notes is connected." in text_of(view)
+        assert "failed" not in text_of(view)
+        view.apply(
+            [McpStatus(servers=[McpServer(name=".mcp.json", status="failed", error="/w/.mcp.json is bad.")])]
+        )
+        assert "✗ /w/.mcp.json is bad." in text_of(view)
+
+
 async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 40)):

@@ -105,6 +105,20 @@ def test_many_failed_servers_take_little_room() -> None:
     assert "✗×30" in shown(known(McpStatus(servers=servers)), 40)
 
 
+@pytest.mark.parametrize("width", [200, 120, 80, 40])
+def test_servers_that_are_tried_again_have_a_mark_of_their_own(width: int) -> None:
+    again = McpServer(name="notes", status="failed", error="gone", again_s=8)
+    trying = McpServer(name="tickets", status="reconnecting")
+    fine = McpServer(name="local_toolkit", status="connected")
+    facts = known(McpStatus(servers=[fine, again, trying]))
+    text = shown(facts, width)
+    assert "↻↻" in text
+    assert "✗" not in text
+    assert dict(facts.told())["MCP notes"] == "failed, again in 8 s: gone"
+    broken = McpServer(name="broken", status="failed")
+    assert "✗↻" in shown(known(McpStatus(servers=[fine, again, broken])), width)
+
+
 def test_a_server_that_somebody_switched_off_did_not_fail() -> None:
     servers = [McpServer(name="a", status="connected"), McpServer(name="b", status="disabled")]
     text = shown(known(McpStatus(servers=servers)), 120)

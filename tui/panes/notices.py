@@ -124,11 +124,14 @@ def message_of(event: Event) -> Message | None:
 
 
 def server_message(server: McpServer, *, told: bool = False) -> Message | None:
-    """Return what to say of an MCP server that cannot be used, or can be again after that was `told`."""
+    """Return what to say of an MCP server that cannot be used, or can be again after that was `told`.
+
+    Of one that is not trusted yet the person is asked.
+    """
     if server.status == "connected" and told:
         text = f"MCP server {clean_line(server.name)} is connected."
         return Message("✓", Tone.QUIET, text, topic=("mcp", server.name))
-    if server.status in ("off", "untrusted"):
+    if server.status == "off":
         return Message(
             "·",
             Tone.QUIET,
@@ -143,10 +146,13 @@ def server_message(server: McpServer, *, told: bool = False) -> Message | None:
     status = "needs you to sign in" if server.status == "needs-auth" else clean_line(server.status)
     text = f"MCP server {clean_line(server.name)} {status}"
     text += f": {clean_line(server.error, 400)}" if server.error else "."
+    if server.error and server.name in server.error:
+        # It is a sentence of its own.
+        text = clean_line(server.error, 400)
     if server.again_s is not None:
-        return Message(
-            "↻", Tone.WARNING, f"{text.rstrip('.')}. It is connected again.", topic=("mcp", server.name)
-        )
+        ended = text if text.endswith((".", "?", "!")) else f"{text}."
+        text = f"{ended} It is tried again by itself."
+        return Message("↻", Tone.WARNING, text, topic=("mcp", server.name))
     return Message("✗", Tone.WARNING, text, topic=("mcp", server.name))
 
 

@@ -198,10 +198,8 @@ class StatusFacts:
         cells = [cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo")] if self.demo else []
         cells.append(cell(self._state(state, frame), 99, "state"))
         failed, again = self._failed_servers(), self._servers_tried_again()
-        if failed:
-            cells.append(self._trouble_cell(failed, "✗", "bold $text-error", width))
-        elif again:
-            cells.append(self._trouble_cell(again, "↻", "$text-warning", width))
+        if failed or again:
+            cells.append(self._trouble_cell(failed, again, width))
         cells.append(cell(f"{short_time(self._seconds()):>6}", 90, "elapsed"))
         cells.append(self._money_cell())
         cells.append(cell(f"{short_count(self.tokens.total):>4} tok", 70, "tokens"))
@@ -248,10 +246,12 @@ class StatusFacts:
         wanted = [server for server in self.servers if server.status not in NOT_WANTED]
         return f"mcp {sum(server.status in CONNECTED for server in wanted)}/{len(wanted)}"
 
-    def _trouble_cell(self, failed: list[McpServer], mark: str, style: str, width: int) -> Cell:
+    def _trouble_cell(self, failed: list[McpServer], again: list[McpServer], width: int) -> Cell:
         """A mark for each server that failed, at every width; names and counts as far as there is room."""
-        marks = mark * len(failed) if len(failed) <= MOST_MARKS else f"{mark}×{len(failed)}"
-        names = clean_line(", ".join(server.name for server in failed), max(8, min(32, width // 4)))
+        style = "bold $text-error" if failed else "$text-warning"
+        marks = _marks("✗", len(failed)) + _marks("↻", len(again))
+        names = ", ".join(server.name for server in (*failed, *again))
+        names = clean_line(names, max(8, min(32, width // 4)))
         counts = self._server_counts()
         short = f"{marks} {counts.removeprefix('mcp ')}"
         return cell(
@@ -365,6 +365,10 @@ class StatusFacts:
         if self.tracing:
             return f"on: spans go to {' and '.join(self.tracing)}, and to spans.jsonl in the session's folder"
         return "off: nothing leaves this machine; spans.jsonl in the session's folder has the spans"
+
+
+def _marks(mark: str, count: int) -> str:
+    return mark * count if count <= MOST_MARKS else f"{mark}×{count}"
 
 
 def money(amount: float, digits: int = 2) -> str:
