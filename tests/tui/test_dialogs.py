@@ -434,6 +434,17 @@ async def test_a_long_value_goes_on_under_its_own_indent() -> None:
     assert "".join(rows).count("ä") == 300
 
 
+async def test_a_line_is_broken_between_words_where_it_can_be_and_nothing_is_lost() -> None:
+    words = [f"word{number}" for number in range(90)]
+    asked = msgspec.structs.replace(SEND, input={"text": " ".join(words), "id": "z" * 300})
+    app = Stage()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, PermissionScreen(asked, clock=app.clock))
+        rows = app.screen.query_one(ArgumentsView)._rows
+    assert " ".join(rows).split()[:92] == ["text:", *words, "id:"]
+    assert sum(row.count("z") for row in rows) == 300
+
+
 def test_what_the_tools_of_a_call_get_comes_before_what_is_around_them() -> None:
     tools = [
         {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "Hi\nAnn", "subject": "News", "to": "ann"}},

@@ -140,9 +140,18 @@ def _fold(line: str, width: int) -> list[str]:
 
 
 def _chopped(text: str, width: int) -> list[str]:
-    if text.isascii():
-        return [text[at : at + width] for at in range(0, len(text), width)]
-    return chop_cells(text, width)
+    """Cut a text to rows behind a blank, where one is near the end of a row."""
+    rows, at, ascii_only = [], 0, text.isascii()
+    while at < len(text):
+        row = text[at : at + width]
+        if not ascii_only:
+            row = chop_cells(row, width)[0] or text[at]
+        end = at + len(row)
+        if end < len(text) and text[end] != " " and (blank := row.rfind(" ") + 1) > len(row) // 2:
+            row = row[:blank]
+        rows.append(row)
+        at += len(row)
+    return rows
 
 
 def _segments(row: str, base: Style, hidden: Style) -> Iterator[Segment]:
