@@ -141,7 +141,7 @@ class Settings:
     logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
     """The write token for Logfire; without it nothing is sent there."""
     skills: Annotated[tuple[str, ...], _as(values.skills, own=True)] = ()
-    """The skills that the agent may load, by their names, or all; none unless they are named."""
+    """The skills that the agent may load, by their names, or all for those of the user; none unless named."""
     plugins: Annotated[bool, _as(values.flag, own=True)] = True
     """Load the observers and pipeline handlers that other packages bring; they have the rights of the user."""
     max_cost_usd: Annotated[float | None, _as(values.number(above=0))] = None

@@ -136,18 +136,20 @@ def entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) ->
         ),
         *(_unusable("skill", each.origin, each.source, each.problem) for each in roster.skills.unusable),
     ]
-    return listed + [
-        Entry(
-            kind="skill",
-            name=skill.name,
-            state="ready" if skill in roster.chosen else "off",
-            source=skill.source,
-            origin=skill.origin,
-            description=skill.description,
-            notes=() if skill in roster.chosen else (f"off: ua-tui config set skills {skill.name}",),
+    for skill in (*roster.skills.skills, *roster.skills.replaced):
+        state, notes = _standing(skill, roster)
+        listed.append(
+            Entry(
+                kind="skill",
+                name=skill.name,
+                state=state,
+                source=skill.source,
+                origin=skill.origin,
+                description=skill.description,
+                notes=notes,
+            )
         )
-        for skill in roster.skills.skills
-    ]
+    return listed
 
 
 def problems_of(entry: Entry) -> list[str]:
@@ -258,6 +260,16 @@ def _subagent(
         problems=problems,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _standing(skill: Skill, roster: Roster) -> tuple[State, tuple[str, ...]]:
+    if skill in roster.chosen:
+        return "ready", ()
+    if skill in roster.skills.replaced:
+        winner = next(each for each in roster.skills.skills if each.name == skill.name)
+        return "replaced", (f"{winner.origin} has the name",)
+    names = ",".join([*(each.name for each in roster.chosen), skill.name])
+    return "off", (f"off: ua-tui config set skills {names}",)
 
 
 def _whose(definition: SubagentDefinition) -> str:

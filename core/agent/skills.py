@@ -37,7 +37,7 @@ PLUGIN = "ua-tui"
 """What stands before the name of a skill as the model sees it."""
 
 ALL = "all"
-"""What the setting says for every skill there is."""
+"""What the setting says for every skill of the user's own."""
 
 _FILE = "SKILL.md"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -65,17 +65,22 @@ class Skill:
 
 @dataclass(frozen=True)
 class FoundSkills:
-    """The skills by whom a name counts for, those that win first."""
+    """The skills by whom a name counts for, those that win first; `replaced` are those that lost theirs."""
 
     skills: tuple[Skill, ...] = ()
     unusable: tuple[Unusable, ...] = ()
+    replaced: tuple[Skill, ...] = ()
 
 
 def find_skills(places: Sequence[Home]) -> FoundSkills:
-    """Read every skill; one that is wrong is left out and told, and the others count."""
+    """Read every skill; one that is wrong is left out and told, and the others count.
+
+    The user's own count before those of a folder, which may not put itself in the place of one that is switched on.
+    """
     found: dict[str, Skill] = {}
     unusable: list[Unusable] = []
-    for place in places:
+    replaced: list[Skill] = []
+    for place in sorted(places, key=lambda each: each.source == "project"):
         folders, problem = files_of(place, "*")
         if problem:
             unusable.append(Unusable(clean_line(str(place.folder), 500), place.source, problem))
@@ -89,14 +94,18 @@ def find_skills(places: Sequence[Home]) -> FoundSkills:
             except SettingsError as error:
                 unusable.append(Unusable(origin, place.source, f"{error}. It is left out."))
             else:
-                found.setdefault(skill.name, skill)
-    return FoundSkills(tuple(found.values()), tuple(unusable))
+                if found.setdefault(skill.name, skill) is not skill:
+                    replaced.append(skill)
+    return FoundSkills(tuple(found.values()), tuple(unusable), tuple(replaced))
 
 
 def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[Skill], list[str]]:
-    """The skills that the setting names, and what is wrong with names that mean none."""
+    """The skills that the setting names, and what is wrong with names that mean none.
+
+    The word for all of them means the user's own: those of a folder are switched on by their names alone.
+    """
     if tuple(names) == (ALL,):
-        return list(skills), []
+        return [skill for skill in skills if skill.source == "user"], []
     by_name = {skill.name: skill for skill in skills}
     problems = []
     for name in names:

@@ -128,7 +128,7 @@ def test_the_agent_is_given_a_copy_without_links_and_without_more_than_name_and_
     write(path.parent / "refs/words.md", "words")
     write(tmp_path / "secret", "canary")
     (path.parent / "secret").symlink_to(tmp_path / "secret")
-    roster = read_roster(Settings(skills=("all",)), places(tmp_path))
+    roster = read_roster(Settings(skills=("style",)), places(tmp_path))
     (problem,) = lay_out(roster.chosen, tmp_path / "out")
     assert "secret" in problem
     out = tmp_path / "out/skills/style"
@@ -152,12 +152,20 @@ def test_a_skill_of_a_folder_that_is_a_link_out_of_it_is_not_read(tmp_path: Path
     assert "leads out of its folder" in found.unusable[0].problem
 
 
-def test_a_skill_of_the_project_counts_before_that_of_the_user(tmp_path: Path) -> None:
+def test_a_folder_does_not_put_its_skill_in_the_place_of_ones_own(tmp_path: Path) -> None:
     skill(tmp_path, "style")
+    skill(tmp_path, "other")
     write(tmp_path / "home/.claude/skills/style/SKILL.md", "---\ndescription: d\n---\n")
     write(tmp_path / "config/skills/mine/SKILL.md", "---\ndescription: d\n---\n")
-    found = read_roster(Settings(), places(tmp_path)).skills.skills
-    assert {each.name: each.source for each in found} == {"style": "project", "mine": "user"}
+    roster = read_roster(Settings(skills=("all",)), places(tmp_path))
+    assert {each.name: each.source for each in roster.skills.skills} == {
+        "style": "user",
+        "mine": "user",
+        "other": "project",
+    }
+    assert {each.name for each in roster.chosen} == {"style", "mine"}
+    states = [(each.name, each.state) for each in entries(roster, Settings(), []) if each.kind == "skill"]
+    assert states == [("mine", "ready"), ("style", "ready"), ("other", "off"), ("style", "replaced")]
     assert not find_skills(()).skills
 
 

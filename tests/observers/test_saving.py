@@ -300,7 +300,7 @@ def test_the_corpus_comes_before_the_report(context: ObserverContext, result: Ma
     agent = "report-creation-expert"
     violation = check_subagent(agent, "Write a comprehensive report on chips", context.workspace)
     assert violation is not None
-    assert violation.message == shipped_rules()[0].message
+    assert violation.message in {rule.message for rule in shipped_rules() if rule.agent == agent}
     assert check_subagent(agent, "Say hello", context.workspace) is None
     assert check_subagent("another", "Write a comprehensive report", context.workspace) is None
     call = result(
