@@ -8,7 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.connections.own_servers import OwnServer, Unusable, project_servers, set_servers
+from core.connections.own_servers import OwnServer, Unusable
+from core.doctor.own_servers import own_servers_of
 from core.server_trust import ServerTrust
 from core.settings import load_settings
 from core.text import clean_line
@@ -52,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: the words do not go together.
     """
     folder, trust = Path.cwd(), ServerTrust()
-    found = {each.name: each for each in [*project_servers(folder), *_of_settings()][::-1]}
+    found = {each.name: each for each in own_servers_of(load_settings(), folder)}
     if args.action is None:
-        return _list([found[name] for name in reversed(found)], folder, trust, as_json=args.json)
+        return _list(list(found.values()), folder, trust, as_json=args.json)
     if not args.names or args.json:
         raise WrongUsage(f"{args.action} takes the names of servers, and nothing else")
     code = 0
@@ -72,10 +73,6 @@ def run(args: argparse.Namespace) -> int:
             told = _STATES[decision]
             _print(f"{name} is {told} in this folder: {clean_line(server.target, 1000)}")
     return code
-
-
-def _of_settings() -> list[OwnServer | Unusable]:
-    return set_servers(load_settings().mcp_servers)
 
 
 def _list(found: list[OwnServer | Unusable], folder: Path, trust: ServerTrust, *, as_json: bool) -> int:

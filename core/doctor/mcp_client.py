@@ -22,10 +22,11 @@ async def ask_server(server: Mapping[str, Any], *, remedy: str, folder: str | No
         TimeoutError: it took longer than whoever waits had patience for.
     """
     mcp = await asyncio.to_thread(import_module, "mcp")
+    refusals: list[int] = []
     with tempfile.TemporaryFile() as errors:
         try:
             async with AsyncExitStack() as stack:
-                transport = await _transport(mcp, server, folder, errors, stack)
+                transport = await _transport(mcp, server, folder, errors, refusals, stack)
                 client = await stack.enter_async_context(mcp.Client(transport))
                 tools = (await client.list_tools()).tools
         except TimeoutError:
@@ -33,6 +34,8 @@ async def ask_server(server: Mapping[str, Any], *, remedy: str, folder: str | No
         except OSError as error:
             return failed(f"it cannot be started: {error.strerror or error}", remedy)
         except Exception as error:
+            if refusals:
+                return failed(_refused(refusals[0]), remedy)
             why = _last_line(errors) or "; ".join(dict.fromkeys(_reasons(error)))
             return failed(f"it does not answer: {clean_line(why, 200)}", remedy)
     if not tools:
@@ -41,7 +44,12 @@ async def ask_server(server: Mapping[str, Any], *, remedy: str, folder: str | No
 
 
 async def _transport(
-    mcp: Any, server: Mapping[str, Any], folder: str | None, errors: IO[bytes], stack: AsyncExitStack
+    mcp: Any,
+    server: Mapping[str, Any],
+    folder: str | None,
+    errors: IO[bytes],
+    refusals: list[int],
+    stack: AsyncExitStack,
 ) -> Any:
     if server["type"] == "stdio":
         stdio = await asyncio.to_thread(import_module, "mcp.client.stdio")
@@ -54,8 +62,21 @@ async def _transport(
         return sse.sse_client(server["url"], headers=dict(server["headers"]))
     http = await asyncio.to_thread(import_module, "mcp.client.streamable_http")
     httpx2 = await asyncio.to_thread(import_module, "httpx2")
-    client = await stack.enter_async_context(httpx2.AsyncClient(headers=dict(server["headers"])))
+
+    async def look(response: Any) -> None:
+        # The client's error does not say what the server answered; 405 is one without a stream of its own.
+        if response.status_code >= 400 and response.status_code != 405:
+            refusals.append(response.status_code)
+
+    client = await stack.enter_async_context(
+        httpx2.AsyncClient(headers=dict(server["headers"]), event_hooks={"response": [look]})
+    )
     return http.streamable_http_client(server["url"], http_client=client)
+
+
+def _refused(status: int) -> str:
+    why = ": it refuses the key" if status in (401, 403) else ""
+    return f"it answered with HTTP {status}{why}"
 
 
 def _last_line(errors: IO[bytes]) -> str:

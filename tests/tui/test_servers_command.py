@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.connections.own_servers import OwnServer, project_servers
+from core.server_trust import ServerTrust
+from tui.cli import main
+
+SERVERS = {
+    "notes": {
+        "command": "npx",
+        "args": ["-y", "my notes\x1b[31m"],
+        "env": {"NOTES_KEY": "canary-0123456789"},
+    },
+    "tickets": {"type": "sse", "url": "https://tickets.example/sse"},
+    "broken": {"args": []},
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that names three servers, and settings of the user's with one more."""
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    config = tmp_path / "home" / "ua-tui" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[mcp_servers.mine]\nurl = "https://mine.example/mcp"\n')
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": SERVERS}))
+    monkeypatch.chdir(project)
+    return project
+
+
+Out = pytest.CaptureFixture[str]
+
+
+def servers(out: Out, *args: str) -> tuple[int, str, str]:
+    """Run the command; gives its exit code and what it printed."""
+    code = main(["servers", *args])
+    return code, *out.readouterr()
+
+
+def states(out: Out) -> dict[str, str]:
+    """How each server stands, as the list for programs tells it."""
+    code, told, _ = servers(out, "--json")
+    assert code == 0
+    return {row["name"]: row["state"] for row in json.loads(told)}
+
+
+def test_all_are_listed_with_what_they_start_or_open(capsys: Out, folder: Path) -> None:
+    code, told, problems = servers(capsys)
+    assert code == 0
+    rows = {line.split()[0]: line for line in told.splitlines()}
+    assert list(rows) == ["SERVER", "mine", "notes", "tickets", "broken"]
+    assert "your own" in rows["mine"]
+    assert "https://mine.example/mcp" in rows["mine"]
+    assert "not trusted yet" in rows["notes"]
+    assert "npx -y 'my notes" in rows["notes"]
+    assert rows["notes"].endswith(str(folder / ".mcp.json"))
+    assert "sse" in rows["tickets"]
+    assert "wrong" in rows["broken"]
+    assert "it has no command" in problems
+    assert "canary" not in told + problems
+    assert "\x1b" not in told + problems
+
+
+def test_the_list_for_programs_has_every_field(capsys: Out, folder: Path) -> None:
+    _, told, problems = servers(capsys, "--json")
+    rows = {row["name"]: row for row in json.loads(told)}
+    assert rows["tickets"] == {
+        "name": "tickets",
+        "state": "not trusted yet",
+        "transport": "sse",
+        "target": "https://tickets.example/sse",
+        "source": str(folder / ".mcp.json"),
+        "problem": "",
+    }
+    assert "it has no command" in rows["broken"]["problem"]
+    assert problems == ""
+
+
+def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) -> None:
+    code, told, _ = servers(capsys, "trust", "notes", "tickets")
+    assert code == 0
+    assert "notes is trusted in this folder: npx -y 'my notes" in told
+    assert servers(capsys, "refuse", "tickets")[0] == 0
+    assert states(capsys) == {"mine": "your own", "notes": "trusted", "tickets": "refused", "broken": "wrong"}
+    assert servers(capsys, "forget", "notes", "tickets")[0] == 0
+    assert set(states(capsys).values()) == {"your own", "not trusted yet", "wrong"}
+    servers(capsys, "trust", "notes")
+    (notes, *_) = project_servers(folder)
+    assert isinstance(notes, OwnServer)
+    assert ServerTrust().decision(notes, folder) == "trusted"
+    changed = {"mcpServers": SERVERS | {"notes": {"command": "npx", "args": ["-y", "another"]}}}
+    (folder / ".mcp.json").write_text(json.dumps(changed))
+    assert states(capsys)["notes"] == "not trusted yet"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nobody", "there is no server nobody here: ua-tui servers lists them"),
+        ("broken", "it has no command"),
+        ("mine", "nothing need be decided about it"),
+    ],
+)
+def test_a_name_that_cannot_be_decided_about_is_told_and_the_others_are_decided(
+    capsys: Out, name: str, why: str
+) -> None:
+    code, told, problem = servers(capsys, "trust", name, "notes")
+    assert code == 1
+    assert why in problem
+    assert "notes is trusted" in told
+    assert states(capsys)["notes"] == "trusted"
+
+
+@pytest.mark.parametrize("args", [("trust",), ("trust", "notes", "--json"), ("trusts", "notes")])
+def test_words_that_do_not_go_together_are_a_wrong_usage(capsys: Out, args: tuple[str, ...]) -> None:
+    try:
+        code, _, problem = servers(capsys, *args)
+    except SystemExit as ended:
+        code, problem = int(str(ended.code)), capsys.readouterr().err
+    assert code == 2
+    assert "trust" in problem
+    assert states(capsys)["notes"] == "not trusted yet"
+
+
+def test_without_any_it_is_said_where_they_are_written(capsys: Out, folder: Path, tmp_path: Path) -> None:
+    (folder / ".mcp.json").unlink()
+    (tmp_path / "home" / "ua-tui" / "config.toml").unlink()
+    code, told, _ = servers(capsys)
+    assert code == 0
+    assert ".mcp.json" in told
+    assert "[mcp_servers.NAME]" in told
+    assert json.loads(servers(capsys, "--json")[1]) == []
+
+
+def test_the_users_own_settings_count_before_what_a_folder_names(capsys: Out, folder: Path) -> None:
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"mine": {"command": "theirs"}}}))
+    assert states(capsys) == {"mine": "your own"}
+
+
+def test_a_file_that_is_broken_is_told(capsys: Out, folder: Path) -> None:
+    (folder / ".mcp.json").write_text("{")
+    code, told, problems = servers(capsys)
+    assert code == 0
+    assert "mine" in told
+    assert f"{folder / '.mcp.json'} is not valid JSON" in problems
