@@ -36,7 +36,7 @@ class Failures:
         """Open the dialog once when the session has failed."""
         if self._app.state == "failed" and self._last is not None:
             last, self._last = self._last, None
-            self._show(last)
+            self._show(last, afterwards="The agent does not run.")
 
     def forget(self) -> None:
         """Take down what was told: the agent is started again."""
@@ -50,7 +50,8 @@ class Failures:
         else:
             self._show(ErrorRaised(where=where, message=told(error), causes=causes_of(error)))
 
-    def _show(self, failure: ErrorRaised) -> None:
+    def _show(self, failure: ErrorRaised, *, afterwards: str = "") -> None:
+        """Open the dialog; `afterwards` is what the bar says behind it, the failure itself where nothing else does."""
         from tui.screens.error import ErrorScreen
 
         self._app.notice.clear()
@@ -59,7 +60,7 @@ class Failures:
             self._times[failure.message] += 1
             causes = known_causes(failure.message, failure.causes)
             dialog = ErrorScreen(failure.message, causes, advice=self._advice(failure))
-            self._app.push_screen(dialog, partial(self._settle, failure))
+            self._app.push_screen(dialog, partial(self._settle, afterwards or failure.message))
 
     def _advice(self, failure: ErrorRaised) -> list[str]:
         from tui.screens.error import RESTARTS, TRIES_AGAIN
@@ -74,13 +75,11 @@ class Failures:
             advice.append(f"The whole story is in {self._app.session_folder / 'run.log'}")
         return advice
 
-    def _settle(self, failure: ErrorRaised, choice: str | None) -> None:
+    def _settle(self, afterwards: str, choice: str | None) -> None:
         if choice == "restart":
             self._app.action_restart()
         elif choice == "close":
-            # Of what failed later than the start the conversation tells.
-            told = failure.message if self._app.session is None else "The agent does not run."
-            self._app.notice.show(told, f"{self._app.keys.shown('restart')} restarts it")
+            self._app.notice.show(afterwards, f"{self._app.keys.shown('restart')} restarts it")
         elif choice == "quit":
             self._app.leaving.leave("quit")
 

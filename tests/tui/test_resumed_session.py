@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from core.errors import ConversationGone, JournalError
 from core.events import (
@@ -121,7 +122,9 @@ async def test_a_journal_that_could_not_be_read_at_first_is_read_by_the_next_sta
     monkeypatch.setattr(PastSession, "start", start_at_last)
     async with going_on(write(tmp_path, many(2))) as (app, _, session):
         await until(lambda: isinstance(app.screen, ErrorScreen))
-        assert "Input/output error" in app.notice.text
+        await until(lambda: any("Input/output" in str(each.content) for each in app.screen.query(Static)))
+        app.screen.dismiss("close")
+        await until(lambda: "Input/output error" in app.notice.text)
         app.action_restart()
         await until(lambda: app.state == "idle" and "goes on" in text(app, ConversationPane))
         assert "Answer 1 speaks" in text(app, ConversationPane)
