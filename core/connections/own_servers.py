@@ -109,7 +109,11 @@ def project_servers(folder: Path) -> Found:
     if not isinstance(servers, dict):
         told = f'{path} has no table of servers: write {{"mcpServers": {{"name": {{"command": "..."}}}}}}.'
         return [Unusable(PROJECT_SERVERS, told)]
-    return [_checked(name, how, str(path), in_folder=True) for name, how in servers.items()]
+    return [
+        _checked(name, how, str(path), in_folder=True)
+        for name, how in servers.items()
+        if not _is_disabled(how)
+    ]
 
 
 def set_servers(given: Sequence[Given]) -> Found:
@@ -123,7 +127,8 @@ def set_servers(given: Sequence[Given]) -> Found:
             found.setdefault("mcp_servers", Unusable("mcp_servers", told))
             continue
         for name, how in each.value.items():
-            found.setdefault(name, _checked(name, how, str(each.path), in_folder=each.in_folder))
+            if not _is_disabled(how):
+                found.setdefault(name, _checked(name, how, str(each.path), in_folder=each.in_folder))
     return list(found.values())
 
 
@@ -176,6 +181,10 @@ def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -
     # What is written into a file for a key's place is most often the key itself.
     secret = [*filled, *(text for name, text in given.items() if _is_secret(name))]
     return Connection(servers={server.name: made}, secrets=tuple(each for each in secret if len(each) >= 6))
+
+
+def _is_disabled(how: Any) -> bool:
+    return isinstance(how, Mapping) and how.get("disabled") is True
 
 
 def _is_secret(name: str) -> bool:

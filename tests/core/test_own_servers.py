@@ -150,6 +150,13 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes, told
     assert told in found.problem
 
 
+def test_a_server_that_is_disabled_is_left_out(tmp_path: Path) -> None:
+    servers = {"off": {"command": "x", "disabled": True}, "on": {"command": "x", "disabled": False}}
+    assert [each.name for each in written(tmp_path, servers)] == ["on"]
+    given = Given(servers, "file", "mcp_servers", tmp_path / "config.toml")
+    assert [each.name for each in set_servers([given])] == ["on"]
+
+
 def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: Path) -> None:
     folders = {"notes": {"command": "theirs"}}
     own = {"notes": {"command": "mine"}, "more": {"url": "https://a.example/"}}
