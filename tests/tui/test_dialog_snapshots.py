@@ -20,6 +20,7 @@ from core.events import (
     PermissionAsked,
     QueryClassified,
     QueryReceived,
+    ServerTrustAsked,
     SessionStarted,
     TokensSpent,
     ToolCallStarted,
@@ -43,6 +44,7 @@ from tui.screens.permission import PermissionScreen
 from tui.screens.queue import QueueScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.status import StatusScreen
+from tui.screens.trust import TrustScreen
 from tui.viewers.links_in import FoundLink
 
 NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
@@ -77,6 +79,21 @@ LINK = AuthRequired(
     toolkit="gmail",
     url="https://connect.composio.dev/link/lk_0qK3vXw8Zt1b",
     expires_at=datetime(2026, 11, 21, 14, 12, 5, tzinfo=UTC),
+)
+
+NOTES = ServerTrustAsked(
+    server="notes",
+    transport="stdio",
+    target="npx -y @notes/server\u202e --folder '/work/my notes' --read-only",
+    given=["NOTES_TOKEN=${NOTES_TOKEN}", "MODE=fast"],
+    source="/work/ai-chips/.mcp.json",
+)
+TICKETS = ServerTrustAsked(
+    server="tickets",
+    transport="http",
+    target="https://tickets.example/mcp?team=${TEAM:-silicon}",
+    given=["Authorization=Bearer ${TICKETS_TOKEN}"],
+    source="/work/ai-chips/ua-tui.toml",
 )
 
 LINKS = [
@@ -159,6 +176,8 @@ DIALOGS: dict[str, tuple[Callable[[], Closing[Any]], tuple[str, ...]]] = {
     ),
     "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
     "auth": (lambda: AuthScreen(LINK, now=lambda: NOW), ()),
+    "trust": (lambda: TrustScreen(NOTES), ()),
+    "trust-remote": (lambda: TrustScreen(TICKETS), ()),
     "error": (
         lambda: ErrorScreen(
             "the agent died (signal 9)",
