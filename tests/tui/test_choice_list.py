@@ -100,4 +100,4 @@ async def test_so_is_that_of_the_palette(
         await until(lambda: len(app.screen.query(OptionList)) == 1)
         await until(lambda: app.screen.query_one(OptionList).highlighted == 0)
         await pilot.pause()
-        assert lines(app, seen) == [0, 1]
+        assert lines(app, seen) == [0]

@@ -90,7 +90,7 @@ WANTED: dict[str, dict[str, tuple[str, ...]]] = {
         "#quit": ("quit",),
         "q": ("quit",),
     },
-    "form": {"#check": ("server",), "#back": ("ways",), "escape": ("ways",)},
+    "form": {"#check": ("outcome", "tried", "stored"), "#back": ("ways",), "escape": ("ways",)},
     "login": {
         **dict.fromkeys(("#log_in", "i", "enter"), ("login", "logged in", "looked")),
         **dict.fromkeys(("#look", "k"), ("login", "looked")),
