@@ -83,6 +83,8 @@ HOUSEKEEPING = frozenset(
         "COMPOSIO_WAIT_FOR_CONNECTIONS",
     }
 )
+# Whose tools may have the names above and below; another server may call its own whatever it likes.
+_ROUTER = "composio"
 SEARCH_TOOLKITS = (
     "COMPOSIO_SEARCH_",
     "SERPAPI_",
@@ -191,14 +193,14 @@ class PermissionPolicy:
             return Judgement(Verdict.ALLOW, "it changes nothing", subjects)
         if tool_name in READERS:
             return self._judge_reader(tool_name, tool_input, subjects)
-        if all(self._is_free(subject) for subject in subjects):
+        server = server_of(tool_name)
+        if all(self._is_free(server, subject) for subject in subjects):
             return Judgement(Verdict.ALLOW, "it only searches or asks what can be done", subjects)
         if all(self._matches(tool_name, subject) for subject in subjects):
             return Judgement(Verdict.ALLOW, "an allow pattern names it", subjects)
-        server = server_of(tool_name)
-        if all(self._is_remembered(server, s) or self._is_free(s) for s in subjects):
+        if all(self._is_remembered(server, s) or self._is_free(server, s) for s in subjects):
             return Judgement(Verdict.ALLOW, "allowed for this session", subjects)
-        waiting = [s for s in subjects if not self._is_free(s)]
+        waiting = [s for s in subjects if not self._is_free(server, s)]
         if any(is_outbound(subject) for subject in waiting):
             return Judgement(Verdict.ASK, "it can change something outside the workspace", subjects)
         return Judgement(Verdict.ASK, "it is not among the contained tools", subjects)
@@ -249,8 +251,8 @@ class PermissionPolicy:
         except (OSError, ValueError, RuntimeError):
             return False
 
-    def _is_free(self, subject: str) -> bool:
-        return subject in HOUSEKEEPING or is_search(subject)
+    def _is_free(self, server: str, subject: str) -> bool:
+        return server == _ROUTER and (subject in HOUSEKEEPING or is_search(subject))
 
     def _matches(self, tool_name: str, subject: str) -> bool:
         wrapped = subject != short_name(tool_name)

@@ -46,6 +46,21 @@ def test_searches_run_alone_and_inside_the_wrapper(tmp_path: Path) -> None:
     assert judged.subjects == ("COMPOSIO_SEARCH_NEWS", "TAVILY_SEARCH")
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("TAVILY_SEARCH", {}),
+        ("you_search_and_run", {}),
+        ("COMPOSIO_MANAGE_CONNECTIONS", {}),
+        ("MULTI_EXECUTE", multi("COMPOSIO_SEARCH_NEWS")),
+    ],
+)
+def test_the_name_of_a_search_on_another_server_asks(
+    tmp_path: Path, tool: str, arguments: dict[str, object]
+) -> None:
+    assert policy(tmp_path).judge(f"mcp__notes__{tool}", arguments).verdict is Verdict.ASK
+
+
 def test_one_outbound_tool_inside_the_wrapper_asks_for_all(tmp_path: Path) -> None:
     judged = policy(tmp_path).judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
     assert judged.verdict is Verdict.ASK
