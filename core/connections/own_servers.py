@@ -20,7 +20,7 @@ from typing import Any, Literal
 from core.connections.base import Connection
 from core.errors import ConnectionFailed
 from core.setting_sources import Given
-from core.text import clean_line
+from core.text import clean_line, without_surrogates
 
 __all__ = ["PROJECT_SERVERS", "OwnServer", "Unusable", "connection_to", "project_servers", "set_servers"]
 
@@ -28,10 +28,13 @@ PROJECT_SERVERS = ".mcp.json"
 
 Transport = Literal["stdio", "http", "sse"]
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+# A tool is called mcp__SERVER__TOOL: no name may make its tools look like those of another server.
+_NAME = re.compile(r"(?!.*__)[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9-])?")
 _TAKEN = frozenset({"local_toolkit", "composio", "web_reader"})
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _LARGEST = 1 << 20
+_MOST = 50
+_LONGEST = 8_000
 _FIELDS: Mapping[Transport, frozenset[str]] = {
     "stdio": frozenset({"type", "command", "args", "env"}),
     "http": frozenset({"type", "url", "headers"}),
@@ -109,11 +112,9 @@ def project_servers(folder: Path) -> Found:
     if not isinstance(servers, dict):
         told = f'{path} has no table of servers: write {{"mcpServers": {{"name": {{"command": "..."}}}}}}.'
         return [Unusable(PROJECT_SERVERS, told)]
-    return [
-        _checked(name, how, str(path), in_folder=True)
-        for name, how in servers.items()
-        if not _is_disabled(how)
-    ]
+    wanted = [(name, how) for name, how in servers.items() if not _is_disabled(how)]
+    found: Found = [_checked(name, how, str(path), in_folder=True) for name, how in wanted[:_MOST]]
+    return found + _too_many(len(wanted), PROJECT_SERVERS, str(path))
 
 
 def set_servers(given: Sequence[Given]) -> Found:
@@ -126,9 +127,11 @@ def set_servers(given: Sequence[Given]) -> Found:
             )
             found.setdefault("mcp_servers", Unusable("mcp_servers", told))
             continue
-        for name, how in each.value.items():
-            if not _is_disabled(how):
-                found.setdefault(name, _checked(name, how, str(each.path), in_folder=each.in_folder))
+        wanted = [(name, how) for name, how in each.value.items() if not _is_disabled(how)]
+        for name, how in wanted[:_MOST]:
+            found.setdefault(name, _checked(name, how, str(each.path), in_folder=each.in_folder))
+        for told in _too_many(len(wanted), "mcp_servers", str(each.path)):
+            found.setdefault("mcp_servers", told)
     return list(found.values())
 
 
@@ -183,6 +186,13 @@ def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -
     return Connection(servers={server.name: made}, secrets=tuple(each for each in secret if len(each) >= 6))
 
 
+def _too_many(count: int, name: str, source: str) -> Found:
+    """What is to be said of a file with more servers than anybody would be asked about."""
+    if count <= _MOST:
+        return []
+    return [Unusable(name, f"{source} names {count} servers: those after the first {_MOST} are not used.")]
+
+
 def _is_disabled(how: Any) -> bool:
     return isinstance(how, Mapping) and how.get("disabled") is True
 
@@ -209,7 +219,10 @@ def _checked(name: str, how: Any, source: str, *, in_folder: bool) -> OwnServer 
 def _wrong(name: str, how: Any) -> str:
     """What is wrong with a server, and what it takes; empty when nothing is."""
     if not _NAME.fullmatch(name):
-        return "its name may have letters, digits, _ and -, and begins with a letter or digit"
+        return (
+            "its name may have letters, digits, _ and -, begins with a letter or digit, "
+            "and has neither two _ in a row nor one at its end"
+        )
     if name in _TAKEN:
         return "the name is that of a server of the program: give it another one"
     if not isinstance(how, Mapping):
@@ -231,9 +244,13 @@ def _wrong(name: str, how: Any) -> str:
         table = how.get(field) or {}
         if not isinstance(table, Mapping) or not all(isinstance(each, str) for each in table.values()):
             return f"its {field} is no table of texts"
-    texts = [how[needed], *args, *(how.get("env") or {}).values(), *(how.get("headers") or {}).values()]
-    if any("\0" in text for text in texts):
+    tables = [table for field in ("env", "headers") for table in (how.get(field) or {}).items()]
+    texts = [how[needed], *args, *(str(text) for row in tables for text in row)]
+    if any("\0" in text or without_surrogates(text) != text for text in texts):
         return "there is a character in it that no program takes"
+    if sum(map(len, texts)) > _LONGEST or len(texts) > _LONGEST // 10:
+        # Whoever is asked whether to trust it must be able to look through it.
+        return f"it has more than {_LONGEST:,} characters: put what is long into a file that it reads"
     if unknown := sorted(set(how) - _FIELDS[transport] - _IGNORED):
         return f"there is no {clean_line(str(unknown[0]), 40)!r} in a server of type {transport}"
     return ""

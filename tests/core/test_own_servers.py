@@ -116,8 +116,14 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
         ("notes", {"command": "x", "env": {"A": 1}}, "env is no table of texts"),
         ("notes", {"command": "x", "agrs": []}, "no 'agrs' in a server of type stdio"),
         ("notes", {"command": "x\0"}, "no program takes"),
+        ("notes", {"command": "x", "args": ["\ud800"]}, "no program takes"),
+        ("notes", {"command": "x", "env": {"\udfff": "y"}}, "no program takes"),
+        ("notes", {"command": "x", "args": ["y" * 8_000]}, "more than 8,000 characters"),
+        ("notes", {"command": "x", "args": ["y"] * 1_000}, "more than 8,000 characters"),
         ("notes", [], "no table"),
         ("no tes", {"command": "x"}, "its name may have"),
+        ("local_toolkit__x", {"command": "x"}, "its name may have"),
+        ("composio_", {"command": "x"}, "its name may have"),
         ("composio", {"command": "x"}, "server of the program"),
     ],
 )
@@ -148,6 +154,16 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes, told
     (found,) = project_servers(tmp_path)
     assert isinstance(found, Unusable)
     assert told in found.problem
+
+
+def test_of_more_servers_than_anybody_would_look_at_the_first_are_used(tmp_path: Path) -> None:
+    servers = {f"s{number}": {"command": "x"} for number in range(60)}
+    given = Given(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
+    for found in (written(tmp_path, servers), set_servers([given])):
+        *used, told = found
+        assert [each.name for each in used] == list(servers)[:50]
+        assert isinstance(told, Unusable)
+        assert "names 60 servers: those after the first 50 are not used" in told.problem
 
 
 def test_a_server_that_is_disabled_is_left_out(tmp_path: Path) -> None:
