@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shlex
 import shutil
@@ -40,6 +41,8 @@ _FIELDS: Mapping[Transport, frozenset[str]] = {
     "http": frozenset({"type", "url", "headers"}),
     "sse": frozenset({"type", "url", "headers"}),
 }
+
+_PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
 
 # A program that the agent starts inherits the agent's environment, and has no business with its keys.
 _BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")
@@ -118,9 +121,12 @@ def project_servers(folder: Path) -> Found:
 
 
 def set_servers(given: Sequence[Given]) -> Found:
-    """Read the tables `[mcp_servers.NAME]` of settings files, those that win first; each name counts once."""
+    """Read the tables `[mcp_servers.NAME]` of settings files; each name counts once.
+
+    The user's own count before those of a folder, which may not put itself in the place of one that is trusted.
+    """
     found: dict[str, OwnServer | Unusable] = {}
-    for each in given:
+    for each in sorted(given, key=lambda each: each.in_folder):
         if not isinstance(each.value, Mapping):
             told = (
                 f"{each.origin} is no table of servers: write [mcp_servers.name] and below it command or url."
@@ -136,7 +142,7 @@ def set_servers(given: Sequence[Given]) -> Found:
 
 
 def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -> Connection:
-    """Make the configuration the agent takes, with the variables filled in; what is in them is a secret.
+    """Make the configuration the agent takes, with the variables filled in; what they hold is a secret, but for places.
 
     A program is started in `folder`, whose files it may be given by their names.
 
@@ -149,7 +155,8 @@ def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -
         def value(found: re.Match[str]) -> str:
             name, instead = found.groups()
             if environ.get(name):
-                filled.append(environ[name])
+                if not _is_plain(name, environ[name]):
+                    filled.append(environ[name])
                 return environ[name]
             if instead is None:
                 raise ConnectionFailed(
@@ -195,6 +202,11 @@ def _too_many(count: int, name: str, source: str) -> Found:
 
 def _is_disabled(how: Any) -> bool:
     return isinstance(how, Mapping) and how.get("disabled") is True
+
+
+def _is_plain(name: str, value: str) -> bool:
+    """Whether what a variable holds is no secret: masked, it would be missing from every path and every name."""
+    return name in _PLAIN or (os.path.isabs(value) and os.path.exists(value))
 
 
 def _is_secret(name: str) -> bool:

@@ -80,6 +80,14 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
     assert "written-down" not in made.secrets
 
 
+def test_a_place_and_the_name_of_the_user_are_no_secrets(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "USER": "somebody-long", "PATH": os.defpath, "NOTES_KEY": SECRET}
+    found = server(tmp_path, command="sh", args=["${HOME}/notes", "${USER}", "${PATH}", "${NOTES_KEY}"])
+    made = connection_to(found, environ, tmp_path)
+    assert made.servers["notes"]["args"][-4:] == [f"{tmp_path}/notes", "somebody-long", os.defpath, SECRET]
+    assert made.secrets == (SECRET,)
+
+
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConnectionFailed, match=r"notes of .*\.mcp\.json needs the variable NOTES_KEY"):
         connection_to(server(tmp_path, command="x", args=["${NOTES_KEY}"]), {}, tmp_path)
@@ -174,7 +182,7 @@ def test_a_server_that_is_disabled_is_left_out(tmp_path: Path) -> None:
 
 
 def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: Path) -> None:
-    folders = {"notes": {"command": "theirs"}}
+    folders = {"notes": {"command": "instead"}, "theirs": {"command": "theirs"}}
     own = {"notes": {"command": "mine"}, "more": {"url": "https://a.example/"}}
     found = set_servers(
         [
@@ -183,11 +191,16 @@ def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: 
         ]
     )
     told = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, OwnServer)}
-    assert told == {"notes": ("theirs", True), "more": ("https://a.example/", False)}
+    assert told == {
+        "notes": ("mine", False),
+        "more": ("https://a.example/", False),
+        "theirs": ("theirs", True),
+    }
     trust = ServerTrust(tmp_path / "state")
     assert {each.name: trust.decision(each, tmp_path) for each in found if isinstance(each, OwnServer)} == {
-        "notes": None,
+        "notes": "trusted",
         "more": "trusted",
+        "theirs": None,
     }
 
 
