@@ -124,7 +124,7 @@ class Settings:
     """Built-in tools that are offered although they are off by default."""
     composio_api_key: Annotated[str | None, _as(values.text, "COMPOSIO_API_KEY", secret=True)] = None
     """The key for Composio; without it a session has no Composio tools."""
-    composio_base_url: Annotated[str | None, _as(values.url, "COMPOSIO_BASE_URL")] = None
+    composio_base_url: Annotated[str | None, _as(values.url, "COMPOSIO_BASE_URL", own=True)] = None
     """The server of Composio; None means Composio's own."""
     composio_user_id: Annotated[str | None, _as(values.text, "COMPOSIO_USER_ID")] = None
     """Whose connected accounts Composio uses; None means `user_id`."""
@@ -136,7 +136,7 @@ class Settings:
     """Toolkits of Composio that a session does without, unless `composio_toolkits` names what it has."""
     web_reader_key: Annotated[str | None, _as(values.text, "Z_AI_API_KEY", "ZAI_API_KEY", secret=True)] = None
     """The key for Z.AI's web reader; without it a session reads pages with its own crawler alone."""
-    web_reader_url: Annotated[str | None, _as(values.url)] = None
+    web_reader_url: Annotated[str | None, _as(values.url, own=True)] = None
     """The MCP server of the web reader; None means Z.AI's own."""
     logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
     """The write token for Logfire; without it nothing is sent there."""
@@ -167,7 +167,7 @@ class Settings:
     classifier: Annotated[Classifier, _as(values.choice(*get_args(Classifier), words=True))] = "rules+model"
     """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
     mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
-    """The tables [mcp_servers] of the files, the folder's before the user's own, not checked yet."""
+    """The tables [mcp_servers] of the files, each with where it stands, not checked yet."""
     keys: Annotated[tuple[KeyChoice, ...], _as()] = ()
     """The tables [keys] of the files, the folder's after the user's own, not checked yet."""
 
@@ -363,11 +363,8 @@ def set_elsewhere(
     return {name: where for name in names if (where := winner(layers, name)) is not None}
 
 
-_SENT_TO = {
-    "base_url": ("api_key", "auth_token"),
-    "composio_base_url": ("composio_api_key",),
-    "web_reader_url": ("web_reader_key",),
-}
+# Servers of tools are the user's own to name: some of their tools run without asking.
+_SENT_TO = {"base_url": ("api_key", "auth_token")}
 
 
 def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
