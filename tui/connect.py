@@ -158,10 +158,13 @@ async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float
 async def _open(url: str) -> None:
     """Open a link in the browser, if there is one beside the terminal and it is no other kind of link."""
     from tui.browsing import why_no_browser
+    from tui.links import browser_link
 
     parts = urlsplit(url)
     is_here = parts.hostname in {"127.0.0.1", "localhost", "::1"}
-    if (parts.scheme != "https" and not is_here) or parts.username or why_no_browser(os.environ) is not None:
+    if browser_link(url) is None or not (parts.scheme == "https" or is_here):
+        return
+    if why_no_browser(os.environ) is not None:
         return
     import webbrowser
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -145,3 +146,24 @@ def test_without_a_key_or_with_a_wrong_one_it_says_what_to_set(
     monkeypatch.delenv("COMPOSIO_API_KEY")
     assert main(["connect"]) == 1
     assert "ua-tui config set composio_api_key" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("url", "opened"),
+    [
+        ("https://a.example/link", True),
+        ("http://127.0.0.1:8080/link", True),
+        ("http://a.example/link", False),
+        ("file://localhost/etc/passwd", False),
+        ("vscode://127.0.0.1/x", False),
+        ("https://user@a.example/", False),
+    ],
+)
+async def test_only_links_for_a_browser_are_opened(
+    url: str, opened: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str] = []
+    monkeypatch.setenv("BROWSER", "some-browser")
+    monkeypatch.setattr(webbrowser, "open", given.append)
+    await connect._open(url)
+    assert given == ([url] if opened else [])
