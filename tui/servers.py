@@ -20,6 +20,7 @@ __all__ = ["add_arguments", "run"]
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
 _LONGEST_TARGET = 60
+_LONGEST = 10_000
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,11 @@ def run(args: argparse.Namespace) -> int:
             decision = {"trust": "trusted", "refuse": "refused"}.get(args.action)
             trust.decide(server, folder, decision)  # type: ignore[arg-type]  # one of the two, or None
             told = _STATES[decision]
-            _print(f"{name} is {told} in this folder: {clean_line(server.target, 1000)}")
+            _print(f"{name} is {told} in this folder: {clean_line(server.target, _LONGEST)}")
+            if decision == "trusted":
+                # A variable can make a harmless program run anything.
+                for variable, value in server.given.items():
+                    _print(f"  with {clean_line(f'{variable}={value}', _LONGEST)}")
     return code
 
 

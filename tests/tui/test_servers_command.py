@@ -100,6 +100,19 @@ def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) ->
     assert states(capsys)["notes"] == "not trusted yet"
 
 
+def test_what_is_trusted_is_told_whole_with_what_it_is_given(capsys: Out, folder: Path) -> None:
+    how = {
+        "command": "node",
+        "args": ["x" * 3_000, "end"],
+        "env": {"NODE_OPTIONS": "--require ./a.js\x1b[2J"},
+    }
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": how}}))
+    _, told, _ = servers(capsys, "trust", "notes")
+    assert "xx end\n" in told
+    assert "  with NODE_OPTIONS=--require ./a.js" in told
+    assert "\x1b" not in told
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [
