@@ -57,12 +57,11 @@ def homes(kind: str, *, cwd: Path, home: Path, config_dir: Path) -> tuple[Home, 
         Home(home / ".claude" / kind, "user"),
     )
     kept: dict[Path, Home] = {}
-    for place in places:
+    for place in places[1:]:
         kept.setdefault(_resolved(place.folder), place)
-    if cwd == home or _resolved(cwd) == _resolved(home):
-        # Whoever starts in their home has no project there.
-        kept[_resolved(places[0].folder)] = places[2]
-    return tuple(kept.values())
+    # Whoever starts in their home has no project there, and no project can make its own of what is the user's.
+    there = () if _resolved(places[0].folder) in kept else places[:1]
+    return (*there, *kept.values())
 
 
 def find_subagents(places: Sequence[Home], *, any_model: bool = True) -> Found:

@@ -147,7 +147,8 @@ def _model(value: Any, origin: str, *, any_model: bool) -> str:
         return model
     close = difflib.get_close_matches(model.lower(), MODEL_ALIASES, n=1)
     hint = f"did you mean {close[0]}?" if close else f"it takes {', '.join(MODEL_ALIASES)} or claude-..."
-    raise SettingsError(f"{origin}: there is no model {clean_line(str(value)[:200], 60)!r}: {hint}")
+    shown = repr(clean_line(model, 60)) if model else "of that kind"
+    raise SettingsError(f"{origin}: there is no model {shown}: {hint}")
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

@@ -72,6 +72,12 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
     import yaml
 
     try:
+        # A few lines of names for names for names make more than any memory holds.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, yaml.SafeLoader)):
+            raise SettingsError(
+                f"{origin}: the front matter has a * before a name, which stands for another text in YAML: "
+                "write that text out, or put quotes round it"
+            )
         fields = yaml.safe_load(head)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark

@@ -131,9 +131,10 @@ def _read_rule(item: Any, agent: str, where: str) -> Rule:
         raise SettingsError(f"{where} is not a mapping: give it the keys name, requires and message")
     for key in item:
         if key not in _KEYS:
-            close = difflib.get_close_matches(str(key), _KEYS, n=1)
+            named = key if isinstance(key, str) else f"a {type(key).__name__}"
+            close = difflib.get_close_matches(named, _KEYS, n=1)
             hint = f"did you mean {close[0]}?" if close else f"a rule has {', '.join(_KEYS)}"
-            raise SettingsError(f"{where} has the unknown key {clean_line(str(key), 60)!r}: {hint}")
+            raise SettingsError(f"{where} has the unknown key {clean_line(named, 60)!r}: {hint}")
     name = _text(item, "name", _LONGEST_NAME, where)
     where = f"{where} ({clean_line(name)})"
     return Rule(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,14 @@ def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path:
     assert not found.unusable
 
 
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in pairwise("abcdefghijkl")
+)
+"""A few lines that stand for thousands of millions of texts."""
+HUGE = "0x" + "f" * 9_000
+"""A number that Python refuses to write in decimals."""
+
+
 @pytest.mark.parametrize(
     ("text", "told_of"),
     [
@@ -70,6 +79,10 @@ def test_the_project_counts_before_the_user_and_both_before_what_ships(tmp_path:
         ("---\nname: a b\ndescription: b\n---\n", "'a b' has other characters"),
         (agent("a", more="model: sonet\n"), "no model 'sonet': did you mean sonnet"),
         (agent("a", more="model: gpt-4\n"), "no model 'gpt-4': it takes inherit, "),
+        (agent("a", more="model: [opus]\n"), "no model of that kind: it takes inherit, "),
+        pytest.param(agent("a", more=f"model: {HUGE}\n"), "no model of that kind", id="huge model"),
+        pytest.param(agent("a", more=f"compliance:\n  - ? {HUGE}\n    : x\n"), "key 'a int'", id="huge key"),
+        pytest.param(agent("a", more=BOMB), "has a [*] before a name", id="bomb"),
         (agent("a", more="tools: 5\n"), "tools is no list"),
         (agent("a", more="tools: [[x]]\n"), "tools is no list"),
         (agent("a", more="compliance: nothing\n"), "compliance is not a list"),
@@ -142,6 +155,18 @@ def test_a_folder_that_is_full_or_closed_is_told(tmp_path: Path) -> None:
 def test_who_starts_at_home_has_no_project_there(tmp_path: Path) -> None:
     found = homes("agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config")
     assert [each.source for each in found] == ["user", "user"]
+
+
+def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_away(tmp_path: Path) -> None:
+    cwd, home = tmp_path / "project", tmp_path / "home"
+    where = {"cwd": cwd, "home": home, "config_dir": tmp_path / "config"}
+    *_, own = homes("agents", **where)
+    write(own, "mine.md", agent("mine"))
+    (cwd / ".claude").mkdir(parents=True)
+    (cwd / ".claude" / "agents").symlink_to(own.folder)
+    found = find_subagents(homes("agents", **where))
+    assert {each.name: each.source for each in found.subagents}["mine"] == "user"
+    assert not found.unusable
 
 
 def test_what_a_file_would_give_itself_has_no_effect(tmp_path: Path) -> None:
