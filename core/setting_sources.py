@@ -87,6 +87,9 @@ class Known:
 
 Layer = dict[str, Given]
 
+_LARGEST = 256 << 10
+_MOST_READ = 4 << 20
+
 _OPTIONS = {"workspace_base": "--workspace", "extra_tools": "--tool", "max_cost_usd": "--max-cost"}
 """Options that are not called as their settings are."""
 
@@ -212,7 +215,15 @@ def _refuse_unknown(variables: Iterable[str], known: Known, what: str, where: st
 def _read(path: Path) -> str | None:
     # A .env is at times a folder (a virtual environment) or a pipe (a password manager): neither is read.
     try:
-        return path.read_text(encoding="utf-8-sig") if path.is_file() else None
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise SettingsError(
+                f"{path} is larger than {_LARGEST >> 10} KiB: it is no file of settings, so move it."
+            )
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -240,10 +251,15 @@ def _toml_line(content: str, name: str) -> int | None:
     keys = name.split(".")
     begins = re.compile(rf"""(?:^|[\s."'])["']?{re.escape(keys[-1])}["']?\s*[=.\]]""")
     lines = content.splitlines()
+    # Of a file that is made to be slow the line is not told.
+    left = _MOST_READ
     for first in (at for at, line in enumerate(lines) if begins.search(line)):
         for last in range(first, len(lines)):
+            tried = "\n".join(lines[: last + 1])
+            if (left := left - len(tried)) < 0:
+                return None
             try:
-                found: Any = tomllib.loads("\n".join(lines[: last + 1]))
+                found: Any = tomllib.loads(tried)
             except tomllib.TOMLDecodeError:
                 continue
             for key in keys:

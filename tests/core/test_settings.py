@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,31 @@ def test_files_that_are_no_files_or_no_text(folders: Folders) -> None:
     (folders.cwd / PROJECT_FILE).write_bytes(b'model = "\xff"')
     with pytest.raises(SettingsError, match="not UTF-8"):
         folders.load()
+
+
+@pytest.mark.parametrize("file", [PROJECT_FILE, ".env"])
+def test_a_file_too_large_for_settings_is_not_read(folders: Folders, file: str) -> None:
+    (folders.cwd / file).write_text("# x\n" * 100_000)
+    with pytest.raises(SettingsError, match=f"{file} is larger than 256 KiB"):
+        folders.load()
+
+
+def test_of_a_file_made_to_be_slow_the_line_is_not_told(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+    loads = tomllib.loads
+
+    def counted(text: str) -> Any:
+        nonlocal read
+        read += len(text)
+        return loads(text)
+
+    monkeypatch.setattr(tomllib, "loads", counted)
+    (folders.cwd / PROJECT_FILE).write_text("# effort = 1\n" * 15_000 + "effort = 5\n")
+    with pytest.raises(SettingsError, match=rf"effort in {folders.cwd}/ua-tui\.toml is 5"):
+        folders.load()
+    assert read < 8 << 20
 
 
 def test_lines_of_other_programs_in_dotenv_do_no_harm(folders: Folders) -> None:
