@@ -8,11 +8,13 @@ import logging
 import os
 import sys
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from core.doctor.check import Check
 from core.doctor.examine import examine
+from core.setting_sources import Given
 from core.settings import Settings, load_settings
 
 __all__ = ["main"]
@@ -26,11 +28,16 @@ def main() -> int:
     return 0
 
 
-def _settings(given: dict[str, object]) -> Settings:
+def _settings(given: dict[str, Any]) -> Settings:
     """Settings from the values alone: whatever else is set here has had its say before."""
+    servers = tuple(
+        Given(each["value"], "file", each["name"], Path(each["path"]), in_folder=each["in_folder"])
+        for each in given.pop("mcp_servers")
+    )
     with tempfile.TemporaryDirectory() as empty:
         nowhere = Path(empty)
-        return load_settings(given, environ={}, cwd=nowhere, home=nowhere, config_dir=nowhere)
+        settings = load_settings(given, environ={}, cwd=nowhere, home=nowhere, config_dir=nowhere)
+    return replace(settings, mcp_servers=servers)
 
 
 def _tell(check: Check) -> None:

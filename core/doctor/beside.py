@@ -56,7 +56,7 @@ async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
     try:
         async with asyncio.timeout(_WITHIN):
             with suppress(ConnectionError):
-                process.stdin.write(json.dumps(_plain(settings)).encode())
+                process.stdin.write(json.dumps(_plain(settings), default=str).encode())
                 process.stdin.close()
             async for line in process.stdout:
                 yield Check(**json.loads(line))
@@ -80,9 +80,13 @@ async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
 
 def _plain(settings: Settings) -> dict[str, Any]:
     # Keys are for the screen, and may be anything that a file can say.
-    names = [each.name for each in fields(settings) if each.name != "keys"]
+    names = [each.name for each in fields(settings) if each.name not in ("keys", "mcp_servers")]
     values = {name: getattr(settings, name) for name in names}
-    return {
+    servers = [
+        {"value": each.value, "name": each.name, "path": str(each.path), "in_folder": each.in_folder}
+        for each in settings.mcp_servers
+    ]
+    return {"mcp_servers": servers} | {
         name: str(value.absolute()) if isinstance(value, Path) else value
         for name, value in values.items()
         if value is not None

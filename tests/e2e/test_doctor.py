@@ -11,6 +11,7 @@ import pytest
 
 from core.doctor.beside import examine_beside
 from core.key_choices import KeyChoice
+from core.setting_sources import Given
 from core.settings import Settings
 from tests.e2e.added_server import own_home
 from tests.e2e.running import environment, run
@@ -18,7 +19,17 @@ from tests.model_server import Answer, model_server, refusal
 from tests.tui.files_host import until
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
-NAMES = ["python", "agent", "workspace", "model", "toolkit", "composio", "logfire"]
+NAMES = [
+    "python",
+    "agent",
+    "workspace",
+    "model",
+    "toolkit",
+    "composio",
+    "web_reader",
+    "sub-agents",
+    "logfire",
+]
 
 
 def test_the_demo_could_start_and_says_so_as_json(tmp_path: Path) -> None:
@@ -27,7 +38,7 @@ def test_the_demo_could_start_and_says_so_as_json(tmp_path: Path) -> None:
     assert (done.code, told["could_start"], done.stderr) == (0, True, "")
     assert [check["name"] for check in told["checks"]] == NAMES
     states = {check["name"]: check["status"] for check in told["checks"]}
-    assert states == dict.fromkeys(NAMES, "ok") | {"logfire": "skipped"}
+    assert states == dict.fromkeys(NAMES, "ok") | dict.fromkeys(("web_reader", "logfire"), "skipped")
     assert "AGENT_RUN_WORKSPACES" not in os.listdir(tmp_path)
 
 
@@ -71,14 +82,20 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
             api_key=KEY,
             model="m1",
             allow=("A_*", "B(c,d)"),
+            mcp_servers=(
+                Given(
+                    {"gone": {"command": "/no/such/program"}}, "file", "mcp_servers", tmp_path / "config.toml"
+                ),
+            ),
             # A file of settings may say anything for a key, and only the screen minds.
             keys=(KeyChoice("quit", date(2026, 11, 22), "keys in config.toml"),),
         )
         checks = {check.name: check async for check in examine_beside(settings)}
         ((headers, body),) = server.messages
     assert (headers["x-api-key"], body["model"]) == (KEY, "m1")
-    assert sorted(checks) == sorted(NAMES)
+    assert sorted(checks) == sorted([*NAMES, "server gone"])
     assert checks["model"].status == "ok"
+    assert "/no/such/program" in checks["server gone"].found
     assert checks["workspace"].found.startswith(str(tmp_path))
 
 

@@ -48,7 +48,7 @@ def at_work(base: Path) -> Iterator[tuple[Terminal, Model]]:
                 screen.type(f"{ASKED}\r")
                 screen.wait_until(model.asked.is_set)
                 screen.type(QUIT)
-                screen.wait_for(QUESTION, "Quit when it is done", "Stop it and quit", "Esc")
+                screen.wait_for(QUESTION, "Quit when it is done", "Stop it and quit")
                 yield screen, model
             finally:
                 # The server must not wait for whom nobody asks any more.
