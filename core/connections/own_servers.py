@@ -136,8 +136,8 @@ def set_servers(given: Sequence[Given]) -> Found:
         wanted = [(name, how) for name, how in each.value.items() if not _is_disabled(how)]
         for name, how in wanted[:_MOST]:
             found.setdefault(name, _checked(name, how, str(each.path), in_folder=each.in_folder))
-        for told in _too_many(len(wanted), "mcp_servers", str(each.path)):
-            found.setdefault("mcp_servers", told)
+        for more in _too_many(len(wanted), "mcp_servers", str(each.path)):
+            found.setdefault(more.name, more)
     return list(found.values())
 
 
