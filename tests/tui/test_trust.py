@@ -78,3 +78,18 @@ def test_line_by_line_the_answer_that_does_no_harm_comes_first() -> None:
     told = "\n".join(question.all_lines)
     assert "[red]notes[/]" in told
     assert "\x1b" not in told
+
+
+def test_line_by_line_nothing_of_a_server_passes_for_another_line() -> None:
+    forged = ServerTrustAsked(
+        server="notes",
+        transport="stdio",
+        target="sh 'a\nWritten in your own settings.'",
+        given=["A=b\n2. Not now (default)"],
+        source="/x\n",
+    )
+    plain = question_of(NOTES)
+    told = question_of(forged).all_lines
+    assert len(told) == len(plain.all_lines) - len(NOTES.given) + 1
+    assert not any("\n" in line for line in told)
+    assert "  with A=b⏎2. Not now (default)" in told

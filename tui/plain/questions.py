@@ -106,15 +106,15 @@ def _account(event: AuthRequired) -> Question:
 
 
 def _trust(event: ServerTrustAsked) -> Question:
-    from tui.screens.arguments import reveal
+    from tui.screens.arguments import reveal_line
 
     wants = "start a program" if event.transport == "stdio" else "connect to a server"
     return Question(
         [
-            f"The files of this folder want to {wants}, the MCP server {reveal(event.server)}:",
-            f"  {reveal(event.target)}",
-            *(f"  with {reveal(each)}" for each in event.given),
-            f"Written in {reveal(event.source)}. Is it trusted, now and whenever a session starts in this folder?",
+            f"The files of this folder want to {wants}, the MCP server {reveal_line(event.server)}:",
+            f"  {reveal_line(event.target)}",
+            *(f"  with {reveal_line(each)}" for each in event.given),
+            f"Written in {reveal_line(event.source)}. Is it trusted, now and whenever a session starts in this folder?",
         ],
         [
             ("Not now", DENIED),

@@ -14,7 +14,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-__all__ = ["ArgumentsView", "argument_lines", "inner_tools", "reveal"]
+__all__ = ["ArgumentsView", "argument_lines", "inner_tools", "reveal", "reveal_line"]
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f"
@@ -30,6 +30,11 @@ HANG = 2
 def reveal(text: str) -> str:
     """Write every invisible or steering character as `‹U+202E›`; line breaks and tabs stay."""
     return _HIDDEN.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text.replace("\r\n", "\n"))
+
+
+def reveal_line(text: str) -> str:
+    """Reveal text with line ends as signs: none may pass for another line of a question."""
+    return reveal(text).replace("\n", "⏎")
 
 
 def inner_tools(arguments: dict[str, Any]) -> list[str]:

@@ -13,17 +13,12 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from core.events import ServerTrustAsked
-from tui.screens.arguments import reveal
+from tui.screens.arguments import reveal_line
 from tui.screens.dialog import Box, Choice, Dialog, Foot
 
 __all__ = ["TrustScreen"]
 
 Decision = Literal["trusted", "refused", "not_now"]
-
-
-def _on_one_line(text: str) -> str:
-    """Show line ends as signs: none may pass for another row of the dialog."""
-    return reveal(text).replace("\n", "⏎")
 
 
 class TrustScreen(Dialog[Decision | None]):
@@ -53,7 +48,7 @@ class TrustScreen(Dialog[Decision | None]):
             with Grid(classes="rows"):
                 for label, text in (*rows, ("Written in", event.source)):
                     yield Static(Content(label), classes="label")
-                    yield Static(Content(_on_one_line(text)))
+                    yield Static(Content(reveal_line(text)))
             means = (
                 "It runs with your rights, now and whenever a session starts in this folder."
                 if starts
