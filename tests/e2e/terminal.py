@@ -74,7 +74,9 @@ class Terminal:
             with suppress(OSError):
                 # Whoever is gone takes no more.
                 self.type(key)
-            for _ in range(30):
+            # By the clock, as a screen that is drawn often is read often.
+            until = time.monotonic() + 3.0
+            while time.monotonic() < until:
                 if not self.read() or (wanted is not None and wanted(self.text)):
                     return
                 if wanted is None and self.restored:

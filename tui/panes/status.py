@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_time", "traces"]
 
+FRAMES_A_SECOND = 10
 BUSY = ("starting", "running", "stopping")
 ALWAYS, QUITS, STOPS = ("help.all", "keys"), ("quit", "quit"), ("stop", "stops")
 GOES_BACK = ("stop", "back")
@@ -110,7 +111,7 @@ class StatusLine(Widget):
     def _watch_ticking(self) -> None:
         busy = self.state in BUSY
         if busy and self._timer is None and self.is_mounted:
-            self._timer = self.set_interval(0.1, self._tick, name="status spinner")
+            self._timer = self.set_interval(1 / FRAMES_A_SECOND, self._tick, name="status spinner")
         elif not busy and self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -119,7 +120,9 @@ class StatusLine(Widget):
         self._frame += 1
         if self._read_state is not None:
             self.state = self._read_state()
-        self.refresh()
+        # Below a dialog every change draws the whole screen again: there the seconds are enough.
+        if self._frame % FRAMES_A_SECOND == 0 or self.app.screen is self.screen:
+            self.refresh()
 
     def render(self) -> Content:
         """Draw what fits, most important parts first, keys at the right."""
