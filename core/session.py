@@ -233,8 +233,8 @@ class Session(Askable):
             WorkspaceError: that cannot be kept, and the server stays as it is.
         """
         own = self._parts.own_servers
-        if own is not None and own.answer(server, decision):
-            self.servers.reconnect(server)
+        if own is not None and own.answer(server, decision) and self.servers.reconnect(server):
+            self._assembly.want(server)
 
     def finish_auth(self, outcome: AuthOutcome) -> None:
         """Say how the waiting authentication went; when it is complete the agent goes on by itself."""

@@ -110,7 +110,7 @@ class Settings:
     """The bearer token for the Messages API or a gateway before it."""
     base_url: Annotated[str | None, _as(values.url, "ANTHROPIC_BASE_URL")] = None
     """The server that speaks the Messages API; None means Anthropic's own."""
-    claude_config_dir: Annotated[Path | None, _as(values.path, "CLAUDE_CONFIG_DIR")] = None
+    claude_config_dir: Annotated[Path | None, _as(values.path, "CLAUDE_CONFIG_DIR", own=True)] = None
     """The folder in which a login of the Claude command line would be found."""
     workspace_base: Annotated[Path, _as(values.path)] = Path()
     """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; the current one by default."""

@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
             _print(f"{name} is {told} in this folder: {clean_line(server.target, _LONGEST)}")
             if decision == "trusted":
                 # A variable can make a harmless program run anything.
-                for variable, value in server.given.items():
-                    _print(f"  with {clean_line(f'{variable}={value}', _LONGEST)}")
+                for each in server.shown:
+                    _print(f"  with {clean_line(each, _LONGEST)}")
     return code
 
 

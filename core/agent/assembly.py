@@ -118,6 +118,7 @@ class AgentAssembly:
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
+        self._wanted: set[str] = set()
         self._states = ServerStates(parts.redactor)
         self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
         self._renewing = Renewing(self._opened.get, self.servers.reconnect, report)
@@ -145,6 +146,7 @@ class AgentAssembly:
         if self._servers is None:
             self._servers = {}
             await self._open_connections()
+        await self._open_wanted()
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
             await self._lay_out_skills()
@@ -233,6 +235,18 @@ class AgentAssembly:
 
     def _agent_home(self) -> Path:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
+
+    def want(self, name: str) -> None:
+        """Have a connection opened again as soon as an agent is connected: there is none now."""
+        self._wanted.add(name)
+
+    async def _open_wanted(self) -> None:
+        while self._wanted:
+            name = self._wanted.pop()
+            try:
+                await self.reopen(name)
+            except UniversalAgentError as error:
+                self._leave_out(name, error)
 
     async def reopen(self, name: str) -> dict[str, dict[str, Any]]:
         """Open a connection that could not be opened before; gives its servers, also when it is open by now.

@@ -144,6 +144,12 @@ async def build_options(
     return options
 
 
+def _home_of(settings: Settings, config_dir: Path | None) -> str | None:
+    """Where the agent finds its state and a login, when that is not where it looks by itself."""
+    chosen = config_dir or settings.claude_config_dir
+    return None if chosen is None or chosen == Path.home() / ".claude" else str(chosen)
+
+
 def _given_environment(settings: Settings, config_dir: Path | None) -> dict[str, str]:
     given = {
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -157,7 +163,7 @@ def _given_environment(settings: Settings, config_dir: Path | None) -> dict[str,
         ("ANTHROPIC_API_KEY", settings.api_key),
         ("ANTHROPIC_AUTH_TOKEN", settings.auth_token),
         ("ANTHROPIC_BASE_URL", settings.base_url),
-        ("CLAUDE_CONFIG_DIR", str(config_dir) if config_dir else None),
+        ("CLAUDE_CONFIG_DIR", _home_of(settings, config_dir)),
     ):
         if value:
             given[name] = value

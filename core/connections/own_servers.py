@@ -21,7 +21,7 @@ from typing import Any, Literal
 from core.connections.base import Connection
 from core.errors import ConnectionFailed
 from core.setting_sources import Given
-from core.text import clean_line, without_surrogates
+from core.text import clean_line, names_secret, without_surrogates
 
 __all__ = ["PROJECT_SERVERS", "OwnServer", "Unusable", "connection_to", "project_servers", "set_servers"]
 
@@ -76,6 +76,16 @@ class OwnServer:
     def given(self) -> Mapping[str, str]:
         """What it is given beside that: variables of its environment, or headers; nothing is filled in."""
         return dict(self.how.get("env" if self.transport == "stdio" else "headers") or {})
+
+    @property
+    def shown(self) -> list[str]:
+        """The same as `NAME=value`; of what is a secret by its name, and written down, only how long it is."""
+        return [
+            f"{name}=(not shown: {len(value)} characters)"
+            if names_secret(name) and value and not _VARIABLE.search(value)
+            else f"{name}={value}"
+            for name, value in self.given.items()
+        ]
 
     @property
     def fingerprint(self) -> str:
@@ -189,7 +199,7 @@ def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -
     else:
         made = {"type": server.transport, "url": fill(how["url"]), "headers": given}
     # What is written into a file for a key's place is most often the key itself.
-    secret = [*filled, *(text for name, text in given.items() if _is_secret(name))]
+    secret = [*filled, *(text for name, text in given.items() if names_secret(name))]
     return Connection(servers={server.name: made}, secrets=tuple(each for each in secret if len(each) >= 6))
 
 
@@ -207,10 +217,6 @@ def _is_disabled(how: Any) -> bool:
 def _is_plain(name: str, value: str) -> bool:
     """Whether what a variable holds is no secret: masked, it would be missing from every path and every name."""
     return name in _PLAIN or (os.path.isabs(value) and os.path.exists(value))
-
-
-def _is_secret(name: str) -> bool:
-    return re.search(r"key|token|secret|password|auth|cookie|credential", name, re.IGNORECASE) is not None
 
 
 def _transport(how: Mapping[str, Any]) -> Transport:

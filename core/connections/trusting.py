@@ -108,7 +108,7 @@ class OwnConnections:
                 server=server.name,
                 transport=server.transport,
                 target=clean(server.target),
-                given=[clean(f"{name}={value}") for name, value in server.given.items()],
+                given=[clean(each) for each in server.shown],
                 source=clean(server.source),
             )
         )

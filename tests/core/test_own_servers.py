@@ -72,6 +72,11 @@ def test_variables_are_filled_in_and_are_secrets(tmp_path: Path) -> None:
         headers={"Authorization": "Bearer ${NOTES_KEY}", "X-Plain": "written-down", "Api-Key": "written-key"},
     )
     assert SECRET not in found.target + repr(found.given)
+    assert found.shown == [
+        "Authorization=Bearer ${NOTES_KEY}",
+        "X-Plain=written-down",
+        "Api-Key=(not shown: 11 characters)",
+    ]
     made = connection_to(found, {"NOTES_KEY": SECRET, "HOST": ""}, tmp_path)
     (done,) = made.servers.values()
     assert done["url"] == "https://a.example/mcp"

@@ -294,6 +294,7 @@ def test_lines_of_other_programs_in_dotenv_do_no_harm(folders: Folders) -> None:
         (PROJECT_FILE, 'allow = ["*"]'),
         (PROJECT_FILE, 'extra_tools = ["Bash"]'),
         (".env", "UA_CLI_PATH=./claude"),
+        (".env", "CLAUDE_CONFIG_DIR=./claude"),
         (".env", "Z_AI_API_KEY=theirs\nUA_WEB_READER_URL=https://theirs.example/mcp"),
         (".env", "COMPOSIO_API_KEY=theirs\nCOMPOSIO_BASE_URL=https://theirs.example"),
     ],

@@ -238,3 +238,11 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         # A person who wants it again is asked again.
         assert desk.session.servers.reconnect("changed") == ""
         await until(lambda: [each.server for each in desk.of(ServerTrustAsked)][2:] == ["changed"], 30)
+        # One that is trusted while there is no agent is there when the next one is.
+        loop = desk.session._agent.loop
+        assert loop is not None
+        loop._client.kill()
+        await until(lambda: desk.session.state == "failed", 30)
+        desk.session.answer_trust("changed", "trusted")
+        await desk.session.restart()
+        await until(partial(desk.stands, "changed", "connected"), 60)
