@@ -38,9 +38,9 @@ class Served:
 
     @property
     def sessions(self) -> list[list[Event]]:
-        """The events of every session there was, oldest first."""
-        folders = sorted((self.base / "AGENT_RUN_WORKSPACES").glob("session_*"))
-        return [read_journal(folder / "journal.jsonl").events for folder in folders]
+        """The events of every session that has begun its journal, oldest first."""
+        journals = sorted((self.base / "AGENT_RUN_WORKSPACES").glob("session_*/journal.jsonl"))
+        return [read_journal(journal).events for journal in journals]
 
     @property
     def children(self) -> list[str]:
