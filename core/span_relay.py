@@ -10,6 +10,7 @@ import logging
 import secrets
 import threading
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -57,13 +58,14 @@ class SpanRelay:
         self._server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler, ABC):
     protocol_version = "HTTP/1.1"
     timeout = _PATIENCE
     path_taken = ""
 
+    @abstractmethod
     def taken(self, body: bytes) -> None:
-        raise NotImplementedError
+        """Take what came."""
 
     def do_POST(self) -> None:
         """Take the spans of one request."""
