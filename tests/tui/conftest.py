@@ -1,9 +1,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pytest_textual_snapshot import SVGImageExtension, normalize_svg  # type: ignore[import-untyped]
+from syrupy.assertion import SnapshotAssertion
+from textual.app import App
+from textual.pilot import Pilot
+
+from tests.tui.pictured import Drawn, draw_until
 
 
 @pytest.fixture
@@ -16,3 +24,30 @@ def still() -> Iterator[None]:
         time.tzset()
         yield
     time.tzset()
+
+
+@pytest.fixture
+def snap_compare(
+    snap_compare: Callable[..., bool], snapshot: SnapshotAssertion, request: pytest.FixtureRequest
+) -> Callable[..., bool]:
+    """Compare like the fixture of this name, but wait for a screen whose last change comes late."""
+
+    def compare(
+        app: App[Any],
+        press: Sequence[str] = (),
+        terminal_size: tuple[int, int] = (80, 24),
+        run_before: Callable[[Pilot[Any]], Awaitable[None] | None] | None = None,
+    ) -> bool:
+        if not isinstance(app, Drawn):
+            expected = None if request.config.option.update_snapshots else kept_picture(snapshot)
+            app = draw_until(app, terminal_size, expected, run_before, press=press)
+        return snap_compare(app, terminal_size=terminal_size)
+
+    return compare
+
+
+def kept_picture(snapshot: SnapshotAssertion) -> str | None:
+    """The picture that is kept for a test that compares one, or None before there is one."""
+    extension = snapshot.use_extension(SVGImageExtension).extension
+    kept = Path(extension.get_location(test_location=snapshot.test_location, index=0))
+    return normalize_svg(kept.read_text(encoding="utf-8")) if kept.exists() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.worker import Worker
 
 from tui.themes import THEMES
 
@@ -111,6 +112,12 @@ async def until(
     while not condition():
         assert time.monotonic() < deadline, f"what was waited for did not come: {told() if told else ''}"
         await asyncio.sleep(0.005)
+
+
+async def finished(workers: Iterable[Worker[Any]]) -> None:
+    """Let workers end, however they end: waiting for one that is given up for another would fail."""
+    waited = list(workers)
+    await until(lambda: all(worker.is_finished for worker in waited))
 
 
 def sit_at_a_desktop(monkeypatch: pytest.MonkeyPatch, programs: Path | None = None) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
+from pytest_textual_snapshot import normalize_svg  # type: ignore[import-untyped]
 from textual._doc import take_svg_screenshot
 from textual.app import App
 from textual.pilot import Pilot
@@ -14,7 +17,7 @@ from textual.widgets import Input
 from tui.clipboard import Clipboard
 from tui.styled import StyledApp
 
-__all__ = ["SIZES", "THEMES", "Drawn", "Stage", "cases", "draw", "no_blinking"]
+__all__ = ["SIZES", "THEMES", "Drawn", "Stage", "cases", "draw", "draw_until", "no_blinking"]
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 THEMES = ["ua-dark", "ua-light", "ua-ansi"]
@@ -68,6 +71,40 @@ def draw(
 
     take_svg_screenshot(app=app, terminal_size=size, run_before=before)
     return pictures
+
+
+def draw_until(
+    app: App[Any],
+    size: tuple[int, int],
+    expected: str | None,
+    before: Callable[[Pilot[Any]], Awaitable[None] | None] | None = None,
+    *,
+    press: Sequence[str] = (),
+    seconds: float = 15.0,
+) -> Drawn:
+    """Run an application until it looks as expected, and return the last picture of it.
+
+    What a screen shows last may come late on a busy machine; what never comes fails as before, with the last picture.
+    """
+    picture = ""
+
+    async def wait(pilot: Pilot[Any]) -> None:
+        nonlocal picture
+        if before is not None and (steps := before(pilot)) is not None:
+            await steps
+        await pilot.pause()
+        await pilot.press(*press)
+        deadline = time.monotonic() + (seconds if expected is not None else 0.0)
+        while True:
+            await pilot.wait_for_scheduled_animations()
+            await pilot.pause()
+            picture = app.export_screenshot(title=app.title, simplify=True)
+            if normalize_svg(picture) == expected or time.monotonic() >= deadline:
+                return
+            await asyncio.sleep(0.05)
+
+    take_svg_screenshot(app=app, terminal_size=size, run_before=wait)
+    return Drawn(picture)
 
 
 def no_blinking(app: App[Any]) -> None:

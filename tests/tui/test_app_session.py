@@ -14,6 +14,7 @@ from core.errors import AgentUnavailable, CredentialsError
 from core.events import AuthRequired, Event, PermissionAnswered, PermissionAsked, TextDelta
 from core.settings import Settings
 from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import finished
 from tui.app import DEMO, UaTuiApp
 from tui.ports import Spawn
 from tui.pump import EventPump
@@ -32,7 +33,7 @@ async def settled(app: UaTuiApp, pilot: Pilot[str]) -> None:
     while app._pump._held:
         await pilot.pause()
     if workers := [worker for worker in app.workers if worker.group in ("agent", "screen")]:
-        await app.workers.wait_for_complete(workers)
+        await finished(workers)
     await shown(app, pilot)
 
 

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from core.workspace import SAVED_REPORTS, WORKSPACES
 from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import finished
 from tests.tui.test_app_session import settled
 from tests.tui.test_prompt import PromptApp
 from tui.commands import Command, commands_for, commands_of, typed_command
@@ -41,7 +42,7 @@ def offers(app: PromptApp) -> list[str]:
 async def offered(app: PromptApp, pilot: Pilot[None]) -> list[str]:
     """Wait for the files to be listed."""
     await pilot.pause()
-    await app.workers.wait_for_complete()
+    await finished(app.workers)
     await pilot.pause()
     return offers(app)
 

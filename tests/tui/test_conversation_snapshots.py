@@ -15,9 +15,7 @@ from tui.panes.conversation import ConversationPane
 SIZES = [(80, 24), (120, 40), (200, 50)]
 
 
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+pytestmark = pytest.mark.usefixtures("still")
 
 
 def steps(view: ConversationPane, theme: str, *keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:

@@ -26,7 +26,7 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
-from tests.tui.files_host import until
+from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, cases, draw, no_blinking
 from tests.tui.test_snapshots import played_app, steps
 from tui.at_work import AtWork
@@ -219,7 +219,7 @@ async def dialogs(pilot: Pilot[str]) -> AsyncIterator[str]:
         app.push_screen(screen)
         await until(partial(listens, screen))
         if working := [each for each in app.workers if screen in each.node.ancestors_with_self]:
-            await app.workers.wait_for_complete(working)
+            await finished(working)
         await pilot.press(*keys)
         no_blinking(app)
         yield name

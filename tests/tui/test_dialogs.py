@@ -16,7 +16,7 @@ from textual.widgets import Button, Input, Static
 from core.events import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
 from core.setting_up import SettingUp
 from core.settings import Settings
-from tests.tui.files_host import until
+from tests.tui.files_host import finished, until
 from tui.at_work import AtWork
 from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
 from tui.screens.auth import AuthScreen
@@ -277,7 +277,7 @@ async def test_a_code_stands_beside_the_link_where_there_is_room(size: tuple[int
     app = Stage()
     async with app.run_test(size=size) as pilot:
         await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
-        await app.workers.wait_for_complete()
+        await finished(app.workers)
         await pilot.pause()
         code = app.screen.query_one(QrCode)
         assert code.display is room
@@ -295,7 +295,7 @@ async def test_a_code_is_dark_on_light_and_says_the_link_whatever_the_theme(them
     app.theme = theme
     async with app.run_test(size=(120, 40)) as pilot:
         await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
-        await app.workers.wait_for_complete()
+        await finished(app.workers)
         await pilot.pause()
         code = app.screen.query_one(QrCode)
         strips = [code.render_line(y) for y in range(code.region.height)]
@@ -319,7 +319,7 @@ async def test_a_link_that_is_none_of_the_web_and_one_too_long_have_no_code() ->
         for url in ("vscode://x/y", "https://a.example/" + "x" * 1_000):
             dialog = AuthScreen(AuthRequired(toolkit="x", url=url), clock=app.clock)
             await app.ask(pilot, dialog)
-            await app.workers.wait_for_complete()
+            await finished(app.workers)
             assert not app.screen.query(QrCode)
             dialog.withdraw()
             await pilot.pause()

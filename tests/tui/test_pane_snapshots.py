@@ -54,9 +54,11 @@ watts = sum(part.watts for part in parts)  # all of them
 """
 
 
+pytestmark = pytest.mark.usefixtures("still")
+
+
 @pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+def no_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.panes.trace.TICK", 3_600.0)
 
 

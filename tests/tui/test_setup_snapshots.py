@@ -16,7 +16,7 @@ from core.claude_login import Login
 from core.model_check import ModelVerdict
 from core.setting_up import Plan, SettingUp, Stored
 from core.settings import Settings
-from tests.tui.files_host import until
+from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, Stage, cases, draw, no_blinking
 from tui.screens import setup
 from tui.screens.setup import SetupScreen
@@ -72,7 +72,7 @@ async def opened(app: App[Any], desk: Desk) -> SetupScreen:
 
 async def come_to_rest(app: App[Any]) -> None:
     if trying := [each for each in app.workers if each.group == "setup"]:
-        await app.workers.wait_for_complete(trying)
+        await finished(trying)
     no_blinking(app)
 
 

@@ -146,9 +146,7 @@ SCREENS: dict[str, tuple[Callable[[], ToolCallScreen], tuple[str, ...]]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+pytestmark = pytest.mark.usefixtures("still")
 
 
 def _pressing(screen: ToolCallScreen, *keys: str) -> Callable[[Pilot[None]], object]:

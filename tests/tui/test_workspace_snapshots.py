@@ -18,11 +18,13 @@ FILES = (
     ("work_products/ai-chip-news.html", 12_345),
     ("expanded_corpus.json", 21_000),
 )
-
-
-@pytest.fixture(autouse=True)
-def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+SHOWN = (
+    "  composio_search_news_140203_abcdefgh.json",
+    "  urls.txt",
+    "  ai-chip-news.html",
+    "expanded_corpus.json",
+)
+pytestmark = pytest.mark.usefixtures("still")
 
 
 def state_of(pane: WorkspacePane) -> str:
@@ -43,7 +45,8 @@ def steps(pane: WorkspacePane, session: Path, *keys: str) -> Callable[[Pilot[Non
         for name, size in FILES:
             (session / name).write_bytes(b"x" * size)
         await until(lambda: len(pane.new_files) == len(FILES), told=lambda: state_of(pane))
-        await until(lambda: "  ai-chip-news.html" in rows(pane))
+        # Every row has come: the keys below count them.
+        await until(lambda: set(SHOWN) <= set(rows(pane)), told=lambda: rows(pane))
         pane._line.cursor_blink = False
         pane.focus()
         for key in keys:
