@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from core.text import clean_line
+from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
     from core.agent.roster import Entry
@@ -37,13 +37,13 @@ def run(args: argparse.Namespace) -> int:
     listed = entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:
         told = {"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)}
-        _print(json.dumps(told, indent=2))
+        print_line(json.dumps(told, indent=2))
     else:
         _list(listed)
     problems = [*(told for each in listed for told in problems_of(each)), *roster.not_chosen]
     if not args.json:
         for problem in problems:
-            sys.stderr.write(f"ua-tui: {clean_line(problem, 1000)}\n")
+            complain(problem)
     return 1 if problems else 0
 
 
@@ -69,12 +69,4 @@ def _list(listed: list[Entry]) -> None:
             for each in listed
         ),
     ]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADER) - 1)]
-    for row in rows:
-        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)]
-        _print("  ".join([*cells, row[-1]]).rstrip())
-
-
-def _print(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    print_table(rows)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import sys
-from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import UniversalAgentError
 from core.text import clean_line
 from tui.options import EXIT_FAILED, EXIT_USAGE, add_sessions_folder
+from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
     from core.blacklist import Blacklist, Listing
 
 __all__ = ["add_arguments", "last_error", "run"]
 
+_say = partial(complain, prog="ua-tui blacklist")
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
 
 
@@ -68,16 +69,15 @@ def _open(workspace: str | None) -> Blacklist:
 def _list(blacklist: Blacklist, *, as_json: bool) -> int:
     entries = blacklist.entries()
     if as_json:
-        _print(json.dumps([_plain(entry) for entry in entries], indent=2))
+        print_line(json.dumps([_plain(entry) for entry in entries], indent=2))
         return 0
     listed = sum(entry.listed for entry in entries)
     if not entries:
-        _print("nothing is on the blacklist")
+        print_line("nothing is on the blacklist")
         return 0
-    for line in _aligned([_HEADER, *(_row(entry) for entry in entries)]):
-        _print(line)
+    print_table([_HEADER, *(_row(entry) for entry in entries)])
     if not listed:
-        _print("\nnothing is on the blacklist yet; these sites have errors that count")
+        print_line("\nnothing is on the blacklist yet; these sites have errors that count")
     return 0
 
 
@@ -90,12 +90,12 @@ def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
         if host is not None and not gone:
             unknown.append(host)
     if args.json:
-        _print(json.dumps({"cleared": cleared}, indent=2))
+        print_line(json.dumps({"cleared": cleared}, indent=2))
     elif cleared:
         for host in cleared:
-            _print(f"cleared {host}")
+            print_line(f"cleared {host}")
     elif args.all:
-        _print("nothing is on the blacklist")
+        print_line("nothing is on the blacklist")
     if unknown:
         names = ", ".join(clean_line(host, 100) for host in unknown)
         return _say(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is", EXIT_FAILED)
@@ -105,14 +105,6 @@ def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
 def _row(entry: Listing) -> tuple[str, ...]:
     since, until = (_local(moment) if moment else "-" for moment in (entry.since, entry.expires))
     return (clean_line(entry.host), str(len(entry.strikes)), last_error(entry), since, until)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
 
 
 def _plain(entry: Listing) -> dict[str, Any]:
@@ -133,13 +125,3 @@ def _plain(entry: Listing) -> dict[str, Any]:
 
 def _local(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"
-
-
-def _print(line: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-
-
-def _say(message: str, code: int) -> int:
-    sys.stderr.write(f"ua-tui blacklist: {clean_line(message, 1_000)}\n")
-    return code

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.text import clean_line
 from tui.options import WrongUsage
+from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
     from core.setting_listing import Listed
@@ -68,9 +69,9 @@ def _store(places: Places, word: str, value: str | None, args: argparse.Namespac
         value = _unseen(name)
     stored = store_setting(name, value, places, in_project=args.project)
     done = f"{name} is taken out of" if value is None else f"{name} is stored in"
-    _print(f"{done} {stored.path}")
+    print_line(f"{done} {stored.path}")
     if stored.warning:
-        sys.stderr.write(f"ua-tui: {clean_line(stored.warning, 1000)}\n")
+        complain(stored.warning)
     return 0
 
 
@@ -89,18 +90,12 @@ def _show(places: Places, words: list[str], *, as_json: bool) -> int:
     every = {each.name: each for each in list_settings(places)}
     listed = [every[name] for name in names or every]
     if as_json:
-        _print(json.dumps([asdict(each) for each in listed], indent=2))
+        print_line(json.dumps([asdict(each) for each in listed], indent=2))
     elif names:
-        _print("\n\n".join("\n".join(_whole(each)) for each in listed))
+        print_line("\n\n".join("\n".join(_whole(each)) for each in listed))
     else:
-        _print("\n".join(_table(listed)))
+        print_table([_HEADER, *((each.name, _cut(each.value), _place(each)) for each in listed)])
     return 0
-
-
-def _table(listed: list[Listed]) -> list[str]:
-    rows = [_HEADER, *((each.name, _cut(each.value), _place(each)) for each in listed)]
-    widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
-    return [f"{name:<{widths[0]}}  {value:<{widths[1]}}  {place}".rstrip() for name, value, place in rows]
 
 
 def _whole(setting: Listed) -> list[str]:
@@ -130,8 +125,3 @@ def _place(setting: Listed) -> str:
 def _cut(value: str) -> str:
     shown = clean_line(value, _LONGEST_VALUE)
     return shown or "-"
-
-
-def _print(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")

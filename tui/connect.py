@@ -10,11 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from core.text import clean_line
 from tui.options import EXIT_FAILED, EXIT_USAGE
+from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
     from core.connections.composio_accounts import Accounts, Link, Toolkit
@@ -40,6 +42,10 @@ _NO_KEY = (
 )
 _INK = "\x1b[30;107m"
 _PLAIN = "\x1b[0m"
+
+# It is read while the command waits.
+_print = partial(print_line, flush=True)
+_say = partial(complain, prog="ua-tui connect")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -248,14 +254,12 @@ def _list(toolkits: Sequence[Toolkit], *, as_json: bool) -> int:
             }
             for each in toolkits
         ]
-        _print(json.dumps(plain, indent=2))
+        print_line(json.dumps(plain, indent=2))
         return 0
-    rows = [("TOOLKIT", "NAME", "STATE")] + [
+    rows = [
         (clean_line(each.slug, 40), clean_line(each.name, 40), _state(each) + _off(each)) for each in toolkits
     ]
-    widths = [max(len(row[at]) for row in rows) for at in range(2)]
-    for slug, name, state in rows:
-        _print(f"{slug:<{widths[0]}}  {name:<{widths[1]}}  {state}")
+    print_table([("TOOLKIT", "NAME", "STATE"), *rows])
     return 0
 
 
@@ -274,14 +278,3 @@ def _seconds(text: str) -> float:
     if not 0 <= value <= 86_400:
         raise argparse.ArgumentTypeError("a number of seconds from 0 to 86400")
     return value
-
-
-def _print(line: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
-    sys.stdout.flush()
-
-
-def _say(message: str, code: int) -> int:
-    sys.stderr.write(f"ua-tui connect: {clean_line(message, 1_000)}\n")
-    return code

@@ -6,11 +6,12 @@ import argparse
 import asyncio
 import json
 import os
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from core.text import clean_line
+from tui.options import EXIT_FAILED
+from tui.printing import print_line
 
 if TYPE_CHECKING:
     from core.doctor.check import Check
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-EXIT_FAILED = 1
 MARKS = {"ok": "ok     ", "warning": "WARNING", "failed": "FAILED ", "skipped": "skipped"}
 
 
@@ -42,10 +42,10 @@ def run(settings: Settings, *, as_json: bool) -> int:
     could = could_start(checks)
     if as_json:
         told = {"could_start": could, "checks": [asdict(check) for check in checks]}
-        _print(json.dumps(told, indent=2))
+        print_line(json.dumps(told, indent=2))
     else:
         for line in _lines(checks, could=could):
-            _print(line)
+            print_line(line)
     return 0 if could else EXIT_FAILED
 
 
@@ -59,8 +59,3 @@ def _lines(checks: list[Check], *, could: bool) -> list[str]:
     lines.append("")
     lines.append("a session could start" if could else "no session could start: see to what FAILED")
     return lines
-
-
-def _print(line: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")

@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from core.errors import UniversalAgentError, WorkspaceError
 from core.packing import SUFFIX, Unpacked
 from core.text import clean_line
 from tui.options import EXIT_FAILED, EXIT_USAGE, add_no_plugins
+from tui.printing import complain, print_line
 
 if TYPE_CHECKING:
     from core.events import Event
@@ -32,7 +34,7 @@ __all__ = ["add_arguments", "run"]
 _JOURNAL = "journal.jsonl"
 _MAX_FILE = 256 << 20
 
-
+_say = partial(complain, prog="ua-tui observe")
 _EXAMPLES = """\
 A line is printed for each file that was saved, or why nothing was. It exits with
 1 when an observer failed, with 2 when a file cannot be read.
@@ -130,7 +132,7 @@ def _observe_session(args: argparse.Namespace) -> int:
         report = _Report(as_json=args.json, plugins=settings.plugins)
         code = report.over([(result, context) for result in results_of(reading.events)])
         if reading.skipped:
-            sys.stderr.write(f"ua-tui observe: lines of the journal that cannot be read: {reading.skipped}\n")
+            _say(f"lines of the journal that cannot be read: {reading.skipped}")
         return code
     finally:
         workspace.close()
@@ -159,18 +161,18 @@ class _Report:
             runs = observe_result(result, observers, context, publish)
             self._tell(result.call.name, runs)
         if not results and not self._as_json:
-            sys.stdout.write("nothing saved: the session has no finished tool calls\n")
+            print_line("nothing saved: the session has no finished tool calls")
         return EXIT_FAILED if self._failed else 0
 
     def _left_out(self, problem: Problem) -> None:
         self._failed = True
-        sys.stderr.write(f"ua-tui observe: {problem.plugin}: {clean_line(problem.message, 500)}\n")
+        _say(f"{problem.plugin}: {clean_line(problem.message, 500)}")
 
     def _tell(self, tool: str, runs: list[Run]) -> None:
         for one in runs:
             if one.error is not None:
                 self._failed = True
-                sys.stderr.write(f"ua-tui observe: {one.observer}: {clean_line(one.error, 500)}\n")
+                _say(f"{one.observer}: {clean_line(one.error, 500)}")
         if self._as_json:
             return
         saved = 0
@@ -179,15 +181,15 @@ class _Report:
                 saved += 1
                 copied = f" -> {artifact.copied_to}" if artifact.copied_to else ""
                 line = f"{artifact.path}{copied}  {artifact.kind}, {artifact.size:,} bytes"
-                sys.stdout.write(f"{_printable(line)}\n")
+                print_line(clean_line(line, 2_000))
             if one.outcome.artifacts and one.outcome.note:
-                sys.stdout.write(f"  {_printable(one.outcome.note)}\n")
+                print_line(f"  {clean_line(one.outcome.note, 2_000)}")
         if saved == 0:
             # Who only looked out of curiosity is heard when nobody else has a reason.
             heard = [one for one in runs if not one.silent] or runs
             notes = [f"{one.observer}: {one.outcome.note}" for one in heard if one.outcome.note]
             reason = "; ".join(notes) or ("an observer failed" if runs else "no observer looks at this tool")
-            sys.stdout.write(f"{_printable(f'nothing saved from {tool}: {reason}')}\n")
+            print_line(clean_line(f"nothing saved from {tool}: {reason}", 2_000))
 
 
 def _print_event(event: Event) -> None:
@@ -249,14 +251,3 @@ def _read(path: str, what: str) -> bytes:
 
 def _shown(path: str) -> str:
     return clean_line(path, 300)
-
-
-def _printable(line: str) -> str:
-    """A line any terminal and any encoding of standard output can take."""
-    encoding = sys.stdout.encoding or "utf-8"
-    return clean_line(line, 2_000).encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _say(message: str, code: int) -> int:
-    sys.stderr.write(f"ua-tui observe: {clean_line(message, 1_000)}\n")
-    return code

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from core.doctor.own_servers import own_servers_of
 from core.server_trust import ServerTrust
 from core.settings import load_settings
 from core.text import clean_line
-from tui.options import EXIT_FAILED, WrongUsage
+from tui.options import WrongUsage
+from tui.printing import complain, print_line, print_table
 
 __all__ = ["add_arguments", "run"]
 
@@ -63,30 +63,30 @@ def run(args: argparse.Namespace) -> int:
     for name in args.names:
         server = found.get(name)
         if server is None:
-            code = _say(f"there is no server {name} here: ua-tui servers lists them")
+            code = complain(f"there is no server {name} here: ua-tui servers lists them")
         elif isinstance(server, Unusable):
-            code = _say(server.problem)
+            code = complain(server.problem)
         elif not server.in_folder:
-            code = _say(f"{name} stands in your own settings: nothing need be decided about it")
+            code = complain(f"{name} stands in your own settings: nothing need be decided about it")
         else:
             decision = {"trust": "trusted", "refuse": "refused"}.get(args.action)
             trust.decide(server, folder, decision)  # type: ignore[arg-type]  # one of the two, or None
             told = _STATES[decision]
-            _print(f"{name} is {told} in this folder: {clean_line(server.target, _LONGEST)}")
+            print_line(f"{name} is {told} in this folder: {clean_line(server.target, _LONGEST)}")
             if decision == "trusted":
                 # A variable can make a harmless program run anything.
                 for each in server.shown:
-                    _print(f"  with {clean_line(each, _LONGEST)}")
+                    print_line(f"  with {clean_line(each, _LONGEST)}")
     return code
 
 
 def _list(found: list[OwnServer | Unusable], folder: Path, trust: ServerTrust, *, as_json: bool) -> int:
     rows = [_row(each, folder, trust) for each in found]
     if as_json:
-        _print(json.dumps([vars(row) for row in rows], indent=2))
+        print_line(json.dumps([vars(row) for row in rows], indent=2))
         return 0
     if not rows:
-        _print(
+        print_line(
             "no MCP servers of your own: write them into .mcp.json, or into [mcp_servers.NAME] of your settings"
         )
         return 0
@@ -94,16 +94,10 @@ def _list(found: list[OwnServer | Unusable], folder: Path, trust: ServerTrust, *
         _HEADER,
         *((r.name, r.state, r.transport, clean_line(r.target, _LONGEST_TARGET), r.source) for r in rows),
     ]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(_HEADER) - 1)]
-    for row in cells:
-        _print(
-            "  ".join(
-                [*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]
-            ).rstrip()
-        )
-    for row_ in rows:
-        if row_.problem:
-            _say(row_.problem)
+    print_table(cells)
+    for row in rows:
+        if row.problem:
+            complain(row.problem)
     return 0
 
 
@@ -114,13 +108,3 @@ def _row(each: OwnServer | Unusable, folder: Path, trust: ServerTrust) -> _Row:
     return _Row(
         each.name, state, each.transport, clean_line(each.target, 1000), clean_line(each.source, 1000)
     )
-
-
-def _say(text: str) -> int:
-    sys.stderr.write(f"ua-tui: {clean_line(text, 1000)}\n")
-    return EXIT_FAILED
-
-
-def _print(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")

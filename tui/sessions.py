@@ -16,6 +16,7 @@ from core.text import clean_line
 from tui.foreground import run_in_foreground
 from tui.key_order import OrderedKeysApp
 from tui.keys import ChosenKeysApp, choose_keys
+from tui.printing import complain, print_line, print_table
 from tui.programs import NoProgram
 from tui.styled import StyledApp
 from tui.suspending import SuspendingApp
@@ -119,24 +120,20 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
     if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
         found = [summary for batch in index.look() for summary in batch]
         if not found and not args.json:
-            sys.stderr.write(f"ua-tui sessions: there are none in {clean_line(str(index.sessions), 1_000)}\n")
+            complain(f"there are none in {index.sessions}", prog="ua-tui sessions")
         else:
-            _print(found, as_json=args.json)
+            _list(found, as_json=args.json)
         return settings, None
     app = SessionsApp(index, settings.theme)
     app.use_keys(choose_keys(settings.keys))
     return settings, resumed_folder(app.run())
 
 
-def _print(summaries: list[Summary], *, as_json: bool) -> None:
+def _list(summaries: list[Summary], *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps([_fields(each) for each in summaries], indent=2) + "\n")
-        return
-    rows = [_HEADER, *(_row(each) for each in summaries)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER) - 1)]
-    for row in rows:
-        cells = [f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)]
-        sys.stdout.write("  ".join([*cells, row[-1]]).rstrip() + "\n")
+        print_line(json.dumps([_fields(each) for each in summaries], indent=2))
+    else:
+        print_table([_HEADER, *(_row(each) for each in summaries)])
 
 
 def _fields(summary: Summary) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 
 from core.errors import JournalError, SettingsError, UniversalAgentError
-from core.text import clean_line
 from tui.options import EXIT_FAILED, EXIT_USAGE, add_session, add_sessions_folder, add_theme
+from tui.printing import complain
 
 __all__ = ["add_arguments", "run"]
 
-
+_say = partial(complain, prog="ua-tui open")
 _EXAMPLES = """\
 Nothing is written into the session's folder, no agent is started and no key is needed.
 
@@ -88,8 +89,3 @@ def run(args: argparse.Namespace) -> int:
         settings, resume = resume_with(settings, folder)
         return run_screen(settings, resume=resume)
     return app.return_code or 0
-
-
-def _say(message: str, code: int) -> int:
-    sys.stderr.write(f"ua-tui open: {clean_line(message, 1_000)}\n")
-    return code

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from tui.printing import complain, print_line, print_table
+
+
+def test_what_the_encoding_of_the_output_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
+    print_table([("NAME", "QUERY"), ("é", "a 文 here")])
+    print_line("文", flush=True)
+    assert written.getvalue().decode("latin-1") == "NAME  QUERY\né     a \\u6587 here\n\\u6587\n"
+
+
+def test_columns_are_aligned_and_nothing_stands_behind_the_last_word(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_table([("SITE", "SINCE", "UNTIL"), ("a.example", "", ""), ("b", "1", "22222222")])
+    assert capsys.readouterr().out.splitlines() == [
+        "SITE       SINCE  UNTIL",
+        "a.example",
+        "b          1      22222222",
+    ]
+
+
+def test_a_complaint_is_one_harmless_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert complain("no\n\x1b[31msuch", 2, prog="ua-tui open") == 2
+    assert complain("why") == 1
+    told, why = capsys.readouterr().err.splitlines()
+    assert told.startswith("ua-tui open: no")
+    assert "\x1b" not in told
+    assert why == "ua-tui: why"
