@@ -364,6 +364,9 @@ def _trouble(error: Exception, httpx: Any) -> tuple[VerdictKind, str]:
         return "unreachable", "the connection is refused"
     if isinstance(error, httpx.RemoteProtocolError):
         return "not_an_api", _why(error)
+    if isinstance(error, (httpx.ReadError, httpx.WriteError)) and _cause(error, ConnectionError) is not None:
+        # Somebody took the connection, and closed it on being asked.
+        return "not_an_api", "it closed the connection without an answer"
     system = _cause(error, OSError, lambda each: bool(getattr(each, "strerror", None)))
     return "unreachable", _why(system or error)
 

@@ -193,13 +193,15 @@ async def test_a_server_that_does_not_answer_in_time() -> None:
 
 
 @contextmanager
-def speaking(words: bytes) -> Iterator[str]:
-    """A server that says something whatever it is asked."""
+def speaking(words: bytes, *, reads: bool = True) -> Iterator[str]:
+    """A server that says something whatever it is asked; what it does not read makes its end an abrupt one."""
 
     def serve() -> None:
         connection, _ = listening.accept()
         with connection:
-            connection.recv(4096)
+            asked = connection.recv(4096 if reads else 1)
+            while reads and not asked.endswith(b"}"):
+                asked += connection.recv(4096)
             connection.sendall(words)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -213,6 +215,13 @@ def speaking(words: bytes) -> Iterator[str]:
 async def test_something_that_is_no_web_server(words: bytes, kind: str) -> None:
     with speaking(words) as url:
         assert (await checked(url)).kind == kind
+
+
+async def test_something_that_closes_the_connection_on_being_asked() -> None:
+    with speaking(b"", reads=False) as url:
+        verdict = await checked(url)
+    assert verdict.kind == "not_an_api"
+    assert "it closed the connection without an answer" in verdict.message
 
 
 async def test_a_key_that_cannot_be_sent_is_not_repeated() -> None:
