@@ -14,7 +14,9 @@ from tui.panes.folder_scan import Request, file_time_ns, list_folder, list_folde
 from tui.panes.folder_tree import FolderTree
 
 
-def test_a_folder_that_is_only_older_is_not_taken_up_again(tmp_path: Path) -> None:
+def test_a_folder_that_is_only_older_is_not_taken_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(20):
         (tmp_path / f"{number}.json").write_text("{}")
     tree = FolderTree(str(tmp_path))
@@ -24,8 +26,7 @@ def test_a_folder_that_is_only_older_is_not_taken_up_again(tmp_path: Path) -> No
     assert taken is not None
     assert len(taken[0]) == 20
     by_name = tree.folders[str(tmp_path)].by_name
-    long_ago = time.time() - 60
-    os.utime(tmp_path, (long_ago, long_ago))
+    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
     older = list_folder(str(tmp_path), 100)
     assert older.stamp
     assert tree.take(older) is None
@@ -39,8 +40,7 @@ def test_an_unchanged_folder_is_not_read_and_a_changed_one_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.json").write_text("{}")
-    long_ago = time.time() - 60
-    os.utime(tmp_path, (long_ago, long_ago))
+    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
     tree = FolderTree(str(tmp_path))
     tree.take(list_folder(str(tmp_path), 100))
     tree.doubted.add(str(tmp_path))
@@ -127,6 +127,23 @@ def test_a_change_in_the_tick_of_a_listing_is_found_once_the_folder_is_older(
     assert (listing.entries is before.entries) is (change == "not listed")
     now = {(each.name, each.is_dir()) for each in tmp_path.iterdir() if _not_passed_over(each.name, False)}
     assert {(entry.name, entry.is_folder) for entry in listing.entries} == now
+
+
+def test_a_file_that_was_still_being_written_is_looked_at_again_once_the_folder_is_older(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.json").touch()
+    path = str(tmp_path)
+    long_ago = time.time() - 60
+    os.utime(path, (long_ago, long_ago))
+    tree = FolderTree(path)
+    tree.take(list_folder(path, 100))
+    (tmp_path / "a.json").write_text("{}")
+    tree.doubted.add(path)
+    (listing,) = list_folders([tree.request(path)])
+    assert [entry.size for entry in listing.entries] == [2]
+    # By the time of the folder nothing can be told before the file is settled, too.
+    assert listing.stamp == 0
 
 
 def _not_passed_over(name: str, _is_folder: bool) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,29 @@ async def test_a_sweep_finds_what_the_kernel_did_not_tell(
         (session / "at_work.txt").write_text("x")
         await until(lambda: "at_work.txt" in rows(pane))
         assert pane.new_files == {session / "at_rest.txt", session / "at_work.txt"}
+
+
+async def test_what_is_written_before_the_watch_has_begun_is_seen_without_a_sweep(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_watch = threading.Event()
+    bring_in = folder_watch._import_watchfiles
+
+    def slowly() -> object:
+        may_watch.wait()
+        return bring_in()
+
+    monkeypatch.setattr(folder_watch, "_import_watchfiles", slowly)
+    monkeypatch.setattr(workspace_tree, "SWEEP_SECONDS", 3_600.0)
+    found = session / "search_results" / "found.json"
+    found.touch()
+    pane = WorkspacePane(session)
+    async with hosted(pane, size=(50, 20)) as (app, _):
+        pane.reveal(found)
+        await until(lambda: cursor(pane) == "found.json" and "0B" in screen_text(app))
+        found.write_text("x" * 7)
+        may_watch.set()
+        await until(lambda: "7B" in screen_text(app))
 
 
 async def test_folders_that_programs_fill_are_listed_only_when_opened(session: Path) -> None:

@@ -78,7 +78,7 @@ class Listing:
     """A folder's entries in order, how many more there are, and why it could not be read if it could not.
 
     `touched` is the folder's own time of change, and so is `stamp`, which is 0 when that was too recent to tell a
-    later change by it.
+    later change by it, or when a file of it was: it may still be written. `looked` is when this was found out.
     """
 
     path: str
@@ -89,6 +89,7 @@ class Listing:
     stamp: int = 0
     order: Order = Order.NAME
     touched: int = field(default=0, compare=False)
+    looked: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ class Request:
 
     At most `limit` entries are listed, the first in `order`; only those that `only` lets through. A folder whose
     stamp is `unless` need not be listed. `before` was listed too early for a stamp: as long as it still is, a folder
-    of the same time need not be listed either, and after that not entry by entry if it holds the same names.
+    of the same time need not be listed either, and after that not entry by entry if it holds the same names, and the
+    files that were just written are as they were.
     """
 
     path: str
@@ -132,13 +134,14 @@ def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[L
 def _list(request: Request, hidden: bool) -> Listing:
     path, order, newest = request.path, request.order, request.newest_first
     touched = _touched(path)
-    stamp = _settled(touched)
+    stamp, looked = _settled(touched), time.time_ns()
     try:
         if stat.S_ISLNK(os.lstat(path).st_mode):
             return Listing(path, error="it is a link now")
         before = request.before
         if stamp and before is not None and before.touched == touched and _is_still(before, request, hidden):
-            return replace(before, stamp=stamp)
+            stamp = 0 if _written_at(before.entries, looked) else stamp
+            return replace(before, stamp=stamp, looked=looked)
         with os.scandir(path) as found:
             named = [
                 Entry(entry.name, entry.is_dir(follow_symlinks=False))
@@ -157,7 +160,9 @@ def _list(request: Request, hidden: bool) -> Listing:
         request.limit,
         newest_first=newest,
     )
-    return Listing(path, entries, more, stamp=stamp, order=order, touched=touched)
+    if stamp and _written_at(entries, looked):
+        stamp = 0
+    return Listing(path, entries, more, stamp=stamp, order=order, touched=touched, looked=looked)
 
 
 def _is_still(before: Listing, request: Request, hidden: bool) -> bool:
@@ -174,7 +179,15 @@ def _is_still(before: Listing, request: Request, hidden: bool) -> bool:
             known = left.pop(entry.name, None)
             if known is not is_folder and (known is not None or only is None or only(entry.name, is_folder)):
                 return False
-    return not left
+    # A file changes without its folder, and while it is new the kernel may not tell of that either.
+    written = _written_at(before.entries, before.looked)
+    return not left and all(_entry(request.path, each.name, is_folder=False) == each for each in written)
+
+
+def _written_at(entries: Sequence[Entry], looked: int) -> list[Entry]:
+    """The files that may still have been written when they were looked at."""
+    recent = looked - _SETTLED_NS
+    return [entry for entry in entries if entry.changed_ns > recent and not entry.is_folder]
 
 
 def _may_wait(request: Request) -> bool:

@@ -22,10 +22,14 @@ _MOST_FOUND = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """The folders in which something happened, or to which, and the names that appeared in each."""
+    """The folders in which something happened, or to which, and the names that appeared in each.
 
-    folders: frozenset[str]
+    `everywhere` is said once, when a watch has begun: what happened before, in whichever folder, was not told.
+    """
+
+    folders: frozenset[str] = frozenset()
     added: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    everywhere: bool = False
 
 
 def _import_watchfiles() -> Any:
@@ -99,9 +103,15 @@ class FolderWatch:
             poll_delay_ms=_POLL_MS,
             recursive=self._deep,
             ignore_permission_denied=True,
+            yield_on_timeout=True,
         )
+        begun = False
         async for changes in stopped:
-            yield await asyncio.to_thread(_hints, changes, watchfiles.Change.added)
+            if not begun:
+                begun = True
+                yield Hints(everywhere=True)
+            if changes:
+                yield await asyncio.to_thread(_hints, changes, watchfiles.Change.added)
 
     async def _wait(self) -> None:
         self._look.clear()

@@ -148,7 +148,7 @@ class WorkspaceTree(LiveTree):
             return
         if place.marks and self._mark_below(model, hints.added):
             self._tell()
-        self.look_at(hints.folders)
+        self.look_at(model.folders if hints.everywhere else hints.folders)
         self._sweep_again()
 
     def _mark_below(self, model: FolderTree, added: Mapping[str, Sequence[str]]) -> bool:
