@@ -12,6 +12,7 @@ from opentelemetry.trace import (
     NonRecordingSpan,
     Span,
     SpanContext,
+    SpanKind,
     Status,
     StatusCode,
     Tracer,
@@ -21,6 +22,7 @@ from opentelemetry.trace import (
 
 from core import events as ev
 from core.masking import preview
+from core.service_requests import ServiceRequest
 from core.text import Redactor, clean
 
 __all__ = ["SpanTree"]
@@ -56,6 +58,7 @@ class SpanTree:
         │           ├── tool_result · observer_artifact_saved · observer_error
         │           └── (of a sub-agent: its own thinking, reasoning and tool calls)
         ├── subagent_compliance_failed · subagent_compliance_enforced   (in the turn, while there is one)
+        ├── POST /api/…   (what the program itself asks of a service, in what goes on meanwhile)
         └── session_complete
 
     What is a moment is a span without duration, so that it is written at once and not with what it is part of. A span
@@ -66,6 +69,9 @@ class SpanTree:
         self._redactor = redactor
         self._tracer: Tracer = provider.get_tracer("ua-tui")
         self._session: Span | None = None
+        self._root: SpanContext | None = None
+        # The session's span must be the first.
+        self._early: list[ServiceRequest] = []
         self._query: tuple[str, Span, int] | None = None
         self._turn: _Turn | None = None
         self._turns = 0
@@ -93,6 +99,7 @@ class SpanTree:
                     version=event.version,
                     resumed_from=event.resumed_from,
                 )
+                self._begin(self._session.get_span_context())
             case ev.SessionFinished():
                 self._end_session(event, now)
             case ev.QueryReceived():
@@ -156,6 +163,28 @@ class SpanTree:
             case _:
                 pass
 
+    def request(self, request: ServiceRequest) -> None:
+        """Take a request to a service, which is part of what goes on as it comes."""
+        if self._root is None:
+            self._early.append(request)
+            return
+        span = self._start(
+            f"{request.method} {request.route}",
+            self._call_or_now(None) or NonRecordingSpan(self._root),
+            request.began,
+            SpanKind.CLIENT,
+            **{
+                "http.request.method": request.method,
+                "http.response.status_code": request.status,
+                "server.address": request.host,
+                "server.port": request.port,
+                "error.type": request.error,
+            },
+        )
+        if request.error is not None or (request.status or 0) >= 400:
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(request.ended)
+
     def close(self) -> None:
         """End what is open."""
         self._end_open(self._last)
@@ -164,6 +193,12 @@ class SpanTree:
             self._session = None
 
     # -- the session and its queries ---------------------------------------------------------------
+
+    def _begin(self, root: SpanContext) -> None:
+        self._root = root
+        early, self._early = self._early, []
+        for request in early:
+            self.request(request)
 
     @property
     def _query_span(self) -> Span | None:
@@ -321,10 +356,17 @@ class SpanTree:
 
     # -- spans -------------------------------------------------------------------------------------
 
-    def _start(self, name: str, parent: Span | None, now: int, **attributes: Any) -> Span:
+    def _start(
+        self,
+        name: str,
+        parent: Span | None,
+        now: int,
+        span_kind: SpanKind = SpanKind.INTERNAL,
+        **attributes: Any,
+    ) -> Span:
         context = set_span_in_context(parent) if parent is not None else None
         return self._tracer.start_span(
-            name, context=context, attributes=self._plain(attributes), start_time=now
+            name, context=context, kind=span_kind, attributes=self._plain(attributes), start_time=now
         )
 
     def _note(

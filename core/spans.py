@@ -26,6 +26,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from core import events as ev
 from core.appending import AppendFile
 from core.masking import seal_json
+from core.service_requests import ServiceRequest
 from core.span_tree import SpanTree
 from core.span_trouble import Trouble
 from core.telemetry import Exports
@@ -122,6 +123,10 @@ class Spans:
     def take(self, event: ev.Event) -> None:
         """Take one event, in order."""
         self._tree(event)
+
+    def take_request(self, request: ServiceRequest) -> None:
+        """Take a request that this program made to a service."""
+        self._tree.request(request)
 
     def take_foreign(self, body: bytes) -> None:
         """Take what a child process exported.

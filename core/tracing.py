@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from core import events as ev
+from core.service_requests import ServiceRequest
 from core.telemetry import Exports, agent_environment, toolkit_environment, traceparent
 from core.text import Redactor
 
@@ -103,7 +104,7 @@ class Tracer:
         self._token = token
         self._on_failure = on_failure
         self._on_trouble = on_trouble
-        self._waiting: SimpleQueue[ev.Event | bytes | None] = SimpleQueue()
+        self._waiting: SimpleQueue[ev.Event | ServiceRequest | bytes | None] = SimpleQueue()
         self._spans: Spans | None = None
         self._relay: SpanRelay | None = None
         self._opening = asyncio.Lock()
@@ -165,6 +166,11 @@ class Tracer:
         if isinstance(event, _TRACED) and not self._failed and not self._closed:
             self._waiting.put(event)
 
+    def tell(self, request: ServiceRequest) -> None:
+        """Take a request that this program made for the session; from any thread."""
+        if not self._failed and not self._closed:
+            self._waiting.put(request)
+
     def start(self) -> None:
         """Begin to work off what came and comes, in a thread; starting again does nothing."""
         if self._thread is None and not self._closed:
@@ -207,12 +213,9 @@ class Tracer:
             )
             while (taken := self._waiting.get()) is not None:
                 try:
-                    if isinstance(taken, bytes):
-                        spans.take_foreign(taken)
-                    else:
-                        spans.take(taken)
+                    _take(spans, taken)
                 except Exception:
-                    name = "what a child process sent" if isinstance(taken, bytes) else taken.event_name
+                    name = taken.event_name if isinstance(taken, ev.Event) else type(taken).__name__
                     _log.exception("%s could not be traced", name)
             spans.close()
         except Exception as error:
@@ -222,3 +225,12 @@ class Tracer:
             _log.exception("tracing ended; the session goes on without it")
             while not self._waiting.empty():
                 self._waiting.get()
+
+
+def _take(spans: Spans, taken: ev.Event | ServiceRequest | bytes) -> None:
+    if isinstance(taken, bytes):
+        spans.take_foreign(taken)
+    elif isinstance(taken, ServiceRequest):
+        spans.take_request(taken)
+    else:
+        spans.take(taken)

@@ -167,7 +167,7 @@ async def compose_session(
             so_far=so_far,
             own_servers=own,
             pipelines=pipelines,
-            ask_model=small_request(settings),
+            ask_model=small_request(settings, recording.tracer.tell),
             drain=runner.drain,
             after_finish=stack.aclose,
         )
@@ -221,7 +221,7 @@ def _connectors(
     async def composio() -> Connection:
         from core.connections.composio import open_composio
 
-        connection = await open_composio(settings, modifiers)
+        connection = await open_composio(settings, modifiers, recording.tracer.tell)
         recording.session_url = connection.url or ""
         if connection.remote is not None:
             private.write(_SESSION_FILE, asdict(connection.remote))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from core.errors import ConnectionFailed
+from core.service_requests import Tell, telling
 from core.settings import Settings
 from core.text import clean_line
 
@@ -27,11 +28,13 @@ def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
     return (settings.base_url or DEFAULT_URL).rstrip("/") + "/v1/messages", headers
 
 
-def small_request(settings: Settings) -> Callable[[str, str], Awaitable[str]] | None:
+def small_request(
+    settings: Settings, tell: Tell | None = None
+) -> Callable[[str, str], Awaitable[str]] | None:
     """Make the function that asks the model for a word; None when no key or no model is known for it.
 
     The function takes a system prompt and a text, and returns the reply's text. It speaks the Messages API
-    (POST /v1/messages) and does not try twice.
+    (POST /v1/messages) and does not try twice. `tell` is told of its requests.
     """
     model = settings.simple_model or settings.model or (None if settings.base_url else DEFAULT_MODEL)
     if model is None or not (settings.api_key or settings.auth_token or settings.base_url):
@@ -48,8 +51,10 @@ def small_request(settings: Settings) -> Callable[[str, str], Awaitable[str]] | 
             "messages": [{"role": "user", "content": text}],
         }
         try:
-            async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
-                response = await client.post(url, headers=headers, json=body)
+            with telling(tell, "POST", url) as answered:
+                async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
+                    response = await client.post(url, headers=headers, json=body)
+                answered(response.status_code)
             response.raise_for_status()
             blocks = response.json().get("content") or []
         except (httpx.HTTPError, ValueError, AttributeError) as error:

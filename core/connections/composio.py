@@ -14,6 +14,7 @@ from core.connections.composio_errors import WITHOUT, as_failure, failures, serv
 from core.connections.composio_native import Modifier, native_provider, native_server
 from core.connections.composio_sdk import apart, import_sdk, sdk_client, sdk_http
 from core.errors import ConnectionFailed
+from core.service_requests import Tell
 from core.settings import Settings
 
 __all__ = ["SERVER", "open_composio", "session_request", "try_composio"]
@@ -36,11 +37,13 @@ _OVER = re.compile(
 )
 
 
-async def open_composio(settings: Settings, modifiers: Sequence[Modifier] = ()) -> Connection:
+async def open_composio(
+    settings: Settings, modifiers: Sequence[Modifier] = (), tell: Tell | None = None
+) -> Connection:
     """Open a tool-router session; without a key the connection is empty and says so.
 
     The SDK is imported in a thread, as it takes seconds. `modifiers` see calls and schemas in the mode `native`
-    alone.
+    alone. `tell` is told of every request to the service that this program makes for the session.
 
     Raises:
         ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense.
@@ -50,7 +53,7 @@ async def open_composio(settings: Settings, modifiers: Sequence[Modifier] = ()) 
             note="Composio is off: set COMPOSIO_API_KEY to use its tools (mail, search, workbench)."
         )
     try:
-        return await apart(partial(_open, settings, modifiers), _DEADLINE)
+        return await apart(partial(_open, settings, modifiers, tell), _DEADLINE)
     except TimeoutError as error:
         raise ConnectionFailed(
             f"{service(settings)} did not answer within {_DEADLINE:g} s: {WITHOUT}; check the network",
@@ -87,9 +90,9 @@ def session_request(settings: Settings) -> dict[str, Any]:
     return request
 
 
-def _open(settings: Settings, modifiers: Sequence[Modifier]) -> Connection:
+def _open(settings: Settings, modifiers: Sequence[Modifier], tell: Tell | None) -> Connection:
     native = settings.composio_mode == "native"
-    http = sdk_http(_CALL_TIMEOUT if native else _TIMEOUT)
+    http = sdk_http(_CALL_TIMEOUT if native else _TIMEOUT, tell)
     try:
         more: dict[str, Any] = {"max_retries": 1}
         if native:
@@ -97,11 +100,10 @@ def _open(settings: Settings, modifiers: Sequence[Modifier]) -> Connection:
             more["provider"] = native_provider()
         session = _session(settings, http, **more)
         headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
-        url = str(session.mcp.url)
-        server: dict[str, Any] = {"type": "http", "url": url, "headers": headers}
+        server: dict[str, Any] = {"type": "http", "url": str(session.mcp.url), "headers": headers}
         if native:
             server = _native(settings, session, more["provider"], modifiers)
-        return _connection(settings, session, server, url, headers, http if native else None)
+        return _connection(settings, session, server, headers, tell, http if native else None)
     except BaseException:
         http.close()
         raise
@@ -119,16 +121,21 @@ def _native(settings: Settings, session: Any, provider: Any, modifiers: Sequence
 
 
 def _connection(
-    settings: Settings, session: Any, server: dict[str, Any], url: str, headers: dict[str, str], http: Any
+    settings: Settings,
+    session: Any,
+    server: dict[str, Any],
+    headers: dict[str, str],
+    tell: Tell | None,
+    http: Any,
 ) -> Connection:
-    session_id = str(session.session_id)
+    session_id, url = str(session.session_id), str(session.mcp.url)
     parts = urlsplit(url)
 
     async def is_connected(toolkit: str) -> bool:
-        return await apart(partial(_is_connected, settings, session_id, toolkit))
+        return await apart(partial(_is_connected, settings, session_id, tell, toolkit))
 
     async def is_over() -> bool:
-        return await apart(partial(_is_over, settings, session_id))
+        return await apart(partial(_is_over, settings, session_id, tell))
 
     return Connection(
         servers={SERVER: server},
@@ -152,10 +159,10 @@ def _try(settings: Settings, within: float) -> None:
             log.info("the session that was opened to try Composio could not be deleted: %s", error)
 
 
-def _is_connected(settings: Settings, session_id: str, toolkit: str) -> bool:
+def _is_connected(settings: Settings, session_id: str, tell: Tell | None, toolkit: str) -> bool:
     import_sdk()
     try:
-        with sdk_http(_ASK_TIMEOUT) as http:
+        with sdk_http(_ASK_TIMEOUT, tell) as http:
             found = sdk_client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
     except failures() as error:
         raise as_failure(error, settings) from None
@@ -164,10 +171,10 @@ def _is_connected(settings: Settings, session_id: str, toolkit: str) -> bool:
     return any(state is not None and state.is_active for state in states)
 
 
-def _is_over(settings: Settings, session_id: str) -> bool:
+def _is_over(settings: Settings, session_id: str, tell: Tell | None) -> bool:
     import_sdk()
     try:
-        with sdk_http(_ASK_TIMEOUT) as http:
+        with sdk_http(_ASK_TIMEOUT, tell) as http:
             sdk_client(settings, http).use(session_id)
     except failures() as error:
         failure = as_failure(error, settings)

@@ -6,11 +6,15 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.background import in_loop
 from core.connections.composio_errors import retry_after
+from core.service_requests import Tell
 from core.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["apart", "import_sdk", "sdk_client", "sdk_http"]
 
@@ -41,18 +45,18 @@ def sdk_client(settings: Settings, http: Any, **more: Any) -> Any:
     )
 
 
-def sdk_http(timeout: float) -> Any:
-    """Make the httpx.Client for a client of the SDK.
+def sdk_http(timeout: float, tell: Tell | None = None) -> Any:
+    """Make the httpx.Client for a client of the SDK; `tell` is told of its requests.
 
     The SDK waits up to a minute where a service asks for it; nobody at a terminal waits that long unasked.
     """
-    import httpx
+    from core.connections.told_client import ToldClient
 
     def hasten(response: httpx.Response) -> None:
         if (retry_after(response.headers) or 0) > _LONGEST_WAIT:
             response.headers["x-should-retry"] = "false"
 
-    return httpx.Client(timeout=timeout, event_hooks={"response": [hasten]})
+    return ToldClient(tell, timeout=timeout, event_hooks={"response": [hasten]})
 
 
 async def apart(work: Callable[[], T], within: float | None = None) -> T:

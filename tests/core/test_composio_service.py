@@ -13,6 +13,7 @@ import pytest
 from core.connections import composio
 from core.connections.composio_sdk import import_sdk, sdk_client, sdk_http
 from core.errors import ConnectionFailed
+from core.service_requests import ServiceRequest
 from core.settings import Settings
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 
@@ -112,6 +113,25 @@ async def test_a_session_that_is_over_is_known(service: StandIn) -> None:
     assert expiry.told_by(f"Error POSTing to endpoint: {json.dumps(said)}")
     assert expiry.told_by("Dynamic Client Registration rejected (HTTP 404): Not Found")
     assert not expiry.told_by("Mail msg_1 not found")
+
+
+async def test_every_request_is_told_by_its_route_and_by_how_it_went(service: StandIn) -> None:
+    told: list[ServiceRequest] = []
+    connection = await composio.open_composio(service.settings(), tell=told.append)
+    assert connection.is_connected is not None
+    assert connection.expiry is not None
+    service.drop_sessions()
+    assert await connection.expiry.is_over()
+    refused = service.settings(composio_base_url="http://127.0.0.1:9/")
+    with pytest.raises(ConnectionFailed):
+        await composio.open_composio(refused, tell=told.append)
+    created, asked, *unreached = told
+    session = "/api/v3.1/tool_router/session"
+    assert (created.method, created.route, created.status) == ("POST", session, 201)
+    assert (asked.method, asked.route, asked.status) == ("GET", f"{session}/*", 404)
+    assert f"{created.host}:{created.port}" in service.url
+    assert {(each.port, each.status, each.error) for each in unreached} == {(9, None, "ConnectError")}
+    assert all(each.began <= each.ended for each in told)
 
 
 async def test_nothing_is_told_to_anybody_about_what_the_sdk_is_used_for(

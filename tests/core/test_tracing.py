@@ -22,6 +22,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 from core import events as ev
 from core.background import in_loop
 from core.observation import McpObservation, TextContent
+from core.service_requests import ServiceRequest
 from core.telemetry import Exports, agent_environment
 from core.text import Redactor
 from core.tracing import Trace, Tracer, trace_targets
@@ -193,6 +194,41 @@ async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
     assert stat.S_IMODE((tmp_path / "spans.jsonl").stat().st_mode) == 0o600
     assert not tracer.exporting
     assert capfd.readouterr() == ("", "")
+
+
+async def test_a_request_to_a_service_is_part_of_what_goes_on_as_it_comes(tmp_path: Path) -> None:
+    tracer = make(tmp_path)
+    came = int(START.timestamp()) * 1_000_000_000
+
+    def asked(method: str, **more: Any) -> ServiceRequest:
+        return ServiceRequest(
+            method=method, host="a.example", port=443, route="/api/*", began=came, ended=came + 5, **more
+        )
+
+    tracer.tell(asked("PUT", status=200))
+    for event in session()[:2]:
+        tracer(event)
+    tracer.tell(asked("GET", status=404))
+    tracer.tell(asked("POST", error="ConnectError"))
+    for event in session()[-2:]:
+        tracer(event)
+    tracer.tell(asked("DELETE", status=204))
+    assert await tracer.close(30)
+    found = spans(tmp_path)
+    early, during, failed, late = (found[f"{each} /api/*"] for each in ("PUT", "GET", "POST", "DELETE"))
+    session_id, query_id = (found[name]["context"]["span_id"] for name in ("session", "query"))
+    assert found["session"]["parent_id"] is None
+    assert [each["parent_id"] for each in (early, during, failed, late)] == [
+        session_id,
+        query_id,
+        query_id,
+        session_id,
+    ]
+    assert early["kind"] == "SpanKind.CLIENT"
+    assert early["attributes"]["server.address"] == "a.example"
+    assert [each["status"]["status_code"] for each in (early, during, failed)] == ["UNSET", "ERROR", "ERROR"]
+    assert during["attributes"]["http.response.status_code"] == 404
+    assert failed["attributes"]["error.type"] == "ConnectError"
 
 
 async def test_what_is_open_at_the_end_is_ended_and_kept(tmp_path: Path) -> None:

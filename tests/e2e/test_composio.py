@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -174,6 +175,14 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         service.faults.append(Fault("tool_router", 401, REFUSED))
         assert (await ask(session, events)).status == "error"
         await until(lambda: "refused the key" in str(server(session).last_error), 60)
+    local = session.workspace.path / "spans.jsonl"
+    spans = [json.loads(line) for line in local.read_text().splitlines()]
+    route = "/api/v3.1/tool_router/session"
+    opened = [span["attributes"] for span in spans if span["name"] == f"POST {route}"]
+    assert [each["http.response.status_code"] for each in opened] == [201, 201, 401]
+    # Calls of the agent's command line are its own; those of this process are told like any request.
+    made = [span for span in spans if span["name"] == f"POST {route}/*/execute"]
+    assert bool(made) is (mode == "native")
     journal = (session.workspace.path / "journal.jsonl").read_text()
     assert KEY not in journal
     assert "/storage/" not in journal
