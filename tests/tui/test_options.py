@@ -5,7 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from tui.cli import COMMANDS, main
+from tui.cli import main
+from tui.command_table import COMMANDS
 from tui.options import command_first, read_arguments
 
 CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
