@@ -26,24 +26,16 @@ from core.events import (
     ToolCallStarted,
 )
 from core.going_on import is_own
-from core.text import clean, clean_line
+from core.text import clean
 from tui.format import clock, duration, tool_label
-from tui.format import count as scaled
 from tui.garbage import deferred
 from tui.markdown import warm_up
 from tui.panes.block_view import SUGGESTIONS
-from tui.panes.blocks import (
-    Block,
-    Fold,
-    Heading,
-    Notice,
-    Prose,
-    Tone,
-    Verbatim,
-)
+from tui.panes.blocks import Block, Fold, Heading, Notice, Tone, Verbatim
 from tui.panes.finding_view import FindingView
+from tui.panes.folds import Folds
 from tui.panes.notices import Message, message_of, server_message
-from tui.panes.streams import MessageStream, pieces_of
+from tui.panes.streams import MessageStream
 
 __all__ = ["ConversationPane"]
 
@@ -53,9 +45,6 @@ PROGRAM = "ua-tui"
 
 A_SESSION = 2_000
 """Events in one batch: more than a living session ever brings at once."""
-
-LEAST_TOLD = 0.1
-"""Seconds; shorter thoughts are not worth a figure."""
 
 
 @dataclass(slots=True)
@@ -76,11 +65,8 @@ class _Known:
     turns: dict[str, _Turn] = field(default_factory=dict)
     steered: int = 0
     streams: dict[str, MessageStream] = field(default_factory=dict)
-    folds: dict[str, Fold] = field(default_factory=dict)
-    agents: dict[str, str] = field(default_factory=dict)
     topics: dict[Hashable, Notice] = field(default_factory=dict)
     servers: dict[str, str] = field(default_factory=dict)
-    unfolded: set[Hashable] = field(default_factory=set)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
 
@@ -102,6 +88,7 @@ class ConversationPane(FindingView):
         super().__init__(title="Conversation", suggestions=suggestions, name=name, id=id, classes=classes)
         self._zone = zone
         self._known = _Known()
+        self._folds = Folds(self, self._known.numbers)
 
     def on_mount(self) -> None:
         """Load parser and lexers in a thread, so that the first answer does not wait for them."""
@@ -115,11 +102,7 @@ class ConversationPane(FindingView):
         with deferred() if len(events) >= A_SESSION else nullcontext():
             for event in events:
                 self._take(event)
-        for key in self._known.unfolded:
-            fold = self._known.folds.get(str(key))
-            if fold is not None and fold.open:
-                self._show_behind(fold)
-        self._known.unfolded.clear()
+        self._folds.show_grown()
         self.settle()
         self.look_again()
 
@@ -127,12 +110,12 @@ class ConversationPane(FindingView):
         match event:
             case TextDelta(parent_tool_use_id=None):
                 self._known.topics.pop("retry", None)
-                self._end_thought(event)
+                self._folds.end_thought(event)
                 self._stream(event.query_id, event.message_id, event.at).write(clean(event.text))
             case ThinkingDelta(parent_tool_use_id=None):
                 self._think(event)
             case TextDelta() | MessageFinished(parent_tool_use_id=str()):
-                self._hear_subagent(event)
+                self._folds.hear_subagent(event)
             case ThinkingDelta():
                 pass
             case MessageFinished():
@@ -147,12 +130,11 @@ class ConversationPane(FindingView):
             case ToolCallStarted():
                 self._count_call(event)
             case SubagentStarted():
-                self._known.agents[event.tool_use_id] = clean_line(event.name)
-                self._fold_of(event.tool_use_id, clean_line(event.description, 80))
+                self._folds.begin_subagent(event)
             case SubagentFinished():
-                self._end_subagent(event.tool_use_id, event.status)
-            case ToolCallFinished(tool_use_id=call) if call in self._known.folds:
-                self._end_subagent(call, event.status)
+                self._folds.end_subagent(event.tool_use_id, event.status)
+            case ToolCallFinished(tool_use_id=call) if call in self._folds:
+                self._folds.end_subagent(call, event.status)
             case McpStatus():
                 self._tell_servers(event)
             case _:
@@ -207,7 +189,7 @@ class ConversationPane(FindingView):
         turn.calls += 1
         self._tell_facts(event.query_id)
         if event.name in {"Agent", "Task"}:
-            self._known.agents[event.tool_use_id] = tool_label(event.name, event.input)
+            self._folds.name_subagent(event.tool_use_id, tool_label(event.name, event.input))
 
     def _finish_query(self, event: QueryFinished) -> None:
         self._known.topics.pop("retry", None)
@@ -243,108 +225,18 @@ class ConversationPane(FindingView):
         elif event.message_id in self._known.streams:
             self._known.streams[event.message_id].rest()
         self._known.streams.pop(event.message_id, None)
-        self._end_thought(event)
+        self._folds.end_thought(event)
 
     # Folded text
 
     def _think(self, event: ThinkingDelta) -> None:
-        key = f"thinking/{event.message_id}"
-        fold = self._known.folds.get(key)
-        if fold is None:
+        if not self._folds.has_thought(event.message_id):
             self._turn(event.query_id, event.at)
-            fold = Fold(key=key, group=key, title="Thinking", markdown=False, began=event.at)
-            self._known.folds[key] = fold
-            self.add(fold)
-        fold.messages.setdefault("", []).append(clean(event.text))
-        self._sum_up(fold)
-
-    def _end_thought(self, event: TextDelta | MessageFinished) -> None:
-        """Say how long was thought, when the answer begins or is whole."""
-        thought = self._known.folds.get(f"thinking/{event.message_id}")
-        if thought is None or thought.title == "Thought":
-            return
-        thought.title = "Thought"
-        seconds = (event.at - thought.began).total_seconds() if thought.began is not None else 0.0
-        thought.took = duration(seconds) if seconds >= LEAST_TOLD else ""
-        self._sum_up(thought)
-
-    def _fold_of(self, call: str, description: str = "") -> Fold:
-        fold = self._known.folds.get(call)
-        if fold is None:
-            title = self._known.agents.get(call, "sub-agent")
-            if description:
-                title = f"{title}: {description}"
-            fold = self._known.folds[call] = Fold(key=call, group=call, title=title, summary="at work")
-            self.add(fold)
-        return fold
-
-    def _hear_subagent(self, event: TextDelta | MessageFinished) -> None:
-        call = event.parent_tool_use_id
-        assert call is not None
-        text = clean(event.text)
-        if isinstance(event, MessageFinished):
-            if not text.strip():
-                return
-            self._fold_of(call).messages[event.message_id] = [text]
-        else:
-            self._fold_of(call).messages.setdefault(event.message_id, []).append(text)
-        self._sum_up(self._known.folds[call])
-
-    def _end_subagent(self, call: str, status: str) -> None:
-        fold = self._known.folds.get(call)
-        if fold is not None:
-            words = {"success": "done", "error": "failed"}
-            fold.summary = f"{words.get(status, status)} · {self._amount(fold)}"
-            self.change(fold)
-
-    def _amount(self, fold: Fold) -> str:
-        size = sum(len(part) for parts in fold.messages.values() for part in parts)
-        letters = f"{scaled(size)} characters"
-        if not fold.markdown:
-            return " · ".join(fact for fact in (letters, fold.took) if fact)
-        said = len(fold.messages)
-        return f"{said} message{'' if said == 1 else 's'}, {letters}" if said else "silent so far"
-
-    def _sum_up(self, fold: Fold) -> None:
-        fold.summary = self._amount(fold) if not fold.markdown else f"at work · {self._amount(fold)}"
-        self.change(fold)
-        if fold.open:
-            self._known.unfolded.add(fold.key)
-
-    def _show_behind(self, fold: Fold) -> None:
-        """Bring the blocks behind an open fold in line with its text; those that are equal stay as they are."""
-        start = self.index_of(fold.key)
-        assert start is not None
-        old = self._behind(start)
-        new: list[Block] = []
-        if fold.open:
-            new = (
-                [*pieces_of(fold.text or "…", fold.group, self._known.numbers, indent=2)]
-                if fold.markdown
-                else []
-            )
-            if not fold.markdown:
-                key = (fold.key, "text")
-                new = [
-                    Verbatim(key=key, group=fold.group, text=fold.text, quiet=True, revision=len(fold.text))
-                ]
-        same = 0
-        for before, after in zip(old, new, strict=False):
-            if not (isinstance(before, Prose) and isinstance(after, Prose) and before.source == after.source):
-                break
-            same += 1
-        self.splice(start + 1 + same, len(old) - same, new[same:])
-
-    def _behind(self, start: int) -> list[Block]:
-        end = start + 1
-        group = self._entries[start].group
-        while end < len(self._entries) and self._entries[end].group == group:
-            end += 1
-        return list(self._entries[start + 1 : end])
+        self._folds.think(event)
 
     def opened(self, entry: Block) -> None:
         """Fold or unfold thinking and the text of sub-agents."""
-        fold = self._known.folds.get(str(entry.group)) if isinstance(entry.group, str) else None
+        fold = self._folds.behind(entry)
         if fold is not None:
             self.set_open(fold, not fold.open)
             self.show_entry(fold.key)
@@ -353,9 +245,7 @@ class ConversationPane(FindingView):
 
     def set_open(self, fold: Fold, opened: bool) -> None:
         """Show or hide the text behind a fold."""
-        fold.open = opened
-        self.change(fold)
-        self._show_behind(fold)
+        self._folds.set_open(fold, opened)
 
     # A longer view of the same
 
@@ -365,11 +255,10 @@ class ConversationPane(FindingView):
 
     def adopt(self, whole: Self) -> None:
         """Show a longer conversation, which is given up for that; what is unfolded stays so."""
-        for key, fold in self._known.folds.items():
-            if fold.open and (theirs := whole._known.folds.get(key)) is not None:
-                whole.set_open(theirs, True)
+        whole._folds.open_like(self._folds)
         super().adopt(whole)
-        self._known, self._held = whole._known, whole._held
+        self._known, self._folds, self._held = whole._known, whole._folds, whole._held
+        self._folds.move_to(self)
         for stream in self._known.streams.values():
             stream.move_to(self)
         self.settle()

@@ -51,9 +51,7 @@ class PastConversation(ConversationPane):
         for stream in self._known.streams.values():
             stream.rest()
         self._known.streams.clear()
-        for key, fold in self._known.folds.items():
-            if fold.markdown and fold.summary.startswith("at work"):
-                self._end_subagent(key, UNFINISHED)
+        self._folds.end_subagents(UNFINISHED)
         self.say(message)
 
     def say(self, message: Message | None) -> None:
