@@ -18,7 +18,7 @@ from core.setting_up import Plan, Stored
 from tests.tui.files_host import until
 from tests.tui.test_dialogs import Stage
 from tests.tui.test_setup_snapshots import BAD, GOOD, SERVER, Desk
-from tui.screens import setup
+from tui.screens import setup_login
 from tui.screens.dialog import Choice
 from tui.screens.setup import SetupScreen
 from tui.screens.setup_pages import WAYS, WayRow
@@ -133,8 +133,8 @@ WANTED: dict[str, dict[str, tuple[str, ...]]] = {
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     found = Machine()
-    monkeypatch.setattr(setup, "look_for_login", found.look)
-    monkeypatch.setattr(setup, "command_to_log_in", lambda _settings: COMMAND)
+    monkeypatch.setattr(setup_login, "look_for_login", found.look)
+    monkeypatch.setattr(setup_login, "command_to_log_in", lambda _settings: COMMAND)
     return found
 
 

@@ -18,7 +18,7 @@ from core.setting_up import Plan, SettingUp, Stored
 from core.settings import Settings
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, Stage, cases, draw, no_blinking
-from tui.screens import setup
+from tui.screens import setup_login
 from tui.screens.setup import SetupScreen
 
 FOLDER = Path("/home/ann/.config/ua-tui")
@@ -58,8 +58,8 @@ def drawn() -> Iterator[Callable[[tuple[int, int], str], dict[str, Drawn]]]:
     """Pages of a machine with one Claude command line, and no login, for everybody."""
     with pytest.MonkeyPatch.context() as patch:
         login = Login(False, "There is no login in /home/ann/.claude yet.")
-        patch.setattr(setup, "look_for_login", lambda _settings: login)
-        patch.setattr(setup, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
+        patch.setattr(setup_login, "look_for_login", lambda _settings: login)
+        patch.setattr(setup_login, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
         yield cache(lambda size, theme: draw(Stage(theme), size, pages))
 
 

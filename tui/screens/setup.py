@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import shlex
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,29 +17,22 @@ from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Button, Input, Static
 
-from core.claude_login import look_for_login
 from core.errors import SettingsError
 from core.model_check import ModelVerdict
 from core.setting_up import Given, Plan, SettingUp, Stored, wrong_entry
 from core.settings import Settings
-from tui.copying import copy_text
 from tui.jobs import start_job
-from tui.logging_in import command_to_log_in, log_in
-from tui.programs import NoProgram
+from tui.logging_in import log_in
 from tui.screens.dialog import Box, Choice, Dialog, Foot
+from tui.screens.setup_login import LoginPage
 from tui.screens.setup_pages import FORMS, WAYS, Form, Said, WayRow, paragraphs
 
 __all__ = ["SetUp", "SetupScreen"]
-
-log = logging.getLogger(__name__)
 
 LETTERS = ("a", "c", "z", "l", "d")
 ALSO = (
     "ANTHROPIC_API_KEY in the environment does as well, or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN. "
     "COMPOSIO_API_KEY adds mail, search and 500 more tools."
-)
-LOGIN = (
-    "The command line of Claude logs in by itself: it opens a browser, or shows a link and asks for a code."
 )
 
 
@@ -126,7 +117,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
                 yield Static(paragraphs([self._message, now, where, ALSO], gap="\n"), classes="advice")
             for way in FORMS:
                 yield Form(way, self._desk.given(way))
-            yield Said("page-login")
+            yield LoginPage(self._desk.settings, self._log_in)
             yield Said("page-outcome")
             yield Foot(
                 Choice("Enter", "Choose", "choose"),
@@ -274,38 +265,19 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         """Look whether there is a login."""
         if self._page != "login":
             return
-        login = look_for_login(self._desk.settings)
-        try:
-            command = shlex.join(command_to_log_in(self._desk.settings))
-            advice = f"{LOGIN} The same can be done in another terminal:\n{command}"
-        except NoProgram as error:
-            advice = str(error)
-        self.query_one("#page-login", Said).say("Claude login", login.told, advice)
-        self.query_one("#foot-login #use").display = login.usable
-        self.begin_with("#foot-login #use" if login.usable else "#foot-login #log_in")
+        usable = self.query_one(LoginPage).look()
+        self.query_one("#foot-login #use").display = usable
+        self.begin_with("#foot-login #use" if usable else "#foot-login #log_in")
 
     def action_log_in(self) -> None:
         """Have Claude's command line log in."""
-        if self._page != "login" or not self.listening:
-            return
-        try:
-            code = self._log_in(self.app, self._desk.settings)
-        except NoProgram as error:
-            self.notify(f"{error} Use the command in another terminal, then look again.", markup=False)
-            return
-        if code:
-            self.notify(f"The command ended with code {code}.", markup=False)
-        self.action_look()
+        if self._page == "login" and self.listening and self.query_one(LoginPage).log_in():
+            self.action_look()
 
     def action_copy(self) -> None:
         """Copy the command that logs in."""
         if self._page == "login":
-            try:
-                command = shlex.join(command_to_log_in(self._desk.settings))
-            except NoProgram as error:
-                self.notify(str(error), markup=False)
-            else:
-                copy_text(self.app, command, "Command")
+            self.query_one(LoginPage).copy_command()
 
     def _use_login(self) -> None:
         self._plan = self._desk.plan("login", Given())
