@@ -17,8 +17,8 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
-from core.errors import CredentialsError, UniversalAgentError
-from core.events import ErrorRaised, Event, PermissionAsked, QueryFinished, QueryReceived
+from core.errors import CredentialsError
+from core.events import ErrorRaised, Event, QueryFinished, QueryReceived
 from core.refusals import AT_LIMIT
 from core.settings import Settings
 from tui.above import Above
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from tui.clipboard import Clipboard
     from tui.panes.block_view import BlockView
     from tui.panes.prompt import Prompt
-    from tui.screens.permission import PermissionAnswer
 
 __all__ = ["DEMO", "UaTuiApp"]
 
@@ -120,7 +119,7 @@ class UaTuiApp(
         self._copy_pressed_at = 0.0
         self._pump = EventPump(self.call_later, self._deliver)
         self._pump.hold()
-        self._asks = Asks(self, self._answer_permission, self._finish_auth, self._answer_trust)
+        self._asks = Asks(self)
 
     def get_driver_class(self) -> type[Driver]:
         """Have the terminal read so that nothing in a paste counts as a key, and written to even when it is gone."""
@@ -317,28 +316,6 @@ class UaTuiApp(
     def on_prompt_open_queue(self) -> None:
         """Show all that waits."""
         self.queries.open()
-
-    def _answer_permission(self, event: PermissionAsked, answer: PermissionAnswer) -> None:
-        if self._session is not None:
-            self._session.answer_permission(
-                event.request_id,
-                allow=answer.allow,
-                scope=answer.scope,
-                reason=answer.reason,
-                patterns=answer.patterns,
-            )
-
-    def _finish_auth(self, outcome: Any) -> None:
-        if self._session is not None:
-            self._session.finish_auth(outcome)
-
-    def _answer_trust(self, server: str, decision: Any) -> None:
-        if self._session is None:
-            return
-        try:
-            self._session.answer_trust(server, decision)
-        except UniversalAgentError as error:
-            self.notice.show(f"What you said of {server} could not be kept: {error}")
 
     # -- keys -------------------------------------------------------------------------------------
 

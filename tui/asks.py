@@ -1,14 +1,13 @@
-"""What waits for the person: one dialog after another, closed again when the answer came from elsewhere."""
+"""What waits for the person: one dialog after another, whose answers go to the session; closed again when answered."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from textual.app import App
-
+from core.errors import UniversalAgentError
 from core.events import (
     AuthFinished,
     AuthRequired,
@@ -22,39 +21,21 @@ from core.events import (
 )
 
 if TYPE_CHECKING:
+    from tui.app import UaTuiApp
+    from tui.ports import SessionPort
     from tui.screens.dialog import Dialog
-    from tui.screens.permission import PermissionAnswer
 
 __all__ = ["Asks"]
 
 Question = PermissionAsked | AuthRequired | ServerTrustAsked
-AnswerPermission = Callable[[PermissionAsked, "PermissionAnswer"], None]
-FinishAuth = Callable[[Literal["completed", "cancelled", "expired"]], None]
-AnswerTrust = Callable[[str, Literal["trusted", "refused", "not_now"]], None]
 MOST_SEEN = 500
 
 
 class Asks:
-    """Keeps the open questions in the order they came and shows the oldest.
+    """Keeps the open questions of the session of `app` in the order they came, and shows the oldest."""
 
-    Args:
-        app: where dialogs are shown.
-        answer_permission: gets the question and what the person said.
-        finish_auth: gets how the visit to an auth link ended.
-        answer_trust: gets a server of the folder and what the person decided about it.
-    """
-
-    def __init__(
-        self,
-        app: App[str],
-        answer_permission: AnswerPermission,
-        finish_auth: FinishAuth,
-        answer_trust: AnswerTrust,
-    ) -> None:
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
-        self._answer_permission = answer_permission
-        self._finish_auth = finish_auth
-        self._answer_trust = answer_trust
         self._open: deque[Question] = deque()
         self._shown: tuple[Question, Dialog[object]] | None = None
         self._seen: set[tuple[str, str]] = set()
@@ -122,20 +103,33 @@ class Asks:
             self._shown[1].show_waiting(len(self._open))
 
     def _answered(self, event: Question, answer: object) -> None:
-        from tui.screens.permission import PermissionAnswer
-
         if self._shown is not None and self._shown[0] is event:
             self._shown = None
+        if self._app.session is not None:
+            self._hand_on(self._app.session, event, answer)
+        self._show_next()
+
+    def _hand_on(self, session: SessionPort, event: Question, answer: object) -> None:
+        from tui.screens.permission import PermissionAnswer
+
         match event, answer:
             case PermissionAsked(), PermissionAnswer():
-                self._answer_permission(event, answer)
+                session.answer_permission(
+                    event.request_id,
+                    allow=answer.allow,
+                    scope=answer.scope,
+                    reason=answer.reason,
+                    patterns=answer.patterns,
+                )
             case AuthRequired(), "completed" | "cancelled" | "expired" as outcome:
-                self._finish_auth(outcome)
+                session.finish_auth(outcome)
             case ServerTrustAsked(), "trusted" | "refused" | "not_now" as decision:
-                self._answer_trust(event.server, decision)
+                try:
+                    session.answer_trust(event.server, decision)
+                except UniversalAgentError as error:
+                    self._app.notice.show(f"What you said of {event.server} could not be kept: {error}")
             case _:
                 pass
-        self._show_next()
 
 
 def _asks_for(request_id: str, question: Question) -> bool:
