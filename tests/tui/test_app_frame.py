@@ -7,9 +7,9 @@ from textual import events
 from textual.pilot import Pilot
 
 from core.events import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
+from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
-from tests.tui.test_app_session import settled, shown
 from tui.app import UaTuiApp
 from tui.filters import ControlFilter
 from tui.panes.conversation import ConversationPane

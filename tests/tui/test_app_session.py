@@ -6,47 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.pilot import Pilot
 from textual.widgets import Static
-from textual.worker import WorkerState
 
 from core.errors import AgentUnavailable, CredentialsError
 from core.events import AuthRequired, Event, PermissionAnswered, PermissionAsked, TextDelta
 from core.settings import Settings
+from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import finished
 from tui.app import DEMO, UaTuiApp
 from tui.ports import Spawn
 from tui.pump import EventPump
 from tui.screens.auth import AuthScreen
-from tui.screens.dialog import Dialog
 from tui.screens.error import ErrorScreen
 from tui.screens.permission import PermissionScreen
 from tui.screens.quit import QuitScreen
 from tui.screens.setup import SetupScreen
-
-ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
-
-
-async def settled(app: UaTuiApp, pilot: Pilot[str]) -> None:
-    """Wait until the session is open and everything published has reached the screen."""
-    while app._pump._held:
-        await pilot.pause()
-    if workers := [worker for worker in app.workers if worker.group in ("agent", "screen")]:
-        await finished(workers)
-    await shown(app, pilot)
-
-
-async def shown(app: UaTuiApp, pilot: Pilot[str]) -> None:
-    await pilot.pause()
-    app._pump.flush()
-    await pilot.pause()
-
-
-def listen(app: UaTuiApp) -> None:
-    """End the quiet time of the dialog on top."""
-    assert isinstance(app.screen, Dialog)
-    app.screen._quiet_until = 0.0
 
 
 async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_path: Path) -> None:
@@ -85,11 +59,7 @@ async def test_the_newest_queued_query_comes_back_into_the_prompt(tmp_path: Path
 
 
 async def test_typing_survives_a_stream_of_events(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
+    async with at_work(tmp_path) as (session, app, pilot):
         for number in range(200):
             session.bus.publish(TextDelta(query_id="q1", message_id="m", text=f"word{number} "))
             if number % 50 == 0:
@@ -121,13 +91,8 @@ async def test_escape_interrupts_what_runs(tmp_path: Path) -> None:
 async def test_a_permission_is_asked_and_answered(
     tmp_path: Path, keys: list[str], answer: object, said: object
 ) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
-        session.bus.publish(ASKED)
-        await shown(app, pilot)
+    async with at_work(tmp_path) as (session, app, pilot):
+        await ask(session, app, pilot)
         assert isinstance(app.screen, PermissionScreen)
         assert app.status.waiting
         listen(app)
@@ -188,11 +153,7 @@ async def test_questions_of_the_past_are_not_asked_again(tmp_path: Path) -> None
 
 
 async def test_an_auth_link_is_shown_and_finished(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
+    async with at_work(tmp_path) as (session, app, pilot):
         session.bus.publish(AuthRequired(toolkit="gmail", url="https://connect.example/1"))
         session.finish()
         await shown(app, pilot)
@@ -206,11 +167,7 @@ async def test_an_auth_link_is_shown_and_finished(tmp_path: Path) -> None:
 
 
 async def test_a_dead_agent_is_shown_and_restarted_in_place(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
+    async with at_work(tmp_path) as (session, app, pilot):
         session.fail("the agent's process ended", ["ProcessError: exit code -9"])
         await shown(app, pilot)
         assert isinstance(app.screen, ErrorScreen)
@@ -314,15 +271,6 @@ async def test_a_session_that_cannot_be_built_is_built_again_on_restart(tmp_path
         assert app.status.state == "idle"
 
 
-async def failed(app: UaTuiApp, pilot: Pilot[str]) -> None:
-    while (
-        not any(worker.state is WorkerState.ERROR for worker in list(app.workers))
-        and len(app.screen_stack) == 1
-    ):
-        await pilot.pause()
-    await pilot.pause()
-
-
 async def test_without_credentials_it_explains_and_offers_the_demo(tmp_path: Path) -> None:
     async def build(spawn: Spawn) -> FakeSession:
         raise CredentialsError("no key is configured")
@@ -368,8 +316,7 @@ async def test_a_pane_that_fails_does_not_take_the_others_with_it(
 
         monkeypatch.setattr(next(iter(app.frame.panes)), "apply", broken)
         session.submit("x")
-        session.bus.publish(ASKED)
-        await shown(app, pilot)
+        await ask(session, app, pilot)
         assert isinstance(app.screen, PermissionScreen)
         assert "run.log" in app.notice.text
 

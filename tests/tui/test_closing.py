@@ -8,9 +8,9 @@ import pytest
 from textual.app import App
 
 from core.events import PermissionAnswered, PermissionAsked
+from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.pane_host import started
-from tests.tui.test_app_session import settled, shown
 from tui.screens.dialog import Dialog
 from tui.screens.help import HelpScreen
 from tui.screens.permission import PermissionScreen

@@ -8,9 +8,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from core.tracing import Trace
+from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
-from tests.tui.test_app_session import settled, shown
 from tests.tui.test_trace_pane import SESSION
 from tui.app import UaTuiApp
 from tui.commands import commands_of, typed_command

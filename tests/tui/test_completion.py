@@ -7,9 +7,9 @@ import pytest
 from textual.pilot import Pilot
 
 from core.workspace import SAVED_REPORTS, WORKSPACES
+from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished
-from tests.tui.test_app_session import settled
 from tests.tui.test_prompt import PromptApp
 from tui.commands import Command, commands_for, commands_of, typed_command
 from tui.panes.completion import CompletionList, sought_at

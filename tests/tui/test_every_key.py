@@ -12,10 +12,10 @@ from textual.screen import Screen
 from textual.widgets import OptionList
 
 from core.events import PermissionAsked
+from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import Host, hosted, screen_text, until
 from tests.tui.pane_host import PaneHost
-from tests.tui.test_app_session import settled
 from tests.tui.test_blacklist import fill
 from tests.tui.test_dialogs import SEND, Stage
 from tests.tui.test_queue import listed, queue_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.events import TextDelta
+from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.test_app_session import settled
 from tui.line_cache import MOST_LINES
 from tui.panes.conversation import ConversationPane
 

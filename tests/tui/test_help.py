@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.events import PermissionAsked
+from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
-from tests.tui.test_app_session import settled, shown
 from tests.tui.test_trace_pane import SESSION
 from tui.app import UaTuiApp
 from tui.commands import commands_of, typed_command

@@ -13,9 +13,9 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tests.tui.test_app_session import settled
 from tui.app import UaTuiApp
 from tui.kept_layout import LAYOUT_FILE, KeptLayout, Layout
 from tui.proportions import (

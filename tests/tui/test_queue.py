@@ -5,9 +5,9 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from tests.tui.app_host import settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import until
-from tests.tui.test_app_session import settled, shown
 from tests.tui.test_prompt import PromptApp
 from tui.app import UaTuiApp
 from tui.panes.queue_bar import QueueBar, first_line

@@ -9,9 +9,9 @@ from core.errors import CredentialsError
 from core.settings import Settings
 from core.text import Redactor
 from tests.model_server import model_server
+from tests.tui.app_host import failed, listen, settled
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import until
-from tests.tui.test_app_session import failed, listen, settled
 from tui.app import DEMO, UaTuiApp
 from tui.ports import Spawn
 from tui.screens.setup import SetUp, SetupScreen

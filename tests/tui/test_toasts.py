@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from textual.widgets._toast import Toast
 
+from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tests.tui.test_app_session import settled
 from tui.app import UaTuiApp
 from tui.screens.dialog import Foot
 from tui.screens.quit import QuitScreen

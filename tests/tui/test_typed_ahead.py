@@ -11,15 +11,13 @@ from textual.app import App
 from textual.keys import _character_to_key
 
 from core.events import AuthRequired, PermissionAsked
-from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.app_host import ASKED, ask, at_work, listen, settled, shown
+from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tests.tui.test_app_session import listen, settled, shown
-from tui.app import UaTuiApp
 from tui.screens.dialog import QUIET_SECONDS, Dialog, Wakeful
 from tui.screens.permission import PermissionScreen
 from tui.screens.quit import QuitScreen
 
-ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 NAMED = {"\x7f": "backspace", "\r": "enter", "\x1b": "escape"}
 
@@ -34,11 +32,7 @@ def type_at_once(app: App[str], keys: str) -> None:
 async def test_typing_goes_on_as_a_question_comes_up(
     tmp_path: Path, question: PermissionAsked | AuthRequired
 ) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
+    async with at_work(tmp_path) as (session, app, pilot):
         await pilot.press(*"and then ")
         session.bus.publish(question)
         type_at_once(app, "add")
@@ -55,13 +49,8 @@ async def test_typing_goes_on_as_a_question_comes_up(
 
 
 async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_types(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
-        session.bus.publish(ASKED)
-        await shown(app, pilot)
+    async with at_work(tmp_path) as (session, app, pilot):
+        await ask(session, app, pilot)
         dialog = app.screen
         assert isinstance(dialog, Dialog)
         await until(lambda: dialog._quiet_until is not None)
@@ -101,14 +90,9 @@ def test_a_clock_counts_little_between_two_looks() -> None:
 async def test_enter_sends_nothing_as_a_question_comes_up(
     tmp_path: Path, question: PermissionAsked | AuthRequired
 ) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
+    async with at_work(tmp_path) as (session, app, pilot):
         await pilot.press(*"the next ")
-        session.bus.publish(question)
-        await shown(app, pilot)
+        await ask(session, app, pilot, question)
         type_at_once(app, "day\r!")
         await until(lambda: app.frame.prompt.value == "the next day!")
         assert session.waiting == []
@@ -117,13 +101,8 @@ async def test_enter_sends_nothing_as_a_question_comes_up(
 
 
 async def test_a_dialog_says_why_its_answers_are_dim(tmp_path: Path) -> None:
-    session = make_session(tmp_path)
-    app = make_app(tmp_path, session)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
-        session.bus.publish(ASKED)
-        await shown(app, pilot)
+    async with at_work(tmp_path) as (session, app, pilot):
+        await ask(session, app, pilot)
         dialog = app.screen
         assert isinstance(dialog, Dialog)
         await until(lambda: "in a moment" in str(dialog.query_one(".box").border_subtitle))
@@ -132,32 +111,19 @@ async def test_a_dialog_says_why_its_answers_are_dim(tmp_path: Path) -> None:
         assert "in a moment" not in str(dialog.query_one(".box").border_subtitle)
 
 
-def made(tmp_path: Path) -> tuple[FakeSession, UaTuiApp]:
-    session = make_session(tmp_path)
-    return session, make_app(tmp_path, session)
-
-
 async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_path: Path) -> None:
-    session, app = made(tmp_path)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
+    async with at_work(tmp_path) as (session, app, pilot):
         await pilot.press("a")
-        session.bus.publish(ASKED)
-        await shown(app, pilot)
+        await ask(session, app, pilot)
         await pilot.press("escape", "tab", "f2")
         assert (session.interrupts, session.answers) == (0, [])
         assert isinstance(app.screen, PermissionScreen)
 
 
 async def test_once_the_question_listens_keys_are_answers_and_not_typed(tmp_path: Path) -> None:
-    session, app = made(tmp_path)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
+    async with at_work(tmp_path) as (session, app, pilot):
         await pilot.press(*"ab")
-        session.bus.publish(ASKED)
-        await shown(app, pilot)
+        await ask(session, app, pilot)
         listen(app)
         await pilot.press("a")
         await shown(app, pilot)
@@ -166,12 +132,8 @@ async def test_once_the_question_listens_keys_are_answers_and_not_typed(tmp_path
 
 
 async def test_somebody_who_was_not_typing_writes_nothing_by_an_early_answer(tmp_path: Path) -> None:
-    session, app = made(tmp_path)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
-        session.bus.publish(ASKED)
-        await shown(app, pilot)
+    async with at_work(tmp_path) as (session, app, pilot):
+        await ask(session, app, pilot)
         app.screen._quiet_until = float("inf")  # type: ignore[attr-defined]  # of a Dialog
         await pilot.press("a")
         await pilot.pause()
@@ -179,10 +141,7 @@ async def test_somebody_who_was_not_typing_writes_nothing_by_an_early_answer(tmp
 
 
 async def test_a_dialog_that_the_person_opened_takes_the_keys(tmp_path: Path) -> None:
-    session, app = made(tmp_path)
-    async with app.run_test() as pilot:
-        await settled(app, pilot)
-        session.submit("x")
+    async with at_work(tmp_path) as (_, app, pilot):
         await pilot.press("a", "ctrl+q")
         await pilot.pause()
         assert isinstance(app.screen, QuitScreen)

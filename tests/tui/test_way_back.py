@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
-from tests.tui.test_app_session import settled
 from tui.app import UaTuiApp
 
 

@@ -1,0 +1,67 @@
+"""The whole application around a session at the seam: opened, waited for, and its dialogs made to listen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.worker import WorkerState
+
+from core.events import Event, PermissionAsked
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import finished
+from tui.app import UaTuiApp
+from tui.screens.dialog import Dialog
+
+ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
+
+
+@asynccontextmanager
+async def at_work(tmp_path: Path) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
+    """Open the application, whose session runs a query."""
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        session.submit("x")
+        yield session, app, pilot
+
+
+async def ask(session: FakeSession, app: UaTuiApp, pilot: Pilot[str], question: Event = ASKED) -> None:
+    """Have the agent ask something, and wait until that is on the screen."""
+    session.bus.publish(question)
+    await shown(app, pilot)
+
+
+async def settled(app: UaTuiApp, pilot: Pilot[str]) -> None:
+    """Wait until the session is open and everything published has reached the screen."""
+    while app._pump._held:
+        await pilot.pause()
+    if workers := [worker for worker in app.workers if worker.group in ("agent", "screen")]:
+        await finished(workers)
+    await shown(app, pilot)
+
+
+async def shown(app: UaTuiApp, pilot: Pilot[str]) -> None:
+    """Wait until everything published has reached the screen."""
+    await pilot.pause()
+    app._pump.flush()
+    await pilot.pause()
+
+
+def listen(app: UaTuiApp) -> None:
+    """End the quiet time of the dialog on top."""
+    assert isinstance(app.screen, Dialog)
+    app.screen._quiet_until = 0.0
+
+
+async def failed(app: UaTuiApp, pilot: Pilot[str]) -> None:
+    """Wait until work has failed, or a dialog tells of something that did."""
+    while (
+        not any(worker.state is WorkerState.ERROR for worker in list(app.workers))
+        and len(app.screen_stack) == 1
+    ):
+        await pilot.pause()
+    await pilot.pause()
