@@ -144,32 +144,14 @@ def patterns(value: Any) -> tuple[str, ...]:
 
 def slugs(value: Any) -> tuple[str, ...]:
     """Read names such as gmail or google_calendar, each once and in small letters; the word none means no name."""
-    allowed = "names such as gmail, with commas between, or none"
-    try:
-        given = tuple(dict.fromkeys(item.lower() for item in patterns(value)))
-    except ValueError:
-        raise ValueError(allowed) from None
-    if given == ("none",):
-        return ()
-    if not all(map(_SLUG.fullmatch, given)):
-        raise ValueError(allowed)
-    return given
+    return _names(value, "names such as gmail, with commas between, or none")
 
 
 def skills(value: Any) -> tuple[str, ...]:
     """Read names of skills, each once; the word all means every skill, none means no skill."""
-    allowed = "names of skills with commas between, all, or none"
-    try:
-        given = tuple(dict.fromkeys(item.lower() for item in patterns(value)))
-    except ValueError:
-        raise ValueError(allowed) from None
-    if given == ("none",):
-        return ()
-    if len(given) > 1 and not {"all", "none"}.isdisjoint(given):
-        raise ValueError(f"{allowed}, each of the two words alone")
-    if not all(map(_SLUG.fullmatch, given)):
-        raise ValueError(allowed)
-    return given
+    return _names(
+        value, "names of skills with commas between, all, or none", alone=frozenset({"all", "none"})
+    )
 
 
 def theme(value: Any) -> str:
@@ -193,3 +175,17 @@ def subset(*allowed: str) -> Parse:
             raise ValueError("any of " + ", ".join(allowed)) from None
 
     return parse
+
+
+def _names(value: Any, allowed: str, alone: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    try:
+        given = tuple(dict.fromkeys(item.lower() for item in patterns(value)))
+    except ValueError:
+        raise ValueError(allowed) from None
+    if given == ("none",):
+        return ()
+    if len(given) > 1 and not alone.isdisjoint(given):
+        raise ValueError(f"{allowed}, each of the two words alone")
+    if not all(map(_SLUG.fullmatch, given)):
+        raise ValueError(allowed)
+    return given

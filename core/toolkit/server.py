@@ -31,18 +31,30 @@ async def _told(answer: Awaitable[str]) -> str:
         raise ToolError(clean(str(error))) from error
 
 
+def _reads(title: str) -> ToolAnnotations:
+    """What clients are told of a tool that only reads in the workspace."""
+    return ToolAnnotations(title=title, read_only_hint=True, open_world_hint=False)
+
+
+def _writes(
+    title: str, *, destructive: bool = False, idempotent: bool = True, open_world: bool = False
+) -> ToolAnnotations:
+    """What clients are told of a tool that writes: whether over what is there, anew each time, or beyond here."""
+    return ToolAnnotations(
+        title=title,
+        read_only_hint=False,
+        destructive_hint=destructive,
+        idempotent_hint=idempotent,
+        open_world_hint=open_world,
+    )
+
+
 def build_server(context: ToolContext) -> MCPServer[None]:
     """Build the server that serves the tools on one workspace, with a remote sandbox also those for its files."""
     server = MCPServer[None](SERVER_NAME, instructions=INSTRUCTIONS, log_level="WARNING")
 
     @server.tool(
-        annotations=ToolAnnotations(
-            title="Read web pages",
-            read_only_hint=False,
-            destructive_hint=False,
-            idempotent_hint=True,
-            open_world_hint=True,
-        ),
+        annotations=_writes("Read web pages", open_world=True),
         meta=LARGE_RESULT,
         structured_output=False,
     )
@@ -57,13 +69,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         return await _told(crawl.crawl_parallel(context, urls))
 
     @server.tool(
-        annotations=ToolAnnotations(
-            title="Save the corpus",
-            read_only_hint=False,
-            destructive_hint=False,
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
+        annotations=_writes("Save the corpus"),
         meta=LARGE_RESULT,
         structured_output=False,
     )
@@ -82,13 +88,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         return await _told(corpus.save_corpus(context, articles))
 
     @server.tool(
-        annotations=ToolAnnotations(
-            title="Write a file",
-            read_only_hint=False,
-            destructive_hint=True,
-            idempotent_hint=True,
-            open_world_hint=False,
-        ),
+        annotations=_writes("Write a file", destructive=True),
         structured_output=False,
     )
     async def write_local_file(
@@ -99,7 +99,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         return await _told(files.write_local_file(context, path, content))
 
     @server.tool(
-        annotations=ToolAnnotations(title="Read a file", read_only_hint=True, open_world_hint=False),
+        annotations=_reads("Read a file"),
         meta=LARGE_RESULT,
         structured_output=False,
     )
@@ -114,7 +114,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         return await _told(files.read_local_file(context, path, offset, limit))
 
     @server.tool(
-        annotations=ToolAnnotations(title="List a folder", read_only_hint=True, open_world_hint=False),
+        annotations=_reads("List a folder"),
         meta=LARGE_RESULT,
         structured_output=False,
     )
@@ -133,13 +133,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
 
 def _add_workbench(server: MCPServer[None], context: ToolContext) -> None:
     @server.tool(
-        annotations=ToolAnnotations(
-            title="Download from the sandbox",
-            read_only_hint=False,
-            destructive_hint=False,
-            idempotent_hint=False,
-            open_world_hint=True,
-        ),
+        annotations=_writes("Download from the sandbox", idempotent=False, open_world=True),
         structured_output=False,
     )
     async def workbench_download(
@@ -160,13 +154,7 @@ def _add_workbench(server: MCPServer[None], context: ToolContext) -> None:
         return await _told(workbench.workbench_download(context, path, name, allow_large))
 
     @server.tool(
-        annotations=ToolAnnotations(
-            title="Upload to the sandbox",
-            read_only_hint=False,
-            destructive_hint=True,
-            idempotent_hint=True,
-            open_world_hint=True,
-        ),
+        annotations=_writes("Upload to the sandbox", destructive=True, open_world=True),
         structured_output=False,
     )
     async def workbench_upload(
