@@ -26,6 +26,7 @@ from core.masking import error_raised
 from core.models import Models
 from core.opening import Askable
 from core.pipelines import AgentContext
+from core.query_runner import QueryRunner
 from core.queue import QueryQueue
 from core.session_parts import SessionParts, SessionState
 from core.settings import Settings
@@ -77,13 +78,9 @@ class Session(Askable):
             over=lambda: self._finished,
             died=self._died,
         )
-        self._runner: Handle | None = None
         so_far = parts.so_far
         self._queue = QueryQueue(self.workspace, so_far.queue if so_far is not None else ())
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._runner_ended = asyncio.Event()
-        self._runner_ended.set()
+        self._runner = QueryRunner(self._queue, self._budget, self._run_query)
         self._interrupting = False
         self._finished = False
         self._tally = so_far.tally if so_far is not None else Tally()
@@ -109,7 +106,7 @@ class Session(Askable):
     @property
     def queue_held(self) -> bool:
         """Whether the waiting queries stay until `resume_queue`, the next `submit` or a higher budget."""
-        return self._queue.held or (self._budget.is_spent and len(self._queue) > 0)
+        return self._runner.is_held
 
     @property
     def pending_auth(self) -> AuthRequired | None:
@@ -154,15 +151,13 @@ class Session(Askable):
         await self._connect_or_fail()
         if self._parts.own_servers is not None:
             self._parts.own_servers.ask()
-        if not self._finished:
-            self._runner_ended.clear()
-            self._runner = self._spawn(self._run_queries(), "queries", "agent")
+        self._runner.begin(self._spawn)
 
     def submit(self, text: str) -> None:
         """Take a query: it runs now, or waits behind the ones before it."""
         if text.strip() and not self._finished:
             self._queue.add(text.strip())
-            self._roused()
+            self._runner.rouse()
 
     async def steer(self, text: str) -> bool:
         """Say something into the running query; False when none listens and it waits to run next instead."""
@@ -175,7 +170,7 @@ class Session(Askable):
         if self._agent.loop is not None and await self._agent.loop.steer(text):
             return True
         self._queue.add_first(text)
-        self._roused()
+        self._runner.rouse()
         return False
 
     def unqueue(self) -> str | None:
@@ -190,7 +185,7 @@ class Session(Askable):
         """Go on with the queries that are held since one before them did not succeed."""
         if self.queue_held:
             self._queue.release()
-            self._roused()
+            self._runner.rouse()
 
     def raise_budget(self, limit_usd: float) -> None:
         """Let the session cost more; what waits for that runs. A running query keeps the limit it began with.
@@ -200,11 +195,11 @@ class Session(Askable):
         """
         self._budget.raise_to(limit_usd)
         if self._queue.ready:
-            self._roused()
+            self._runner.rouse()
 
     async def wait_idle(self) -> None:
         """Wait until no query runs and none waits but those that are held."""
-        await self._idle.wait()
+        await self._runner.wait_idle()
 
     async def interrupt(self) -> None:
         """Stop the running query; what it has said so far is kept."""
@@ -251,11 +246,11 @@ class Session(Askable):
         if self._finished:
             return
         self._finished = True
-        await self._queue.close()
+        await self._runner.stop()
         await self.interrupt()
         if self.state is SessionState.STOPPING:
             try:
-                await asyncio.wait_for(self._idle.wait(), _LET_GO_WITHIN)
+                await asyncio.wait_for(self._runner.wait_idle(), _LET_GO_WITHIN)
             except TimeoutError:
                 log.warning("the running query was cut off")
         self.state = SessionState.CLOSED
@@ -270,12 +265,7 @@ class Session(Askable):
         # The configuration in it has keys: whatever happens next, it must not stay behind.
         self._assembly.close()
         self._auth.close()
-        if self._runner is not None:
-            self._runner.cancel()
-        try:
-            await asyncio.wait_for(self._runner_ended.wait(), _LET_GO_WITHIN)
-        except TimeoutError:
-            log.warning("the running query did not end")
+        await self._runner.end(_LET_GO_WITHIN)
 
     async def _conclude(self, reason: str) -> None:
         """Let the observers finish, publish the end and close the records."""
@@ -292,14 +282,10 @@ class Session(Askable):
             finally:
                 self.workspace.close()
 
-    def _roused(self) -> None:
-        self._idle.clear()
-        self._wake.set()
-
     def _go_on(self) -> None:
         if not self._finished:
             self._queue.add_first(GO_ON)
-            self._roused()
+            self._runner.rouse()
 
     async def _connect_or_fail(self) -> None:
         try:
@@ -318,26 +304,6 @@ class Session(Askable):
         # While a query runs, that one tells of it.
         if self.state is SessionState.IDLE:
             self._fail(error)
-
-    async def _run_queries(self) -> None:
-        try:
-            while not self._finished:
-                while (text := self._next_query()) is not None:
-                    status = await self._run_query(text)
-                    # What waits when all is spent waits for a higher budget alone.
-                    if status == "interrupted" or (status == "error" and not self._budget.is_spent):
-                        self._queue.hold()
-                self._idle.set()
-                self._wake.clear()
-                await self._wake.wait()
-        finally:
-            self._runner_ended.set()
-
-    def _next_query(self) -> str | None:
-        if self._queue.ready and self._budget.is_spent:
-            self._budget.refuse()
-            return None
-        return self._queue.take()
 
     async def _run_query(self, text: str) -> str:
         self._tally.queries += 1
