@@ -12,11 +12,13 @@ from typing import Any
 import pexpect
 import pyte
 
+from tests.e2e.at_work import cpu_seconds, wants_to_run
 from tests.e2e.running import environment, program
 
 PATIENCE = 60.0
 CONVERSATION, TRACE, OBSERVERS, WORKSPACE = "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
 """The keys of the panes."""
+_STILL = 0.15
 RESTORED = (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h")
 """What leaves the terminal as it was: its screen, its mouse, its pastes, its cursor."""
 
@@ -29,6 +31,11 @@ class Terminal:
         self.written = b""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
+
+    @property
+    def _pid(self) -> int:
+        assert self.child.pid is not None
+        return self.child.pid
 
     @property
     def text(self) -> str:
@@ -92,6 +99,22 @@ class Terminal:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self.read(0.1)
+
+    def settle(self, within: float = 5.0) -> None:
+        """Read until the program has nothing left to do, which on a busy machine may take it a while.
+
+        It wrote nothing, hardly computed and does not wait for a core; one that always moves is left at last.
+        """
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            written, computed = len(self.written), cpu_seconds(self._pid)
+            until = time.monotonic() + _STILL
+            while time.monotonic() < until:
+                if not self.read(_STILL / 3):
+                    return
+            idle = cpu_seconds(self._pid) - computed < _STILL / 4
+            if len(self.written) == written and idle and not wants_to_run(self._pid):
+                return
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size, as a person does who drags the window's corner."""

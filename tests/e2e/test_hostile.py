@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from core.events import QueryFinished, ToolCallFinished
 from core.journal import read_journal
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
-from tests.e2e.terminal import Terminal, terminal
+from tests.e2e.terminal import terminal
 
 KEY = "sk-ant-canary-4711-aaaaaaaaaaaa"
 TITLE = "\x1b]0;PWNED\x07"
@@ -88,17 +87,17 @@ def test_hostile_text_is_shown_literally_in_every_pane(tmp_path: Path) -> None:
         for key in ("\x1bOR", "\x1b[B", "\x1b[A", "\r"):
             screen.type(key)
             screen.read(0.3)
-        settle(screen)
+        screen.settle()
         screen.type("\x1b")
-        settle(screen)
+        screen.settle()
         screen.type("\x1b[15~")
-        settle(screen)
+        screen.settle()
         screen.type("\x1b[F")
-        settle(screen)
+        screen.settle()
         screen.type("\r")
-        settle(screen)
+        screen.settle()
         screen.type("\x1b")
-        settle(screen)
+        screen.settle()
         screen.type("\x11")
         assert screen.end() == 0
         assert injected(screen.written) == []
@@ -106,12 +105,6 @@ def test_hostile_text_is_shown_literally_in_every_pane(tmp_path: Path) -> None:
     (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
     events = read_journal(folder / "journal.jsonl").events
     assert [e.status for e in events if isinstance(e, QueryFinished)] == ["success"]
-
-
-def settle(screen: Terminal) -> None:
-    until = time.monotonic() + 0.6
-    while time.monotonic() < until:
-        screen.read(0.1)
 
 
 def huge(body: dict[str, Any], results: int) -> Sequence[Block]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,12 +43,7 @@ def press(screen: Terminal, *keys: str) -> None:
     """Press one key after the other, each when the screen has come to rest."""
     for key in keys:
         screen.type(key)
-        until = time.monotonic() + 1.0
-        while time.monotonic() < until:
-            before = len(screen.written)
-            screen.read(0.15)
-            if len(screen.written) == before:
-                break
+        screen.settle()
 
 
 def paste(screen: Terminal, text: str) -> None:
@@ -99,7 +93,7 @@ def test_what_subagents_say_and_are_called(tmp_path: Path) -> None:
         assert opened >= 4
         assert_harmless(screen)
         press(screen, OBSERVERS, HOME, ENTER)
-        assert "[red]sub.html" in screen.text
+        screen.wait_for("[red]sub.html")
         press(screen, CONVERSATION, *[UP] * 3, ENTER, UP, ENTER, UP, ENTER)
         screen.wait_for("the sub-agent speaks [/] [/foo]")
         assert_harmless(screen)
@@ -206,7 +200,7 @@ def test_the_prompt_its_queue_and_what_is_asked_and_told(tmp_path: Path) -> None
         # The dialog that asks before a call.
         screen.wait_for("Allow once")
         screen.rest(2)
-        assert "[@click=app.quit]" in screen.text
+        screen.wait_for("[@click=app.quit]")
         screen.type("d")
         screen.wait_for("ends", "ready")
         # What is told of a link that is never opened.

@@ -63,7 +63,7 @@ def assert_back(screen: Terminal, *wanted: str) -> None:
 def leave(screen: Terminal) -> None:
     # A Ctrl+C that was heard late, here or by the agent, would show by now.
     screen.rest(0.5)
-    assert "● ready" in screen.text
+    screen.wait_for("● ready")
     screen.type("\x11")
     assert screen.end() == 0
     assert screen.restored

@@ -245,4 +245,8 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         await until(lambda: desk.session.state == "failed", 30)
         desk.session.answer_trust("changed", "trusted")
         await desk.session.restart()
-        await until(partial(desk.stands, "changed", "connected"), 60)
+        await until(
+            partial(desk.stands, "changed", "connected"),
+            60,
+            told=lambda: (desk.session.state, desk.server("changed")),
+        )
