@@ -39,8 +39,8 @@ class Typist:
 
 
 def test_typing_into_the_prompt_as_a_permission_is_asked(tmp_path: Path) -> None:
-    # Not at once: somebody has to be typing by the time that the question comes.
-    with terminal(tmp_path, "--demo", "--demo-pace", "0.5") as screen:
+    # Slowly: somebody has to be typing by the time that the question comes.
+    with terminal(tmp_path, "--demo", "--demo-pace", "1.5") as screen:
         screen.wait_for("DEMO")
         screen.type("Email the report to the team\r")
         screen.wait_for("Connect an account", "Done")
