@@ -1,4 +1,4 @@
-"""README's table and the help screen name the keys that there are, and no others."""
+"""The table of the keys and the help screen name the keys that there are, and no others."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ from tui.viewers.view import DocumentView
 
 Classes = Sequence[type[DOMNode]]
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "keys.md"
 EVERYWHERE: Classes = (UaTuiApp, SuspendingApp, MainScreen, Frame, LineView)
 VIEW: Classes = (SteeredView, DocumentView)
 TREE = ["left", "right", "h", "l", "space", "E", "F", "enter"]
@@ -135,11 +136,11 @@ def spread(first: str, last: str) -> list[str]:
     return [f"{stem}{number}" for number in range(int(first[-1]), int(last[-1]) + 1)]
 
 
-def in_readme(wanted: str, *, told: bool = False) -> set[str]:
+def in_table(wanted: str, *, told: bool = False) -> set[str]:
     """The keys of the rows of a place; with `told` also those named in what they do."""
     found: set[str] = set()
     where = ""
-    for line in sections(README.read_text(encoding="utf-8"))["Keys"].splitlines():
+    for line in sections(PAGE.read_text(encoding="utf-8"))["Every key"].splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if not line.startswith("|") or len(cells) != 3 or cells[0] in {"where", "---"}:
             continue
@@ -160,27 +161,27 @@ ALWAYS = bound(EVERYWHERE)
 
 
 def test_the_keys_of_every_place_are_documented_and_exist() -> None:
-    assert in_readme("anywhere any pane", told=True) >= ALWAYS
-    assert in_readme("anywhere any pane") <= ALWAYS
+    assert in_table("anywhere any pane", told=True) >= ALWAYS
+    assert in_table("anywhere any pane") <= ALWAYS
 
 
 @pytest.mark.parametrize("place", READ)
-def test_readme_and_the_bindings_agree(place: str) -> None:
+def test_the_table_and_the_bindings_agree(place: str) -> None:
     where, classes = READ[place]
     there = bound(classes)
-    assert there - in_readme(where) - in_readme("any pane") - {"question_mark", "f1"} == set()
-    assert in_readme(where) - there - ALWAYS == set()
+    assert there - in_table(where) - in_table("any pane") - {"question_mark", "f1"} == set()
+    assert in_table(where) - there - ALWAYS == set()
 
 
 def test_the_keys_of_a_tool_call_are_documented_and_exist() -> None:
-    there, documented = bound(CALL), in_readme("tool call")
+    there, documented = bound(CALL), in_table("tool call")
     assert there - documented - {"j", "k"} == set()
     assert documented - there <= {*TREE, "c", "p", "tab"}
     assert set(TREE) <= bound(VIEW)
 
 
 def test_the_keys_of_an_account_link_are_documented_and_exist() -> None:
-    assert in_readme("account link") == bound([AuthScreen])
+    assert in_table("account link") == bound([AuthScreen])
 
 
 FIXED = {
@@ -273,8 +274,16 @@ def test_no_two_actions_of_one_place_have_the_same_key() -> None:
     }
 
 
+def test_readme_names_only_keys_of_the_table() -> None:
+    table = sections((ROOT / "README.md").read_text(encoding="utf-8"))["Keys"]
+    named = [cell for line in table.splitlines() if line.startswith("| `") for cell in [line.split("|")[1]]]
+    first = {key_of(key) for cell in named for key in re.findall(r"`([^`]+)`", cell)}
+    assert len(first) > 10
+    assert first <= in_table("anywhere prompt any pane conversation")
+
+
 def test_the_page_of_the_keys_has_every_name_with_its_keys() -> None:
-    page = (README.parent / "docs" / "keys.md").read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z_.]+)` \| (.*?) \|", page, flags=re.MULTILINE)
     assert [name for name, _ in rows] == list(STANDARD)
     for name, written in rows:
