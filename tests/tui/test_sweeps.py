@@ -14,6 +14,12 @@ from tui.panes.folder_scan import Request, file_time_ns, list_folder, list_folde
 from tui.panes.folder_tree import FolderTree
 
 
+def settle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything be old enough to be told from what comes later."""
+    for name in ("_SETTLED_NS", "_WRITTEN_NS"):
+        monkeypatch.setattr(folder_scan, name, -1)
+
+
 def test_a_folder_that_is_only_older_is_not_taken_up_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -26,7 +32,7 @@ def test_a_folder_that_is_only_older_is_not_taken_up_again(
     assert taken is not None
     assert len(taken[0]) == 20
     by_name = tree.folders[str(tmp_path)].by_name
-    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
+    settle(monkeypatch)
     older = list_folder(str(tmp_path), 100)
     assert older.stamp
     assert tree.take(older) is None
@@ -40,7 +46,7 @@ def test_an_unchanged_folder_is_not_read_and_a_changed_one_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.json").write_text("{}")
-    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
+    settle(monkeypatch)
     tree = FolderTree(str(tmp_path))
     tree.take(list_folder(str(tmp_path), 100))
     tree.doubted.add(str(tmp_path))
@@ -77,7 +83,7 @@ def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
         return look(path)
 
     monkeypatch.setattr(os, "lstat", noting)
-    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
+    settle(monkeypatch)
     tree.doubted.add(path)
     (older,) = list_folders([tree.request(path)])
     assert older.stamp
@@ -121,7 +127,7 @@ def test_a_change_in_the_tick_of_a_listing_is_found_once_the_folder_is_older(
             (tmp_path / "passed-over").unlink()
             (tmp_path / "passed-over.too").write_text("{}")
     os.utime(path, ns=(touched, touched))
-    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
+    settle(monkeypatch)
     (listing,) = list_folders([Request(path, 100, only=_not_passed_over, before=before)])
     assert listing.stamp
     assert (listing.entries is before.entries) is (change == "not listed")
@@ -163,7 +169,7 @@ def test_a_folder_of_which_it_is_too_early_to_tell_is_read_at_the_next_look(
     os.utime(path, ns=(touched, touched))
     tree.doubted.add(path)
     assert list_folders([tree.request(path)]) == []
-    monkeypatch.setattr(folder_scan, "_SETTLED_NS", -1)
+    settle(monkeypatch)
     (listing,) = list_folders([tree.request(path)])
     taken = tree.take(listing)
     assert taken is not None

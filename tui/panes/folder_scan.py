@@ -16,6 +16,7 @@ __all__ = ["Entry", "Listing", "Order", "Request", "file_time_ns", "list_folder"
 
 _TEMPORARY = ".ua-tmp"
 _SETTLED_NS = 2_000_000_000
+_WRITTEN_NS = 500_000_000
 _LINUX_COARSE = 5
 
 
@@ -186,7 +187,7 @@ def _is_still(before: Listing, request: Request, hidden: bool) -> bool:
 
 def _written_at(entries: Sequence[Entry], looked: int) -> list[Entry]:
     """The files that may still have been written when they were looked at."""
-    recent = looked - _SETTLED_NS
+    recent = looked - _WRITTEN_NS
     return [entry for entry in entries if entry.changed_ns > recent and not entry.is_folder]
 
 
