@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
+from core.secret_names import KEY_WORDS, is_secret
+
 __all__ = ["Scan", "SecretSearch"]
 
 # What follows the name of a secret, up to its value. In order: "name": "value" in JSON, the same inside a
@@ -32,10 +34,26 @@ def _pair(name: str, *, header: bool = False) -> tuple[str, str]:
     return name, f"(?i:{re.escape(name)}{_SUFFIX})(?i:{tail})"
 
 
+def _named(name: str, *endings: str) -> Iterator[tuple[str, str]]:
+    """A pair whose whole name decides; with the endings only where one of them follows, as the word is frequent."""
+    for needle in [name + each for each in endings] or [name]:
+        yield needle, f"(?i:{re.escape(name)})(?i:{_QUOTED_VALUE}|{_ASSIGNED_VALUE})"
+
+
 def _token(prefix: str, pattern: str, *, anywhere: bool = False) -> tuple[str, str]:
     boundary = "" if anywhere else _AFTER_BOUNDARY.format(re.escape(prefix))
     return prefix.lower(), f"({re.escape(prefix)}{boundary}{pattern})"
 
+
+_WHOLE_NAMES = (
+    *_named("token"),
+    *_named("pwd"),
+    *(pair for name in ("pass", "auth", "bearer") for pair in _named(name, '"', "'", "\\", "=")),
+)
+_LONGEST_NAME = 100
+_NAME_CHARACTERS = "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_WHOLE_NAME = re.compile("[A-Za-z]+")
+_ESCAPED = re.compile(r"[nrtbf]|u[0-9a-fA-F]{4}")
 
 # Each pattern begins with its lower-case needle, and its one matching group is the secret. Compiled when its needle is
 # first found: compiling all of them takes longer than most of what the program does before its first frame.
@@ -74,9 +92,10 @@ _DETECTORS: tuple[tuple[str, str], ...] = (
             "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey", "auth_token",
             "access_token", "accesstoken", "access-token", "refresh_token", "refreshtoken", "id_token",
             "session_token", "sessiontoken", "authtoken", "bearer_token", "link_token", "bot_token",
+            *(f"{word}{mark}key" for word in KEY_WORDS[3:] for mark in ("_", "-", "")),
         )
     ),
-    ("token", rf"(?i:token(?<![A-Za-z0-9_-]token))(?i:{_QUOTED_VALUE}|{_ASSIGNED_VALUE})"),
+    *_WHOLE_NAMES,
     *(
         (
             f"{name}=",
@@ -88,6 +107,7 @@ _DETECTORS: tuple[tuple[str, str], ...] = (
 _USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
 _LONGEST_USERINFO = 8_192
 _NEEDLES = tuple(needle for needle, _ in _DETECTORS)
+_BY_WHOLE_NAME = frozenset(number for number, each in enumerate(_DETECTORS) if each in _WHOLE_NAMES)
 # Where a long look found nothing, there is nothing either from further on in the same run of characters.
 _RUNS = {_NEEDLES.index("eyj"): _token("eyJ", r"[A-Za-z0-9_-]*+")[1]}
 _compiled = cache(re.compile)
@@ -137,6 +157,8 @@ class SecretSearch:
             if number >= len(_NEEDLES) or start < done[number]:
                 continue
             if match := _compiled(_DETECTORS[number][1]).match(text, start):
+                if number in _BY_WHOLE_NAME and not _is_named(text, match):
+                    continue
                 found.spans.append(match.span(match.lastindex or 0))
                 done[number] = match.end()
             elif (run := _RUNS.get(number)) and (looked_at := _compiled(run).match(text, start)):
@@ -177,6 +199,23 @@ class _Needles:
             for number, first, last in self._every.find_matches_as_indexes(near, overlapping=True):
                 found.add((start + last, start + first, number))
         return [(number, start, end) for end, start, number in sorted(found)]
+
+
+def _is_named(text: str, match: re.Match[str]) -> bool:
+    """Whether the whole name that a match is the end of, and the value it found, make a secret."""
+    at = match.start()
+    near = text[max(at - _LONGEST_NAME, 0) : at]
+    before = near[len(near.rstrip(_NAME_CHARACTERS)) :]
+    if text[at - len(before) - 1 : at - len(before)] == "\\":
+        escape = _ESCAPED.match(before)
+        before = before[escape.end() :] if escape else before
+    group = match.lastindex or 0
+    name = before + _WHOLE_NAME.match(match[0])[0]  # type: ignore[index]  # it begins with a letter
+    # Bare in an address or in code it is most often something else: `?auth=` signs the pictures of newspapers.
+    assigned = text[match.start(group) - 1 : match.start(group)] == "="
+    if assigned and name.lower() in ("auth", "pass", "pwd", "bearer"):
+        return False
+    return is_secret(name, match[group])
 
 
 @cache

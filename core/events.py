@@ -338,7 +338,7 @@ class ServerTrustAsked(Event, frozen=True, kw_only=True):
     """The files of the folder want an MCP server that the person has never trusted.
 
     `target` is what would be started, as in a shell, or opened; `given` are the variables or headers it is given beside
-    that, `NAME=value` each; `source` is the file.
+    that, `NAME=value` each; `source` is the file. Of what looks like a secret the value is masked.
     """
 
     server: str

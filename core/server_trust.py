@@ -1,12 +1,14 @@
-"""Which servers of folders the user trusts: each is shown once, with the exact command, before it is ever started.
+"""Which servers of folders the user trusts: each is shown once, with the command, before it is ever started.
 
-Trust belongs to a folder and to one configuration: whatever is changed in it is asked about again.
+Trust belongs to a folder and to one configuration: whatever is changed in it is asked about again. A configuration is
+known by its fingerprint; what stands beside that is for people to read, and has no secrets.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -14,7 +16,9 @@ from typing import Literal
 import msgspec
 
 from core.connections.own_servers import OwnServer
+from core.errors import WorkspaceError
 from core.files import Root
+from core.given_secrets import masked_address, masked_command
 
 __all__ = ["Decision", "ServerTrust"]
 
@@ -64,19 +68,40 @@ class ServerTrust:
         else:
             at = datetime.now(UTC).isoformat(timespec="seconds")
             entries[key] = _Entry(str(folder), server.name, server.target, decision, at)
+        self._write(entries)
+
+    def _write(self, entries: dict[str, _Entry]) -> None:
         Root(self._state, create=True).write(_FILE, msgspec.json.encode(entries))
 
     def _read(self) -> dict[str, _Entry]:
         path = self._state / _FILE
         try:
             with path.open("rb") as file:
-                return msgspec.json.decode(file.read(_LARGEST), type=dict[str, _Entry])
+                entries = msgspec.json.decode(file.read(_LARGEST), type=dict[str, _Entry])
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.MsgspecError) as error:
             # Nothing is trusted that cannot be read; what the user says next makes the file anew.
             _log.warning("%s cannot be read: %s", path, error)
             return {}
+        told = {key: _without_secrets(entry) for key, entry in entries.items()}
+        if told != entries:
+            # Files of earlier versions have whole commands.
+            try:
+                self._write(told)
+            except WorkspaceError as error:
+                _log.warning("%s may have secrets, and cannot be written: %s", path, error)
+        return told
+
+
+def _without_secrets(entry: _Entry) -> _Entry:
+    try:
+        is_address = entry.target.startswith(("http://", "https://"))
+        words = [] if is_address else shlex.split(entry.target)
+    except ValueError:
+        words = []
+    masked = masked_command(words) if words else masked_address(entry.target)
+    return msgspec.structs.replace(entry, target=masked.shown)
 
 
 def _key(server: OwnServer, folder: Path) -> str:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from core.detectors import SecretSearch
+from core.secret_names import is_secret
 
 __all__ = [
     "REDACTED",
@@ -24,7 +25,6 @@ __all__ = [
     "holds_unsafe",
     "is_unsafe",
     "middle_truncate",
-    "names_secret",
     "without_surrogates",
 ]
 
@@ -120,12 +120,6 @@ def _notice(count: int) -> str:
     return f"\n[… {count} characters left out …]\n"
 
 
-_SECRET_KEYS = re.compile(
-    r"(?:api_?key|secret|secret_?key|password|passwd|passphrase|authorization|cookie|credentials?|auth_?link"
-    r"|(?:access|private|secret)_?key"
-    r"|(?:access|refresh|auth|id|session|bearer|link|bot|secret|security)_?token"
-    r")$|^token$"
-)
 _SHORTEST = 8
 _DEEPEST = 64
 _TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
@@ -237,9 +231,7 @@ class Redactor:
         if isinstance(value, dict):
             return {
                 masked.get(key, key): (
-                    REDACTED
-                    if names_secret(key) and _holds_secret(item)
-                    else self._copy(item, masked, depth + 1)
+                    REDACTED if is_secret(key, item) else self._copy(item, masked, depth + 1)
                 )
                 for key, item in value.items()
             }
@@ -259,19 +251,6 @@ def _collect(value: object, texts: set[str], depth: int) -> None:
     elif isinstance(value, list | tuple):
         for item in value:
             _collect(item, texts, depth + 1)
-
-
-def names_secret(key: object) -> bool:
-    """Tell whether a mapping's key names a secret, such as `api_key`, `x-api-key` or `accessToken`."""
-    return (
-        isinstance(key, str)
-        and len(key) <= 200
-        and _SECRET_KEYS.search(key.lower().replace("-", "_")) is not None
-    )
-
-
-def _holds_secret(value: object) -> bool:
-    return value not in (None, "", [], {}, ()) and not isinstance(value, bool)
 
 
 def _spellings(value: str) -> set[str]:

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the command out; returns the exit code: 0, or 1 when there is no such server.
+    """Carry the command out; returns the exit code: 0, or 1 when there is no such server or one is wrong.
 
     Raises:
         SettingsError: a settings file is wrong.
@@ -82,9 +82,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(found: list[OwnServer | Unusable], folder: Path, trust: ServerTrust, *, as_json: bool) -> int:
     rows = [_row(each, folder, trust) for each in found]
+    problems = [row.problem for row in rows if row.problem]
     if as_json:
         print_line(json.dumps([vars(row) for row in rows], indent=2))
-        return 0
+        return 1 if problems else 0
     if not rows:
         print_line(
             "no MCP servers of your own: write them into .mcp.json, or into [mcp_servers.NAME] of your settings"
@@ -95,10 +96,9 @@ def _list(found: list[OwnServer | Unusable], folder: Path, trust: ServerTrust, *
         *((r.name, r.state, r.transport, clean_line(r.target, _LONGEST_TARGET), r.source) for r in rows),
     ]
     print_table(cells)
-    for row in rows:
-        if row.problem:
-            complain(row.problem)
-    return 0
+    for problem in problems:
+        complain(problem)
+    return 1 if problems else 0
 
 
 def _row(each: OwnServer | Unusable, folder: Path, trust: ServerTrust) -> _Row:

@@ -20,8 +20,9 @@ from typing import Any, Literal
 
 from core.connections.base import Connection
 from core.errors import ConnectionFailed
+from core.given_secrets import masked_address, masked_command, masked_given
 from core.setting_sources import Given
-from core.text import clean_line, names_secret, without_surrogates
+from core.text import clean_line, without_surrogates
 
 __all__ = ["PROJECT_SERVERS", "OwnServer", "Unusable", "connection_to", "project_servers", "set_servers"]
 
@@ -67,10 +68,13 @@ class OwnServer:
 
     @property
     def target(self) -> str:
-        """What would be started, as in a shell, or the address that would be opened; nothing is filled in."""
+        """What would be started, as in a shell, or the address that would be opened: nothing is filled in.
+
+        Of what looks like a secret the value is masked.
+        """
         if self.transport == "stdio":
-            return shlex.join([self.how["command"], *self.how.get("args", ())])
-        return str(self.how["url"])
+            return masked_command(self._command).shown
+        return masked_address(self.how["url"]).shown
 
     @property
     def given(self) -> Mapping[str, str]:
@@ -80,18 +84,19 @@ class OwnServer:
     @property
     def shown(self) -> list[str]:
         """The same as `NAME=value`; of what is a secret by its name, and written down, only how long it is."""
-        return [
-            f"{name}=(not shown: {len(value)} characters)"
-            if names_secret(name) and value and not _VARIABLE.search(value)
-            else f"{name}={value}"
-            for name, value in self.given.items()
-        ]
+        return [masked_given(name, value).shown for name, value in self.given.items()]
 
     @property
     def fingerprint(self) -> str:
         """What tells this configuration from every other, for whoever is asked to trust it: 64 hexadecimal digits."""
-        whole = json.dumps([self.name, self.transport, self.target, dict(self.given)], sort_keys=True)
+        # With the secrets: another one may lead to another place.
+        target = shlex.join(self._command) if self.transport == "stdio" else str(self.how["url"])
+        whole = json.dumps([self.name, self.transport, target, dict(self.given)], sort_keys=True)
         return hashlib.sha256(whole.encode()).hexdigest()
+
+    @property
+    def _command(self) -> list[str]:
+        return [self.how["command"], *self.how.get("args", ())]
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,7 @@ def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -
 
     how = server.how
     given = {name: fill(text) for name, text in server.given.items()}
+    secrets = [each for name, text in given.items() for each in masked_given(name, text).secrets]
     if server.transport == "stdio":
         started = [fill(how["command"]), *(fill(each) for each in how.get("args", ()))]
         path = given.get("PATH") or environ.get("PATH")
@@ -189,6 +195,7 @@ def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -
                 f"{clean_line(started[0], 200)}; install it, or write its whole path",
                 code="no_program",
             )
+        secrets += masked_command(started).secrets
         made = {
             "type": "stdio",
             "command": "/bin/sh",
@@ -197,10 +204,12 @@ def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -
             "env": dict.fromkeys(_BLANKED, "") | given,
         }
     else:
-        made = {"type": server.transport, "url": fill(how["url"]), "headers": given}
+        address = fill(how["url"])
+        secrets += masked_address(address).secrets
+        made = {"type": server.transport, "url": address, "headers": given}
     # What is written into a file for a key's place is most often the key itself.
-    secret = [*filled, *(text for name, text in given.items() if names_secret(name))]
-    return Connection(servers={server.name: made}, secrets=tuple(each for each in secret if len(each) >= 6))
+    secrets = [*filled, *secrets]
+    return Connection(servers={server.name: made}, secrets=tuple(each for each in secrets if len(each) >= 6))
 
 
 def _too_many(count: int, name: str, source: str) -> Found:

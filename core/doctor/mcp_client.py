@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import IO, Any
 
 from core.doctor.check import Finding, failed, ok
-from core.text import clean_line
+from core.text import Redactor, clean_line
 
 __all__ = ["ask_server"]
 
 
-async def ask_server(server: Mapping[str, Any], *, remedy: str, folder: str | None = None) -> Finding:
+async def ask_server(
+    server: Mapping[str, Any], *, remedy: str, folder: str | None = None, secrets: Iterable[str] = ()
+) -> Finding:
     """Start or reach a server, configured as the agent takes it, and list its tools; `remedy` is what to do if not.
+
+    What it says of its failure may repeat how it was started: `secrets` are masked in it.
 
     Raises:
         TimeoutError: it took longer than whoever waits had patience for.
@@ -37,7 +41,7 @@ async def ask_server(server: Mapping[str, Any], *, remedy: str, folder: str | No
             if refusals:
                 return failed(_refused(refusals[0]), remedy)
             why = _last_line(errors) or "; ".join(dict.fromkeys(_reasons(error)))
-            return failed(f"it does not answer: {clean_line(why, 200)}", remedy)
+            return failed(f"it does not answer: {clean_line(Redactor(secrets).redact(why), 200)}", remedy)
     if not tools:
         return failed("it has no tools", remedy)
     return ok(f"{len(tools)} tools: {', '.join(clean_line(tool.name, 40) for tool in tools)}")

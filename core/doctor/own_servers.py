@@ -47,4 +47,6 @@ async def ask_own_server(
     except ConnectionFailed as error:
         return failed(str(error), _WITHOUT)
     remedy = f"correct it in {server.source}; {_WITHOUT}"
-    return await ask_server(connection.servers[server.name], remedy=remedy, folder=str(folder))
+    return await ask_server(
+        connection.servers[server.name], remedy=remedy, folder=str(folder), secrets=connection.secrets
+    )

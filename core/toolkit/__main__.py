@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from core.addresses import parse_endpoint
 from core.errors import UniversalAgentError
-from core.text import Redactor, clean, clean_line, names_secret
+from core.secret_names import names_given_secret
+from core.text import Redactor, clean, clean_line
 from core.toolkit.mount import SESSION_FILE
 from core.toolkit.tracing import begin_tracing
 
@@ -150,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until standard input closes; 0 then, 2 for wrong usage, 1 when the workspace cannot be used."""
     options = _parse(arguments)
     # The child inherits the agent's environment, keys included: none of them may end in a file or a log.
-    redactor = Redactor(value for name, value in os.environ.items() if names_secret(name))
+    redactor = Redactor(value for name, value in os.environ.items() if names_given_secret(name))
     _log_to_stderr(redactor)
     # Reading standard input blocks a thread that a KeyboardInterrupt would wait for.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

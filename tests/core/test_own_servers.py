@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -235,3 +236,54 @@ def test_nothing_is_trusted_by_a_file_that_cannot_be_read(tmp_path: Path) -> Non
     assert trust.decision(found, tmp_path) is None
     trust.decide(found, tmp_path, "trusted")
     assert trust.decision(found, tmp_path) == "trusted"
+
+
+def test_secrets_among_the_arguments_are_masked_and_are_told_to_the_redactor(tmp_path: Path) -> None:
+    args = ["--password", SECRET, "-p", "8080", "--name", "${NAME}", f"--token={SECRET}-2"]
+    found = server(tmp_path, command="sh", args=args)
+    assert found.target == "sh --password [redacted] -p 8080 --name '${NAME}' --token=[redacted]"
+    made = connection_to(found, {"NAME": "of-the-environment"}, tmp_path)
+    assert set(made.secrets) == {"of-the-environment", SECRET, f"{SECRET}-2"}
+    (done,) = made.servers.values()
+    assert done["args"][-len(args) :] == [each.replace("${NAME}", "of-the-environment") for each in args]
+    url = f"https://me:{SECRET}@a.example/mcp?api_key=k-{SECRET}&page=2"
+    found = server(tmp_path, url=url)
+    assert found.target == "https://me:[redacted]@a.example/mcp?api_key=[redacted]&page=2"
+    made = connection_to(found, {}, tmp_path)
+    assert set(made.secrets) == {SECRET, f"k-{SECRET}"}
+    assert made.servers["notes"]["url"] == url
+
+
+def test_what_is_decided_is_kept_without_the_secrets_and_holds_for_them_alone(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    found = server(tmp_path, command="sh", args=["--token", SECRET])
+    ServerTrust(state).decide(found, tmp_path, "trusted")
+    kept = (state / "trusted-servers.json").read_text()
+    assert SECRET not in kept
+    assert "sh --token [redacted]" in kept
+    assert ServerTrust(state).decision(found, tmp_path) == "trusted"
+    another = server(tmp_path, command="sh", args=["--token", "another-secret"])
+    assert another.target == found.target
+    assert ServerTrust(state).decision(another, tmp_path) is None
+
+
+def test_a_file_of_decisions_with_whole_commands_is_understood_and_loses_the_secrets(tmp_path: Path) -> None:
+    found = server(tmp_path, command="sh", args=["--token", SECRET, "two words"])
+    remote = {"folder": "/", "name": "a", "target": f"https://u:{SECRET}@h/", "decision": "refused", "at": ""}
+    # As it was written before: the hash was made of the whole command then, too.
+    whole = ["notes", "stdio", f"sh --token {SECRET} 'two words'", {}]
+    digest = hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+    key = json.dumps([str(tmp_path.resolve()), digest])
+    entry = remote | {"target": whole[2], "decision": "trusted"}
+    kept = tmp_path / "trusted-servers.json"
+    kept.write_text(json.dumps({key: entry, "remote": remote}))
+    assert ServerTrust(tmp_path).decision(found, tmp_path) == "trusted"
+    after = kept.read_text()
+    assert SECRET not in after
+    assert [each["target"] for each in json.loads(after).values()] == [
+        "sh --token [redacted] 'two words'",
+        "https://u:[redacted]@h/",
+    ]
+    before = kept.stat().st_mtime_ns
+    assert ServerTrust(tmp_path).decision(found, tmp_path) == "trusted"
+    assert kept.stat().st_mtime_ns == before

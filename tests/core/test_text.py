@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.secret_names import names_secret
 from core.text import (
     REDACTED,
     Redactor,
@@ -16,7 +17,6 @@ from core.text import (
     escape_unsafe,
     is_unsafe,
     middle_truncate,
-    names_secret,
     without_surrogates,
 )
 
@@ -330,3 +330,43 @@ def test_a_text_made_to_be_searched_for_ever_is_searched(word: str) -> None:
 )  # fmt: skip
 def test_what_is_no_secret_hides_none_behind_it(text: str, expected: str) -> None:
     assert Redactor().redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("GITHUB_TOKEN=abcdef1 run", "GITHUB_TOKEN=[redacted] run"),
+        ("-e NOTES_TOKEN=hunter-two", "-e NOTES_TOKEN=[redacted]"),
+        ("DB_PASS=hunter2xyz SMTP_PWD=correct-horse", "DB_PASS=[redacted] SMTP_PWD=[redacted]"),
+        ("a.jpg?auth=7f3a9c&x=1", "a.jpg?auth=7f3a9c&x=1"),
+        ("SIGNING_KEY=abc", "SIGNING_KEY=[redacted]"),
+        ("PWD=/home/me/work OLDPWD=/home/me", "PWD=/home/me/work OLDPWD=/home/me"),
+        ("const auth=getAuth(app), pass=firstPass", "const auth=getAuth(app), pass=firstPass"),
+        ("next_page_token=CAUQAA max_tokens=100", "next_page_token=CAUQAA max_tokens=100"),
+        ("monkey=banana keyboard=qwerty key=down", "monkey=banana keyboard=qwerty key=down"),
+        ('{"user": "me", "pass": "hunter2xyz"}', '{"user": "me", "pass": "[redacted]"}'),
+        (r'"a\nGITHUB_TOKEN=abcdef1\ntoken=xyz"', r'"a\nGITHUB_TOKEN=[redacted]\ntoken=[redacted]"'),
+    ],
+)
+def test_what_a_whole_name_says_is_masked(text: str, expected: str) -> None:
+    redactor = Redactor()
+    assert redactor.redact(text) == expected
+    assert redactor.redact(expected) == expected
+
+
+def test_data_whose_names_are_like_those_of_secrets_stays_readable() -> None:
+    data = {
+        "input_tokens": 12, "max_tokens": 100, "token_count": 3, "tokens": ["a"], "price_per_token": 0.5,
+        "key": "date", "keys": ["a", "b"], "sort_key": "published", "keyboard": "qwerty", "monkey": "ape",
+        "nextPageToken": "CAUQAA", "story_token": "CAAqNggKIjBDQklTSGpvSmMz", "booking_token": "WyJDalJJTXpoc",
+        "native_token": "ETH", "pass": "yes", "tests_pass": 12, "auth": {"type": "none"}, "auth_type": "x",
+        "requires_auth": "sometimes", "pwd": "/home/me", "proxy_auth": "basic", "author": "A. Writer",
+    }  # fmt: skip
+    redactor = Redactor()
+    assert redactor.redact_value(data) == data
+    assert json.loads(redactor.redact_json(json.dumps(data))) == data
+    secret = dict.fromkeys(
+        ["GITHUB_TOKEN", "DB_PASS", "proxy-auth", "signingKey", "notesToken"], "hunter2xyz"
+    )
+    assert set(redactor.redact_value(secret).values()) == {REDACTED}
+    assert set(json.loads(redactor.redact(json.dumps(secret))).values()) == {REDACTED}

@@ -126,6 +126,11 @@ def trust(folder: Path, *names: str) -> None:
             ServerTrust().decide(each, folder, "trusted")
 
 
+def files_with(text: str, below: Path) -> list[Path]:
+    """The files that have a text in them."""
+    return [path for path in below.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that the session is in, with nobody's settings around it."""
@@ -187,8 +192,7 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             assert "noted milk" in await desk.call("tickets")
             assert desk.of(ErrorRaised) == []
             workspace = desk.session.workspace.path
-    kept = [path for path in workspace.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
-    assert kept == []
+    assert files_with(KEY, workspace) == []
 
 
 async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wrong_with_it_is_told(
@@ -207,11 +211,11 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
     }
     write(folder, **written)
     trust(folder, "changed", "missing", "keyless")
-    written["changed"]["args"].append("--key=x")
+    written["changed"]["args"] += ["--key=" + KEY, "--began", str(began[2])]
     write(folder, **written)
     async with started(tmp_path, interactive=True) as desk:
         assert [event.server for event in desk.of(ServerTrustAsked)] == ["asked", "changed"]
-        assert "--key=x" in desk.of(ServerTrustAsked)[1].target
+        assert "--key=[redacted] --began" in desk.of(ServerTrustAsked)[1].target
         for name, status, why in (
             ("asked", "untrusted", "used only once you have trusted it: ua-tui servers trust asked"),
             ("refused", "off", "as you refused it: ua-tui servers forget refused"),
@@ -250,3 +254,6 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
             60,
             told=lambda: (desk.session.state, desk.server("changed")),
         )
+        workspace = desk.session.workspace.path
+    assert files_with(KEY, tmp_path) == [folder / ".mcp.json"]
+    assert b"--key=[redacted]" in (workspace / "journal.jsonl").read_bytes()

@@ -12,7 +12,7 @@ from tui.cli import main
 SERVERS = {
     "notes": {
         "command": "npx",
-        "args": ["-y", "my notes\x1b[31m"],
+        "args": ["-y", "my notes\x1b[31m", "--password", "canary-9876543210"],
         "env": {"NOTES_KEY": "canary-0123456789"},
     },
     "tickets": {"type": "sse", "url": "https://tickets.example/sse"},
@@ -46,14 +46,13 @@ def servers(out: Out, *args: str) -> tuple[int, str, str]:
 
 def states(out: Out) -> dict[str, str]:
     """How each server stands, as the list for programs tells it."""
-    code, told, _ = servers(out, "--json")
-    assert code == 0
+    _, told, _ = servers(out, "--json")
     return {row["name"]: row["state"] for row in json.loads(told)}
 
 
 def test_all_are_listed_with_what_they_start_or_open(capsys: Out, folder: Path) -> None:
     code, told, problems = servers(capsys)
-    assert code == 0
+    assert code == 1
     rows = {line.split()[0]: line for line in told.splitlines()}
     assert list(rows) == ["SERVER", "mine", "notes", "tickets", "broken"]
     assert "your own" in rows["mine"]
@@ -69,7 +68,8 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Out, folder: Path) 
 
 
 def test_the_list_for_programs_has_every_field(capsys: Out, folder: Path) -> None:
-    _, told, problems = servers(capsys, "--json")
+    code, told, problems = servers(capsys, "--json")
+    assert code == 1
     rows = {row["name"]: row for row in json.loads(told)}
     assert rows["tickets"] == {
         "name": "tickets",
@@ -160,6 +160,6 @@ def test_the_users_own_settings_count_before_what_a_folder_names(capsys: Out, fo
 def test_a_file_that_is_broken_is_told(capsys: Out, folder: Path) -> None:
     (folder / ".mcp.json").write_text("{")
     code, told, problems = servers(capsys)
-    assert code == 0
+    assert code == 1
     assert "mine" in told
     assert f"{folder / '.mcp.json'} is not valid JSON" in problems
