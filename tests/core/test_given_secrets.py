@@ -18,7 +18,7 @@ from core.given_secrets import masked_address, masked_command, masked_given
         ),
         ("npx -y notes -p shortpw77", "npx -y notes -p [redacted]", {"shortpw77"}),
         ("python3 -m notes -p shortpw77", "python3 -m notes -p [redacted]", {"shortpw77"}),
-        ("npx --password hunter2xyz -p shortpw77", "npx --password [redacted] -p [redacted]", {"hunter2xyz", "shortpw77"}),
+        ("npx --pass hunter2xyz -p shortpw7", "npx --pass [redacted] -p [redacted]", {"hunter2xyz", "shortpw7"}),
         ("npx -y notes --api-key=sk-live-1", "npx -y notes --api-key=[redacted]", {"sk-live-1"}),
         ("srv --token=a.b-c --pass 'two words'", "srv --token=[redacted] --pass [redacted]", {"a.b-c", "two words"}),
         ("srv -H 'Authorization: Bearer abcdef1'", "srv -H 'Authorization: Bearer [redacted]'", {"abcdef1"}),
