@@ -1,15 +1,21 @@
-"""What every setting is and where that comes from, told without the secrets, and settings that are set by a command."""
+"""What every setting is and where that comes from, told without the secrets, and settings that are set by a command.
+
+An empty value means the default, here as in the places that settings come from.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from core import setting_values as values
 from core.errors import SettingsError
-from core.setting_sources import Given, ended
+from core.key_choices import key_choices
+from core.setting_sources import Given, ended, is_empty, without_secrets
 from core.settings import ENVIRONMENT, SPECS, Places, Settings, load_settings
 from core.user_file import SettingsFile, UserFile
 
@@ -17,22 +23,49 @@ __all__ = ["Listed", "Origin", "StoredSetting", "list_settings", "setting_of", "
 
 HIDDEN = "set, not shown"
 
+_WITHOUT = {
+    "model": "the agent chooses",
+    "simple_model": "the same as model",
+    "effort": "the model decides",
+    "base_url": "Anthropic's own",
+    "composio_base_url": "Composio's own",
+    "composio_user_id": "the same as user_id",
+    "composio_toolkits": "all but the disabled ones",
+    "web_reader_url": "Z.AI's own",
+    "max_cost_usd": "no limit",
+    "max_turns": "no limit",
+    "demo_pace": "1 on the screen, else 0",
+    "theme": "dark",
+    "cli_path": "the one that came with the SDK",
+}
+"""What is meant where a setting has no value; none of what it names where nothing stands here."""
+
+_TABLES = {
+    "mcp_servers": "tables [mcp_servers.NAME] in a settings file, each with a command or a url",
+    "keys": 'a table [keys] in a settings file, with lines such as pane.maximise = "f9"',
+}
+
 
 @dataclass(frozen=True)
 class Origin:
-    """One place that gives a setting: the place in words, the line of a file, and the value as it is shown."""
+    """One place that gives a setting: the place in words, the line of a file, and the value as it is shown.
+
+    `data` is the value as JSON has it, None where the place is empty and so means the default.
+    """
 
     place: str
     line: int | None
     value: str
+    data: Any = None
 
 
 @dataclass(frozen=True)
 class Listed:
     """A setting as it stands: its value as it is shown, and every place that gives it, the one that holds first.
 
-    `about` and `takes` say what it is for and what is allowed, `variables` the environment's names for it.
-    A setting without origins has its default.
+    `data` is the value as JSON has it, and `without` what is meant when there is none. `about` and `takes` say what it
+    is for and what is allowed, `variables` the environment's names for it. A setting without origins has its default;
+    one that is `gathered` has what all of them give.
     """
 
     name: str
@@ -41,14 +74,24 @@ class Listed:
     about: str
     takes: str
     variables: tuple[str, ...]
+    data: Any = None
+    without: str = ""
+    gathered: bool = False
 
 
 @dataclass(frozen=True)
 class StoredSetting:
-    """Where a setting was stored, and what makes that it does not hold; empty when it does."""
+    """Where a setting was stored, and what makes that it does not hold; empty when it does.
+
+    `default` is what it is by default, as it is shown, when that is what was asked for; `empty` is whether the file
+    says so. `changed` is whether it stood in the file before, or does now.
+    """
 
     path: Path
     warning: str = ""
+    default: str = ""
+    empty: bool = False
+    changed: bool = True
 
 
 def list_settings(places: Places) -> list[Listed]:
@@ -63,14 +106,22 @@ def list_settings(places: Places) -> list[Listed]:
     listed = []
     for name, spec in SPECS.items():
         given = [layer[name] for layer in layers if name in layer]
+        value = getattr(settings, name)
+        if name == "mcp_servers":
+            # The user's own count before those of a folder.
+            given.reverse()
+            value = given
         listed.append(
             Listed(
                 name=name,
-                value=_shown(name, getattr(settings, name)),
-                origins=tuple(_origin(name, each) for each in given),
+                value=_shown(name, value),
+                origins=tuple(_origin(name, each, places) for each in given),
                 about=texts[name],
-                takes=spec.takes,
+                takes=_TABLES.get(name, spec.takes),
                 variables=ENVIRONMENT.get(name, ()),
+                data=_data(name, value),
+                without=_WITHOUT.get(name, "none"),
+                gathered=name in _TABLES,
             )
         )
     return listed
@@ -98,6 +149,9 @@ def setting_of(word: str) -> str:
 def store_setting(name: str, text: str | None, places: Places, *, in_project: bool = False) -> StoredSetting:
     """Set a setting in a file, the user's own or that of the current folder; None takes it out.
 
+    An empty text gives it its default: nothing comes after the user's own file, so it is taken out there, and a
+    folder's file keeps it empty, which hides what the user's own says.
+
     Raises:
         SettingsError: the value is not allowed there, or the file cannot be read or written; it is as it was then.
     """
@@ -113,19 +167,37 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
     value = None
     if text is not None:
         places.checked(name, Given(text, "option", name, in_folder=in_project))
-        value = _as_toml(spec.parse(text), text)
+        if not is_empty(text):
+            value = _as_toml(spec.parse(text), text)
+        elif in_project:
+            value = ""
     # In a file it may stand as the key of a table.
     written = next((each for each in _spellings(name) if each in _written(file)), name)
-    path = file.store({written: value})
+    stood = written in file.names() or written in _written(file)
+    stored = StoredSetting(
+        file.store({written: value}),
+        default=_default(name, places) if is_empty(text) else "",
+        empty=value == "",
+        changed=stood or value is not None,
+    )
+    return replace(stored, warning=_warning(name, file, places))
+
+
+def _default(name: str, places: Places) -> str:
+    return _shown(name, places.default(name)) or _WITHOUT.get(name, "none")
+
+
+def _warning(name: str, file: SettingsFile, places: Places) -> str:
+    """What makes that a file's setting does not hold; empty when it does."""
     try:
         layers = places.layers()
     except SettingsError as error:
-        return StoredSetting(path, f"The next start from this folder will fail: {error}")
+        return f"The next start from this folder will fail: {error}"
     holds = next((layer[name] for layer in layers if name in layer), None)
     mine = file.path if holds is not None else None
     if holds is not None and holds.path != mine:
-        return StoredSetting(path, f"{holds.origin} wins over it: take it out there for this to hold.")
-    return StoredSetting(path, _fails(places))
+        return f"{holds.origin} wins over it: take it out there for this to hold."
+    return _fails(places)
 
 
 def _fails(places: Places) -> str:
@@ -152,7 +224,7 @@ def _as_toml(value: Any, text: str) -> Any:
     return text.strip() if isinstance(value, Path) else value
 
 
-def _origin(name: str, given: Given) -> Origin:
+def _origin(name: str, given: Given, places: Places) -> Origin:
     match given.place:
         case "option":
             place = "command line"
@@ -162,25 +234,53 @@ def _origin(name: str, given: Given) -> Origin:
             place = f"{given.path}, {given.name}"
         case _:
             place = str(given.path)
-    return Origin(place, given.line, _shown(name, given.value))
+    if is_empty(given.value):
+        return Origin(place, given.line, "")
+    value = given.value
+    if name == "keys":
+        value = key_choices(value, "", given.in_folder)
+    elif name == "mcp_servers":
+        value = (given,)
+    elif SPECS[name].parse is not values.path:
+        value = places.checked(name, given)
+    return Origin(place, given.line, _shown(name, value) or "none", _data(name, value))
 
 
 def _shown(name: str, value: Any) -> str:
-    if value is None or value in ("", ()):
+    if value is None or value == "":
         return ""
-    if name not in ENVIRONMENT:
-        return f"{len(value)} of them"
+    match _data(name, value):
+        case bool() as data:
+            return "true" if data else "false"
+        case float() as data:
+            return f"{data:g}"
+        case [] if name == "composio_disabled_toolkits":
+            return "none"
+        case dict() | list() as data:
+            return ", ".join(data)
+        case data:
+            return str(data)
+
+
+def _data(name: str, value: Any) -> Any:
+    """A value as JSON has it; without secrets."""
+    if value is None:
+        return None
+    match name:
+        case "keys":
+            return {each.action or "?": each.keys for each in value}
+        case "mcp_servers":
+            tables = [each.value for each in value if isinstance(each.value, Mapping)]
+            return list(dict.fromkeys(server for table in tables for server in table))
     if SPECS[name].secret:
-        return HIDDEN
+        return HIDDEN if value else None
     match value:
-        case bool():
-            return "true" if value else "false"
-        case float():
-            return f"{value:g}"
+        case bool() | int() | float():
+            return value
         case list() | tuple():
-            return ", ".join(str(each) for each in value)
+            return [without_secrets(str(each)) for each in value]
         case _:
-            return str(value)
+            return without_secrets(str(value))
 
 
 def _about() -> dict[str, str]:

@@ -24,7 +24,10 @@ __all__ = [
     "from_overrides",
     "from_toml",
     "from_variables",
+    "is_empty",
+    "toml_problem",
     "winner",
+    "without_secrets",
 ]
 
 Place = Literal["option", "environment", ".env", "file"]
@@ -92,6 +95,19 @@ _MOST_READ = 4 << 20
 
 _OPTIONS = {"workspace_base": "--workspace", "extra_tools": "--tool", "max_cost_usd": "--max-cost"}
 """Options that are not called as their settings are."""
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value means the default: a text without anything in it. A list without anything names nothing."""
+    return isinstance(value, str) and not value.strip()
+
+
+def without_secrets(value: str) -> str:
+    """A value as it may be shown: an address without the password in it."""
+    # Needed for what is told alone.
+    from core.given_secrets import masked_address
+
+    return masked_address(value).shown
 
 
 def winner(layers: Sequence[Layer], name: str) -> Given | None:
@@ -175,7 +191,7 @@ def from_toml(path: Path, known: Known, *, in_folder: bool) -> Layer:
         table = tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(
-            f"{path} is not valid TOML: {error}{_toml_advice(content, str(error))}."
+            f"{path} is not valid TOML: {toml_problem(error)}{_toml_advice(content, str(error))}."
         ) from error
     layer: Layer = {}
     for written, value in _flat(table, known.settings):
@@ -273,6 +289,40 @@ def _toml_line(content: str, name: str) -> int | None:
 def ended(sentence: str) -> str:
     """End a sentence, unless a question does."""
     return sentence if sentence.endswith("?") else f"{sentence}."
+
+
+_PLAINLY = (
+    (r"Illegal character '\\[nr]'", "the text{} has no closing quote"),
+    (r"Unterminated string|Expected \"'+\"", "a text{} has no closing quote"),
+    (r"Illegal character|Found invalid character", "there is a character{} that may not stand in a text"),
+    (r"Unescaped '\\'", "a \\ in a text{} stands alone: write it twice, or put the text in single quotes"),
+    (r"Expected '=' after a key", "there is no = behind a name{}"),
+    (
+        r"Invalid statement|Invalid initial character for a key",
+        "what stands{} is no name = value and no [table]",
+    ),
+    (r"Expected newline or end of document", "something stands behind a value{}"),
+    (r"Expected '\]+' at the end of an? (?:table|array)", "the name of a table{} has no closing ]"),
+    (r"Unclosed array", "a list{} has no closing ]"),
+    (r"Unclosed inline table", "a table{} has no closing }}"),
+    (r"Cannot overwrite a value|Duplicate inline table key", "a name is set twice{}"),
+    (r"Cannot declare", "a table stands twice{}"),
+    (r"Invalid value \(at end", "a name has no value"),
+    (r"Invalid value", "there is a value{} that TOML does not know"),
+)
+_AT = re.compile(r" \((?:at line (\d+), column \d+|at end of document)\)")
+
+
+def toml_problem(error: Exception) -> str:
+    """What is wrong with a TOML file, for somebody who knows the file and not the words of whoever reads it."""
+    told = str(error)
+    at = _AT.search(told)
+    # What has no end is noticed at the end of the file, which says nothing about where it is.
+    where = f" in line {at[1]}" if at and at[1] else ""
+    for pattern, plainly in _PLAINLY:
+        if re.match(pattern, told):
+            return plainly.format(where)
+    return told
 
 
 def _toml_advice(content: str, problem: str) -> str:

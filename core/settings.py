@@ -26,7 +26,9 @@ from core.setting_sources import (
     from_overrides,
     from_toml,
     from_variables,
+    is_empty,
     winner,
+    without_secrets,
 )
 
 __all__ = [
@@ -97,19 +99,19 @@ class Settings:
     """Everything a session can be told, whole and checked."""
 
     model: Annotated[str | None, _as(values.text, "ANTHROPIC_MODEL")] = None
-    """The model that answers; None leaves the choice to the agent."""
+    """The model that answers; without one the agent chooses."""
     simple_model: Annotated[str | None, _as()] = None
-    """The model for queries taken for simple and for the classifier's question; None means `model`."""
+    """The model for queries taken for simple and for the classifier's question; without one it is `model`."""
     fallback_model: Annotated[str | None, _as()] = None
     """The model to go on with when the first one is overloaded."""
     effort: Annotated[Effort | None, _as(values.choice(*get_args(Effort)))] = None
-    """How hard the model thinks: low, medium, high, xhigh or max; None leaves it to the model."""
+    """How hard the model thinks: low, medium, high, xhigh or max; unless it is set the model decides."""
     api_key: Annotated[str | None, _as(values.text, "ANTHROPIC_API_KEY", secret=True)] = None
     """The key for the Messages API, sent as x-api-key."""
     auth_token: Annotated[str | None, _as(values.text, "ANTHROPIC_AUTH_TOKEN", secret=True)] = None
     """The bearer token for the Messages API or a gateway before it."""
     base_url: Annotated[str | None, _as(values.url, "ANTHROPIC_BASE_URL")] = None
-    """The server that speaks the Messages API; None means Anthropic's own."""
+    """The server that speaks the Messages API; without one it is Anthropic's own."""
     claude_config_dir: Annotated[Path | None, _as(values.path, "CLAUDE_CONFIG_DIR", own=True)] = None
     """The folder in which a login of the Claude command line would be found."""
     workspace_base: Annotated[Path, _as(values.path)] = Path()
@@ -125,9 +127,9 @@ class Settings:
     composio_api_key: Annotated[str | None, _as(values.text, "COMPOSIO_API_KEY", secret=True)] = None
     """The key for Composio; without it a session has no Composio tools."""
     composio_base_url: Annotated[str | None, _as(values.url, "COMPOSIO_BASE_URL", own=True)] = None
-    """The server of Composio; None means Composio's own."""
+    """The server of Composio; without one it is Composio's own."""
     composio_user_id: Annotated[str | None, _as(values.text, "COMPOSIO_USER_ID")] = None
-    """Whose connected accounts Composio uses; None means `user_id`."""
+    """Whose connected accounts Composio uses; without one those of `user_id`."""
     composio_mode: Annotated[ComposioMode, _as(values.choice(*get_args(ComposioMode)))] = "mcp"
     """How the agent reaches Composio's tools: mcp (by itself) or native (through this process, with modifiers)."""
     composio_toolkits: Annotated[tuple[str, ...], _as(values.slugs)] = ()
@@ -137,7 +139,7 @@ class Settings:
     web_reader_key: Annotated[str | None, _as(values.text, "Z_AI_API_KEY", "ZAI_API_KEY", secret=True)] = None
     """The key for Z.AI's web reader; without it a session reads pages with its own crawler alone."""
     web_reader_url: Annotated[str | None, _as(values.url, own=True)] = None
-    """The MCP server of the web reader; None means Z.AI's own."""
+    """The MCP server of the web reader; without one it is Z.AI's own."""
     logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
     """The write token for Logfire; without it nothing is sent there."""
     skills: Annotated[tuple[str, ...], _as(values.skills, own=True)] = ()
@@ -151,11 +153,11 @@ class Settings:
     demo: Annotated[bool, _as(values.flag)] = False
     """Play a session with a scripted model, without network and keys."""
     demo_pace: Annotated[float | None, _as(values.number(least=0))] = None
-    """How slowly the demo streams: 1 can be followed, 0 is as fast as it goes; None leaves it to the front end."""
+    """How slowly the demo streams: 1 can be followed, 0 is as fast as it goes, as without the screen."""
     user_id: Annotated[str, _as()] = "local-user"
     """Who the session belongs to, as traces and Composio name them."""
     theme: Annotated[str | None, _as(values.theme)] = None
-    """The colour theme of the screen: dark, light, ansi or one of Textual's; None for the usual one."""
+    """The colour theme of the screen: dark, light, ansi or one of Textual's, such as nord."""
     pictures: Annotated[Pictures, _as(values.choice(*get_args(Pictures)))] = "auto"
     """How pictures are drawn: by the terminal's own graphics (kitty, sixel), as half blocks, or what fits it."""
     notify: Annotated[Notify, _as(values.choice(*get_args(Notify)))] = "auto"
@@ -167,9 +169,9 @@ class Settings:
     classifier: Annotated[Classifier, _as(values.choice(*get_args(Classifier), words=True))] = "rules+model"
     """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
     mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
-    """The tables [mcp_servers] of the files, each with where it stands, not checked yet."""
+    """MCP servers of your own, by name; all files count, and for a name in two of them your own config.toml does."""
     keys: Annotated[tuple[KeyChoice, ...], _as()] = ()
-    """The tables [keys] of the files, the folder's after the user's own, not checked yet."""
+    """Keys of your own; all files count, and for an action in two of them the folder's ua-tui.toml does."""
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name, spec in SPECS.items() if not spec.secret)
@@ -293,12 +295,13 @@ class Places:
                 f"{given.origin} may not be set by the files of a folder: "
                 f"set {', '.join([*by, 'or your own ' + USER_FILE])} instead."
             )
-        if given.value == "":
+        if is_empty(given.value):
             return self.default(name)
         try:
             value = spec.parse(given.value)
         except ValueError as error:
             value = ", ".join(given.value) if isinstance(given.value, tuple) else given.value
+            value = without_secrets(value) if isinstance(value, str) else value
             shown = "a value that" if spec.secret else f"{value!r}, which"
             raise SettingsError(
                 f"{given.origin} is {shown} is not allowed: it takes {ended(str(error))}"
@@ -377,7 +380,8 @@ def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
             secret = winner(layers, key)
             if secret is not None and secret.value and not secret.in_folder:
                 raise SettingsError(
-                    f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} to {where.value}: "
+                    f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} "
+                    f"to {without_secrets(str(where.value))}: "
                     f"set {ENVIRONMENT[address][0]} in the environment if you mean it, or the key in the same file."
                 )
 

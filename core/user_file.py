@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import SettingsError, WorkspaceError
 from core.files import Root
+from core.setting_sources import toml_problem
 from core.settings import USER_FILE, user_config_dir
 
 __all__ = ["SettingsFile", "UserFile", "changed"]
@@ -123,7 +124,9 @@ def _loaded(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}. Correct it, or move it away.") from error
+        raise SettingsError(
+            f"{path} is not valid TOML: {toml_problem(error)}. Correct it, or move it away."
+        ) from error
 
 
 def _get(table: Mapping[str, Any], name: str) -> Any:

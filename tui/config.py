@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from core.text import clean_line
@@ -13,7 +12,7 @@ from tui.options import WrongUsage
 from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.setting_listing import Listed
+    from core.setting_listing import Listed, StoredSetting
     from core.settings import Places
 
 __all__ = ["add_arguments", "run"]
@@ -28,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="WORD",
-        help="set NAME VALUE, unset NAME, or the names to show (default: all); a value of - is read unseen",
+        help="set NAME VALUE, unset NAME, or the names to show (default: all), also behind get or list; "
+        "an empty value means the default, a value of - is read unseen",
     )
     parser.add_argument(
         "--project", action="store_true", help="with set and unset: in the ua-tui.toml of this folder"
@@ -53,8 +53,10 @@ def run(args: argparse.Namespace) -> int:
             return _store(places, name, None, args)
         case ["set" | "unset" as action, *_]:
             raise WrongUsage(f"{action} takes {'a name and a value' if action == 'set' else 'one name'}")
-        case names if args.project:
+        case _ if args.project:
             raise WrongUsage("--project goes with set and unset")
+        case ["get" | "list", *names]:
+            return _show(places, names, as_json=args.json)
         case names:
             return _show(places, names, as_json=args.json)
 
@@ -68,11 +70,23 @@ def _store(places: Places, word: str, value: str | None, args: argparse.Namespac
     if value == "-":
         value = _unseen(name)
     stored = store_setting(name, value, places, in_project=args.project)
-    done = f"{name} is taken out of" if value is None else f"{name} is stored in"
-    print_line(f"{done} {stored.path}")
+    print_line(_done(name, value, stored))
     if stored.warning:
         complain(stored.warning)
     return 0
+
+
+def _done(name: str, value: str | None, stored: StoredSetting) -> str:
+    if value is None:
+        return (
+            f"{name} is taken out of {stored.path}"
+            if stored.changed
+            else f"{name} is not set in {stored.path}"
+        )
+    if stored.default:
+        told = "is stored empty in {}" if stored.empty else "is not set in {}"
+        return f"{name} has its default, {clean_line(stored.default, 200)}: it {told.format(stored.path)}"
+    return f"{name} is stored in {stored.path}"
 
 
 def _unseen(name: str) -> str:
@@ -90,38 +104,54 @@ def _show(places: Places, words: list[str], *, as_json: bool) -> int:
     every = {each.name: each for each in list_settings(places)}
     listed = [every[name] for name in names or every]
     if as_json:
-        print_line(json.dumps([asdict(each) for each in listed], indent=2))
+        # What a table has may be anything that TOML knows, also a date.
+        print_line(json.dumps([_as_json(each) for each in listed], indent=2, default=str))
     elif names:
         print_line("\n\n".join("\n".join(_whole(each)) for each in listed))
     else:
-        print_table([_HEADER, *((each.name, _cut(each.value), _place(each)) for each in listed)])
+        print_table([_HEADER, *((each.name, _cell(each), _place(each)) for each in listed)])
     return 0
 
 
+def _as_json(setting: Listed) -> dict[str, object]:
+    return {
+        "name": setting.name,
+        "value": setting.data,
+        "origins": [{"place": each.place, "line": each.line, "value": each.data} for each in setting.origins],
+        "about": setting.about,
+        "takes": setting.takes,
+        "variables": setting.variables,
+    }
+
+
 def _whole(setting: Listed) -> list[str]:
-    lines = [f"{setting.name} = {clean_line(setting.value, 1000) or '(nothing)'}", f"  {setting.about}"]
+    lines = [f"{setting.name} = {clean_line(_value(setting), 1000)}", f"  {setting.about}"]
     lines.append(f"  takes {setting.takes}")
     if setting.variables:
         lines.append(f"  environment: {', '.join(setting.variables)}")
     for at, origin in enumerate(setting.origins):
         line = f", line {origin.line}" if origin.line else ""
-        value = clean_line(origin.value, 200) or "nothing"
-        lines.append(
-            f"  {'from' if at == 0 else 'overruled:'} {clean_line(origin.place, 1000)}{line}: {value}"
-        )
+        value = clean_line(origin.value, 200) or "empty, which means the default"
+        counts = "from" if at == 0 else "and from" if setting.gathered else "overruled:"
+        lines.append(f"  {counts} {clean_line(origin.place, 1000)}{line}: {value}")
     if not setting.origins:
         lines.append("  the default")
     return lines
 
 
+def _value(setting: Listed) -> str:
+    return setting.value or ("(none)" if setting.without == "none" else f"(not set: {setting.without})")
+
+
 def _place(setting: Listed) -> str:
     if not setting.origins:
         return "default"
+    if setting.gathered and len(setting.origins) > 1:
+        return f"{len(setting.origins)} files"
     origin = setting.origins[0]
     line = f", line {origin.line}" if origin.line else ""
     return clean_line(f"{origin.place}{line}", 1000)
 
 
-def _cut(value: str) -> str:
-    shown = clean_line(value, _LONGEST_VALUE)
-    return shown or "-"
+def _cell(setting: Listed) -> str:
+    return clean_line(setting.value or f"({setting.without})", _LONGEST_VALUE)

@@ -38,6 +38,10 @@ def read_markdown(path: Path, *, inside: Path | None = None) -> str:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise SettingsError(f"{origin} is no file: remove it or write one")
             data = file.read(LARGEST + 1)
+    except IsADirectoryError as error:
+        raise SettingsError(
+            f"{origin} is a folder, and a file is read here: rename it or move it away"
+        ) from error
     except OSError as error:
         raise SettingsError(f"{origin} cannot be read: {error.strerror}. Check its permissions") from error
     if len(data) > LARGEST:

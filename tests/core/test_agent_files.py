@@ -131,6 +131,8 @@ def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> Non
     assert set(problems) == {"link.md", "pipe.md", "folder.md", "latin.md"}
     assert "leads out of its folder" in problems["link.md"]
     assert "is no file" in problems["pipe.md"]
+    assert "is a folder, and a file is read here: rename it" in problems["folder.md"]
+    assert "permissions" not in problems["folder.md"]
     assert "not UTF-8" in problems["latin.md"]
     assert "canary" not in "".join(problems.values())
     assert next(each for each in found.subagents if each.name == "stolen").source == "user"

@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import SettingsError
 from core.setting_listing import Origin, list_settings, setting_of, store_setting
-from core.settings import SPECS, Places
+from core.settings import ENVIRONMENT, SPECS, Places
 
 SECRET = "canary-0123456789"
 
@@ -28,8 +28,10 @@ def test_every_setting_is_listed_with_what_it_is_for(places: Places) -> None:
     assert [each.name for each in listed] == list(SPECS)
     for each in listed:
         assert each.about.endswith(".")
+        assert "None" not in each.about
         assert each.takes
         assert not each.origins
+        assert each.value or each.without
 
 
 def test_a_value_is_told_with_every_place_that_gives_it(places: Places) -> None:
@@ -39,13 +41,13 @@ def test_a_value_is_told_with_every_place_that_gives_it(places: Places) -> None:
     listed = {each.name: each for each in list_settings(within(places, {"UA_MAX_TURNS": "5"}))}
     assert listed["max_turns"].value == "5"
     assert listed["max_turns"].origins == (
-        Origin("environment, UA_MAX_TURNS", None, "5"),
-        Origin(str(places.project_file), 1, "4"),
-        Origin(str(places.user_file), 2, "3"),
+        Origin("environment, UA_MAX_TURNS", None, "5", 5),
+        Origin(str(places.project_file), 1, "4", 4),
+        Origin(str(places.user_file), 2, "3", 3),
     )
-    assert listed["composio_user_id"].origins == (Origin(str(places.user_file), 4, "me"),)
+    assert listed["composio_user_id"].origins == (Origin(str(places.user_file), 4, "me", "me"),)
     assert listed["api_key"].origins == (
-        Origin(f"{places.cwd}/.env, ANTHROPIC_API_KEY", 2, "set, not shown"),
+        Origin(f"{places.cwd}/.env, ANTHROPIC_API_KEY", 2, "set, not shown", "set, not shown"),
     )
     assert SECRET not in repr(listed)
 
@@ -124,3 +126,85 @@ def test_what_keeps_a_stored_value_from_holding_is_told(places: Places) -> None:
     told = store_setting("base_url", "https://other.example", places, in_project=True).warning
     assert "next start from this folder will fail" in told
     assert SECRET not in told
+
+
+@pytest.mark.parametrize("name", ENVIRONMENT)
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_value_is_the_default_for_every_setting(places: Places, name: str, text: str) -> None:
+    default = {each.name: (each.value, each.data) for each in list_settings(places)}
+    # What the user's own file says of it is gone.
+    places.user_file.write_text(f"# mine\n{name} = ''\n")
+    done = store_setting(name, text, places)
+    assert (done.path, done.warning, done.empty, done.changed) == (places.user_file, "", False, True)
+    assert done.default
+    assert places.user_file.read_text() == "# mine\n"
+    # A variable and a file say the same by an empty value.
+    places.user_file.write_text(f"{name} = {text!r}\n")
+    for given in (places, within(places, {ENVIRONMENT[name][0]: text})):
+        listed = {each.name: each for each in list_settings(given)}
+        assert {each.name: (each.value, each.data) for each in listed.values()} == default
+        assert (listed[name].origins[0].value, listed[name].origins[0].data) == ("", None)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ENVIRONMENT if not SPECS[name].own and not SPECS[name].secret]
+)
+def test_an_empty_value_of_a_folder_hides_what_the_users_own_file_says(places: Places, name: str) -> None:
+    default = {each.name: each.value for each in list_settings(places)}
+    done = store_setting(name, "", places, in_project=True)
+    assert (done.path, done.warning, done.empty) == (places.project_file, "", True)
+    assert tomllib.loads(places.project_file.read_text()) == {name: ""}
+    assert {each.name: each.value for each in list_settings(places)} == default
+
+
+def test_no_toolkit_is_another_thing_than_the_default_ones(places: Places) -> None:
+    def shown() -> tuple[str, object]:
+        listed = {each.name: each for each in list_settings(places)}["composio_disabled_toolkits"]
+        return listed.value, listed.data
+
+    store_setting("composio_disabled_toolkits", "none", places)
+    assert shown() == ("none", [])
+    assert store_setting("composio_disabled_toolkits", "", places).default == "exa, firecrawl"
+    assert shown() == ("exa, firecrawl", ["exa", "firecrawl"])
+
+
+def test_what_was_not_set_is_told_when_it_is_taken_out(places: Places) -> None:
+    assert not store_setting("theme", None, places).changed
+    places.user_file.write_text("[composio]\nuser_id = 'me'\n")
+    assert not store_setting("theme", None, places).changed
+    assert store_setting("composio_user_id", None, places).changed
+
+
+def test_servers_and_keys_of_all_files_count(places: Places) -> None:
+    places.user_file.write_text(
+        "[mcp_servers.mine]\ncommand = 'a'\n[mcp_servers.both]\ncommand = 'b'\n[keys]\nquit = 'f8'\nx = 1\n"
+    )
+    places.project_file.write_text(
+        "keys.quit = 'f9'\n[mcp_servers.both]\ncommand = 'c'\n[mcp_servers.theirs]\ncommand = 'd'\n"
+    )
+    listed = {each.name: each for each in list_settings(places)}
+    servers, keys = listed["mcp_servers"], listed["keys"]
+    assert servers.gathered
+    assert keys.gathered
+    assert sorted(servers.data) == ["both", "mine", "theirs"]
+    assert [(each.place, each.value) for each in servers.origins] == [
+        (str(places.user_file), "mine, both"),
+        (str(places.project_file), "both, theirs"),
+    ]
+    assert keys.data == {"quit": "f9", "x": 1}
+    assert [each.data for each in keys.origins] == [{"quit": "f9"}, {"quit": "f8", "x": 1}]
+    assert "config.toml" in servers.about
+    assert "None" not in servers.takes + keys.takes
+    assert "table" in servers.takes
+    assert "table" in keys.takes
+
+
+@pytest.mark.parametrize("name", ["base_url", "web_reader_url", "composio_base_url"])
+def test_the_password_of_an_address_is_shown_nowhere(places: Places, name: str) -> None:
+    places.user_file.write_text(f"{name} = 'http://eve:{SECRET}@a.example:1/x'\n")
+    listed = next(each for each in list_settings(places) if each.name == name)
+    assert listed.value == listed.data == "http://eve:[redacted]@a.example:1/x"
+    assert SECRET not in repr(listed)
+    with pytest.raises(SettingsError, match=r"eve:\[redacted\]@") as refused:
+        store_setting(name, f"ftp://eve:{SECRET}@a.example/", places)
+    assert SECRET not in str(refused.value)

@@ -184,9 +184,11 @@ def test_a_wrong_secret_is_not_shown(folders: Folders) -> None:
     ("file", "content", "message"),
     [
         (PROJECT_FILE, "modle = 1", r"'modle'.*did you mean model\?$"),
-        (PROJECT_FILE, "model = ", r"not valid TOML: Invalid value \(at end of document\)\.$"),
+        (PROJECT_FILE, 'a = "x\n', r"not valid TOML: the text in line 1 has no closing quote\.$"),
+        (PROJECT_FILE, "a = 1\nb\n", r"not valid TOML: there is no = behind a name in line 2\.$"),
+        (PROJECT_FILE, "model = ", r"not valid TOML: a name has no value\.$"),
         (PROJECT_FILE, "demo = true\ntheme = nord", r'put texts in quotes, as in theme = "..."'),
-        (PROJECT_FILE, "max_turns = [1", r"not valid TOML: .*\)\.$"),
+        (PROJECT_FILE, "max_turns = [1", r"not valid TOML: a list has no closing \]\.$"),
         (".env", "UA_MODLE=x", r"UA_MODLE.*did you mean UA_MODEL\?$"),
         (".env", "A=1\nANTHROPIC_API_KEY='sk", "Line 2 of .*ANTHROPIC_API_KEY"),
     ],

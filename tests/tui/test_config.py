@@ -40,7 +40,65 @@ def test_one_setting_is_shown_with_what_it_takes(capsys: pytest.CaptureFixture[s
     assert main(["config", "log_level", "theme"]) == 0
     first, second = capsys.readouterr().out.split("\n\n")
     assert "takes one of DEBUG, INFO, WARNING, ERROR" in first
-    assert second.startswith("theme = (nothing)")
+    assert second.startswith("theme = (not set: dark)\n")
+    assert main(["config", "api_key"]) == 0
+    assert capsys.readouterr().out.startswith("api_key = (none)\n")
+
+
+@pytest.mark.parametrize("words", [["get"], ["list"], []])
+def test_settings_are_shown_behind_get_and_list_too(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", *words, "theme"]) == 0
+    assert capsys.readouterr().out.startswith("theme = ")
+    assert main(["config", *words]) == 0
+    assert capsys.readouterr().out.startswith("SETTING ")
+
+
+def test_the_list_for_programs_has_the_types_of_json(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own.parent.mkdir(parents=True)
+    own.write_text(
+        "max_turns = 7\nmax_cost_usd = 1.5\nplugins = false\nallow = ['a', 'b']\ntheme = ''\n"
+        f"api_key = '{SECRET}'\nkeys.quit = 1979-05-27\n[mcp_servers.mine]\ncommand = 'x'\n"
+    )
+    assert main(["config", "--json"]) == 0
+    told = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    values = {name: each["value"] for name, each in told.items()}
+    expected = {"max_turns": 7, "max_cost_usd": 1.5, "plugins": False, "allow": ["a", "b"], "theme": None}
+    assert {name: values[name] for name in expected} == expected
+    assert {name: told[name]["origins"][0]["value"] for name in expected} == expected
+    assert (values["demo"], values["model"], values["skills"]) == (False, None, [])
+    assert (values["api_key"], values["mcp_servers"]) == ("set, not shown", ["mine"])
+    assert values["keys"] == {"quit": "1979-05-27"}
+
+
+def test_of_servers_in_two_files_none_is_overruled(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own.parent.mkdir(parents=True)
+    own.write_text("[mcp_servers.mine]\ncommand = 'x'\n")
+    (tmp_path / "ua-tui.toml").write_text("[mcp_servers.theirs]\ncommand = 'y'\n")
+    assert main(["config", "mcp_servers"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("mcp_servers = mine, theirs\n")
+    assert f"from {own}: mine" in told
+    assert f"and from {tmp_path / 'ua-tui.toml'}: theirs" in told
+    assert "overruled" not in told
+    assert "one line of text" not in told
+
+
+def test_an_empty_value_and_one_that_was_not_set_are_told(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "unset", "theme"]) == 0
+    assert capsys.readouterr().out == f"theme is not set in {own}\n"
+    assert main(["config", "set", "composio_disabled_toolkits", ""]) == 0
+    told = capsys.readouterr().out
+    assert told == f"composio_disabled_toolkits has its default, exa, firecrawl: it is not set in {own}\n"
+    assert main(["config", "set", "theme", "", "--project"]) == 0
+    assert f"its default, dark: it is stored empty in {tmp_path / 'ua-tui.toml'}" in capsys.readouterr().out
+    assert main(["config", "unset", "theme", "--project"]) == 0
+    assert "is taken out of" in capsys.readouterr().out
 
 
 def test_a_secret_is_read_unseen_and_never_shown(
