@@ -66,7 +66,10 @@ def path(value: Any) -> Path:
 def url(value: Any) -> str:
     """Read an http or https address."""
     allowed = "an address such as https://host or http://127.0.0.1:8080"
-    address = text(value)
+    try:
+        address = text(value)
+    except ValueError:
+        raise ValueError(allowed) from None
     try:
         parts = urlsplit(address)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0

@@ -41,6 +41,8 @@ def test_one_setting_is_shown_with_what_it_takes(capsys: pytest.CaptureFixture[s
     first, second = capsys.readouterr().out.split("\n\n")
     assert "takes one of DEBUG, INFO, WARNING, ERROR" in first
     assert second.startswith("theme = (not set: dark)\n")
+    assert main(["config", "base_url"]) == 0
+    assert "takes an address such as https://host" in capsys.readouterr().out
     assert main(["config", "api_key"]) == 0
     assert capsys.readouterr().out.startswith("api_key = (none)\n")
 
