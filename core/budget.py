@@ -72,12 +72,12 @@ class Budget:
                     self._stopped = True
                     self._stop()
                 if not self._stopped:
-                    self._look()
+                    self.look()
             case QueryFinished(cost_usd=cost):
                 # A query that ended without a word of its cost, as when the agent died, did cost something.
                 self._untold += self._running if cost is None else 0.0
                 self._running = 0.0
-                self._look()
+                self.look()
                 self._stopped = self._ends_at_limit = False
             case _:
                 return
@@ -101,7 +101,7 @@ class Budget:
         self._limit = limit_usd
         self._told = "none"
         self._publish(BudgetRaised(spent_usd=self._so_far, limit_usd=limit_usd))
-        self._look()
+        self.look()
 
     @property
     def _is_over(self) -> bool:
@@ -111,7 +111,8 @@ class Budget:
     def _so_far(self) -> float:
         return (self._spent() or 0.0) + self._untold
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Tell how things stand, unless that was told."""
         if self._limit is None:
             return
         if self.is_spent:

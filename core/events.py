@@ -97,18 +97,26 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionStarted(Event, frozen=True, kw_only=True):
-    """A session exists and its workspace can be written to."""
+    """A session exists and its workspace can be written to.
+
+    When it goes on, `overruled` has what was chosen in it before and does not hold any more, by the names of the
+    fields: what holds instead stands in these.
+    """
 
     session_id: str
     workspace: str
     cwd: str
     version: str
     model: str | None = None
+    fallback_model: str | None = None
+    effort: str | None = None
+    max_cost_usd: float | None = None
     permission_mode: str = "default"
     demo: bool = False
     provider_session_id: str | None = None
     resumed_from: str | None = None
     queries_before: int = 0
+    overruled: dict[str, str | float | None] = {}
 
 
 class QueryReceived(Event, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from core.events import Event, ModelChosen
 from core.settings import EFFORTS, Effort, Settings
 from core.text import clean_line
 
-__all__ = ["KnownModel", "ModelChoice", "Models"]
+__all__ = ["KnownModel", "ModelChoice", "Models", "checked_choice"]
 
 _LONGEST = 200
 _MOST = 100
@@ -35,6 +35,20 @@ class KnownModel:
     about: str = ""
 
 
+def checked_choice(choice: ModelChoice) -> ModelChoice:
+    """Tidy a choice up.
+
+    Raises:
+        SettingsError: it cannot be had.
+    """
+    checked = ModelChoice(_name(choice.model), _name(choice.fallback), choice.effort or None)
+    if checked.effort is not None and checked.effort not in EFFORTS:
+        raise SettingsError(f"The effort is one of {', '.join(EFFORTS)}.")
+    if checked.fallback is not None and checked.fallback == checked.model:
+        raise SettingsError("A model cannot be the one to fall back on from itself: name another one.")
+    return checked
+
+
 class Models:
     """Keeps the choice of a session; a connection is made with it, and made again for another one.
 
@@ -54,11 +68,7 @@ class Models:
         Raises:
             SettingsError: it cannot be had; the choice stays as it was.
         """
-        checked = ModelChoice(_name(choice.model), _name(choice.fallback), choice.effort or None)
-        if checked.effort is not None and checked.effort not in EFFORTS:
-            raise SettingsError(f"The effort is one of {', '.join(EFFORTS)}.")
-        if checked.fallback is not None and checked.fallback == checked.model:
-            raise SettingsError("A model cannot be the one to fall back on from itself: name another one.")
+        checked = checked_choice(choice)
         if checked == self.choice:
             return False
         self.choice = checked

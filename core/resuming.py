@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from core.kept import Kept
 from core.past_journal import PastJournal
 from core.past_session import JOURNAL, runs_elsewhere
 from core.queue import read_queue
@@ -47,10 +48,14 @@ _NUMBER = re.compile(r"q(\d{1,9})(?: |$)")
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Which session is to go on; `fresh` lets it do so with a conversation that knows nothing of the earlier one."""
+    """Which session is to go on; `fresh` lets it do so with a conversation that knows nothing of the earlier one.
+
+    `named` are the settings that are named for this run, and win over what was chosen in the session.
+    """
 
     folder: Path
     fresh: bool = False
+    named: frozenset[str] = frozenset()
 
 
 @dataclass(kw_only=True)
@@ -58,8 +63,8 @@ class SoFar:
     """What a session was when it was left.
 
     `conversation` is the agent's id of the newest conversation, and `spoken` says whether the model said anything
-    in it. `last_query` is the highest number of a query. `queue` are the queries that were never sent. `recorder`
-    has taken every event.
+    in it. `last_query` is the highest number of a query. `queue` are the queries that were never sent. `kept`
+    is what was chosen in it. `recorder` has taken every event.
     """
 
     recorder: Recorder
@@ -70,6 +75,7 @@ class SoFar:
     last_query: int = 0
     tally: Tally = field(default_factory=Tally)
     queue: tuple[str, ...] = ()
+    kept: Kept = field(default_factory=Kept)
     _open: dict[tuple[str, str], Event] = field(default_factory=dict)
     _estimates: dict[str, float] = field(default_factory=dict)
     _run: tuple[float, float] = (0.0, 0.0)
@@ -128,6 +134,7 @@ class SoFar:
                     continue
 
     def _take(self, event: Event) -> None:
+        self.kept.take(event)
         match event:
             case SessionStarted():
                 self._end_run()
@@ -234,8 +241,12 @@ def read_so_far(workspace: Workspace) -> SoFar:
     return so_far
 
 
-def resume_with(settings: Settings, folder: Path, *, fresh: bool = False) -> tuple[Settings, Resume]:
+def resume_with(
+    settings: Settings, folder: Path, *, fresh: bool = False, named: Collection[str] = ()
+) -> tuple[Settings, Resume]:
     """Say how a session goes on: one of the demo as that, and no other does.
+
+    The settings `named` win over what was chosen in it.
 
     Raises:
         SettingsError: its journal does not tell how it began, it is none of the demo, or it runs elsewhere.
@@ -253,7 +264,7 @@ def resume_with(settings: Settings, folder: Path, *, fresh: bool = False) -> tup
         raise SettingsError(
             f"{folder.name} runs in another program, which must end first; `ua-tui open` shows it meanwhile"
         )
-    return replace(settings, demo=demo), Resume(folder, fresh)
+    return replace(settings, demo=demo), Resume(folder, fresh, frozenset(named))
 
 
 def conversation_to_resume(so_far: SoFar, folder: Path, agent_home: Path) -> str | None:

@@ -141,13 +141,18 @@ class Session(Askable):
                 cwd=str(Path.cwd()),
                 version=VERSION,
                 model=settings.model,
+                fallback_model=settings.fallback_model,
+                effort=settings.effort,
+                max_cost_usd=settings.max_cost_usd,
                 permission_mode=settings.effective_permission_mode,
                 demo=settings.demo,
                 provider_session_id=self._assembly.conversation_id,
                 resumed_from=so_far.session_id if so_far is not None else None,
                 queries_before=so_far.tally.queries if so_far is not None else 0,
+                overruled=dict(self._parts.overruled),
             )
         )
+        self._budget.look()
         await self._connect_or_fail()
         if self._parts.own_servers is not None:
             self._parts.own_servers.ask()

@@ -65,7 +65,7 @@ def _run(args: argparse.Namespace) -> int:
         raise WrongUsage("--fresh goes with --resume")
     settings, resume = settings_of(args), None
     if args.resume is not None:
-        settings, resume = _resumed(settings, args.resume, args.fresh)
+        settings, resume = _resumed(settings, args.resume, args)
     return start_headless(settings, query, as_json=args.json, resume=resume)
 
 
@@ -106,18 +106,22 @@ def _add_open(parser: argparse.ArgumentParser) -> None:
 
 
 def _resume(args: argparse.Namespace) -> int:
-    settings, resume = _resumed(settings_of(args), args.session, args.fresh)
+    settings, resume = _resumed(settings_of(args), args.session, args)
     if args.plain:
         return start_line_by_line(settings, args.query, resume)
     return start_on_screen(settings, args.query, resume)
 
 
-def _resumed(settings: Settings, wanted: str, fresh: bool) -> tuple[Settings, Resume]:
+def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple[Settings, Resume]:
     """Find the session that is to go on."""
     from core.past_sessions import find_session
     from core.resuming import resume_with
 
-    return resume_with(settings, find_session(settings.workspace_base, wanted), fresh=fresh)
+    folder = find_session(settings.workspace_base, wanted)
+    options = {"model": args.model, "effort": args.effort, "max_cost_usd": args.max_cost}
+    # An empty one stands for the default, and is a word of the person, too.
+    named = [name for name, given in options.items() if given is not None]
+    return resume_with(settings, folder, fresh=args.fresh, named=named)
 
 
 def _observe(args: argparse.Namespace) -> int:

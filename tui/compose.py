@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from datetime import datetime
@@ -110,9 +110,14 @@ async def compose_session(
             workspace = await asyncio.to_thread(Workspace.go_on, resume.folder, redactor)
         stack.callback(workspace.close)
         so_far = conversation = None
+        overruled: Mapping[str, str | float | None] = {}
         if resume is not None:
             so_far = await asyncio.to_thread(read_so_far, workspace)
-            _check_cost(settings, so_far.tally)
+            held = so_far.kept.hold(settings, resume.named)
+            settings, overruled = held.settings, held.overruled
+            # Where somebody is there to raise it, a limit that was set in the session need not keep it from going on.
+            if not (interactive and "max_cost_usd" in held.kept):
+                _check_cost(settings, so_far.tally)
             if not resume.fresh:
                 home = agent_home or settings.claude_config_dir or Path.home() / ".claude"
                 conversation = conversation_to_resume(so_far, workspace.path, home)
@@ -165,6 +170,7 @@ async def compose_session(
                 skills=roster.chosen,
             ),
             so_far=so_far,
+            overruled=overruled,
             own_servers=own,
             pipelines=pipelines,
             ask_model=small_request(settings, recording.tracer.tell),

@@ -33,6 +33,7 @@ from core.events import (
 )
 from core.text import clean, clean_line
 from tui.format import main_argument, milliseconds, size, spent_of, tool_label
+from tui.terms import goes_on_with
 from tui.waits import Wait
 
 __all__ = ["MARKS", "EventLines", "Wording"]
@@ -216,12 +217,14 @@ class EventLines:
     def _began(self, event: SessionStarted) -> str:
         say, before = self._wording, event.queries_before
         template = say.session if event.resumed_from is None else say.resumed
-        return template.format(
+        holds = goes_on_with(event) if event.resumed_from is not None else ""
+        began = template.format(
             id=event.session_id,
             demo=say.demo if event.demo else "",
             workspace=event.workspace,
             queries="1 query" if before == 1 else f"{before} queries",
         )
+        return f"{began}, where {holds}" if holds else began
 
     def _changed_servers(self, event: McpStatus) -> str | None:
         shown = ", ".join(

@@ -66,6 +66,7 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
     Raises:
         SettingsError: there is no such theme, or the session that is to go on cannot.
     """
+    from core.kept import KEPT
     from core.resuming import Resume, resume_with
     from tui.sessions import resumed_folder
 
@@ -83,8 +84,11 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
             was, settings = settings, replace(app.settings, theme=theme)
             resume = None
             if app.session_folder is not None and not was.demo:
-                # What another server said may be refused by this one.
-                resume = Resume(app.session_folder, fresh=settings.base_url != was.base_url)
+                # What another server said may be refused by this one, which has models of its own, too.
+                moved = settings.base_url != was.base_url
+                changed = {name for name in KEPT if getattr(settings, name) != getattr(was, name)}
+                changed |= {"model", "fallback_model"} if moved else set()
+                resume = Resume(app.session_folder, fresh=moved, named=frozenset(changed))
             continue
         if app.session_folder is not None:
             # After a hangup there is nobody to tell, and the exit code says how it ended.

@@ -240,3 +240,49 @@ def test_a_session_is_found_read_and_gone_on_with_from_the_list(tmp_path: Path) 
             assert screen.restored
             assert b"Traceback" not in screen.written
     assert "Answer 2." in said_by(model.sent[-1], "assistant")
+
+
+def test_what_was_chosen_in_a_session_holds_when_it_goes_on(tmp_path: Path) -> None:
+    def last(folder: Path) -> SessionStarted:
+        events = read_journal(folder / "journal.jsonl").events
+        return [event for event in events if isinstance(event, SessionStarted)][-1]
+
+    where = environment(tmp_path)
+    assert run(tmp_path, "run", "--demo", "What is the capital of France?", env=where).code == 0
+    (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
+    with terminal(tmp_path, "resume", "latest", columns=200, rows=50, env=where) as screen:
+        screen.wait_for("Here the session goes on", "● ready")
+        screen.type("/model\r")
+        screen.wait_for("Effort", "opus")
+        screen.type("eo")
+        screen.wait_for("Which model?")
+        screen.type("opus\r")
+        screen.wait_for("From the next query on opus answers, with the effort low")
+        screen.type("/budget\r")
+        screen.wait_for("The session may cost what it takes")
+        screen.type("r")
+        screen.wait_for("in US dollars")
+        screen.type("0.5\r")
+        screen.wait_for("The session may cost $0.50 from here on")
+        screen.type("\x11")
+        assert screen.end() == 0
+    with terminal(tmp_path, "resume", "latest", columns=200, rows=50, env=where) as screen:
+        told = "Here the session goes on: opus answers, with the effort low; it may cost $0.50"
+        screen.wait_for(told, "/$0.50", "● ready")
+        screen.type("/status\r")
+        screen.wait_for("Effort", "low", "limit $0.50")
+        screen.type("\x1b")
+        screen.wait_for(lambda text: "Fallback" not in text)
+        screen.type("\x11")
+        assert screen.end() == 0
+    wins = run(
+        tmp_path, "run", "--resume", "latest", "--model", "gone-9", "--max-cost", "2", "Why?", env=where
+    )
+    assert wins.code == 0, wins.stderr
+    assert "gone-9 answers, with the effort low; it may cost $2.00 in all" in wins.stderr
+    assert "instead of what was chosen in it: opus, $0.50" in wins.stderr
+    begun = last(folder)
+    assert (begun.model, begun.effort, begun.max_cost_usd) == ("gone-9", "low", 2.0)
+    # No agent lists it: the session begins all the same.
+    assert run(tmp_path, "run", "--resume", "latest", "And?", env=where).code == 0
+    assert last(folder).model == "gone-9"

@@ -33,6 +33,7 @@ from core.text import clean, clean_line
 from tui.agent_ends import telling
 from tui.format import duration, spent_of, tool_name
 from tui.panes.blocks import Tone
+from tui.terms import answering, goes_on_with
 
 __all__ = ["Message", "message_of", "server_message"]
 
@@ -67,10 +68,14 @@ class Message:
 def message_of(event: Event) -> Message | None:
     """Return the message an event makes, all of it cleaned; None when it makes none."""
     match event:
-        case SessionStarted(resumed_from=str(resumed), session_id=own) if resumed == own:
-            return Message("·", Tone.QUIET, "Here the session goes on.")
-        case SessionStarted(resumed_from=str(resumed)):
-            return Message("·", Tone.QUIET, f"Goes on from session {clean_line(resumed)}.")
+        case SessionStarted(resumed_from=str(resumed), session_id=own):
+            text = (
+                "Here the session goes on"
+                if resumed == own
+                else f"Goes on from session {clean_line(resumed)}"
+            )
+            holds = goes_on_with(event)
+            return Message("·", Tone.QUIET, f"{text}: {holds}" if holds else f"{text}.")
         case PathFellBack():
             tool = tool_name(event.tool_name).short
             return Message("·", Tone.QUIET, f"The question needed a tool ({tool}): it goes on as COMPLEX.")
@@ -108,9 +113,7 @@ def message_of(event: Event) -> Message | None:
         case BudgetReached() | BudgetRaised():
             return _budget(event)
         case ModelChosen():
-            effort = f", with the effort {event.effort}" if event.effort else ""
-            named = clean_line(event.model, 100) if event.model else "the model that the agent chooses"
-            return Message("·", Tone.QUIET, f"From the next query on {named} answers{effort}.", topic="model")
+            return Message("·", Tone.QUIET, f"From the next query on {answering(event)}.", topic="model")
         case TracingFailed():
             text = f"Tracing failed: {clean_line(event.error, 400)}. The session goes on."
             return Message("✗", Tone.WARNING, text)

@@ -41,6 +41,7 @@ from core.tally import TokenCount
 from core.text import clean_line
 from tui.format import tool_label
 from tui.panes.status_line import KEPT, Cell, cell, short_count, short_model, short_time
+from tui.terms import effort_of, fallback_of
 
 if TYPE_CHECKING:
     from core.tracing import Trace
@@ -80,6 +81,8 @@ class StatusFacts:
 
     demo: bool = False
     model: str | None = None
+    effort: str | None = None
+    fallback: str | None = None
     mode: str = "default"
     limit: float | None = None
     tracing: Sequence[str] = ()
@@ -121,8 +124,7 @@ class StatusFacts:
         self.tokens.take(event)
         match event:
             case SessionStarted():
-                self.demo, self.mode = event.demo, event.permission_mode
-                self.model = event.model or self.model
+                self._begin(event)
             case QueryReceived():
                 self.since, self.elapsed = self.clock(), 0.0
                 self._doing, self._path, self._why, self._decider = "thinking", "", "", ""
@@ -145,7 +147,7 @@ class StatusFacts:
             case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
                 self._context = usage.total
             case ModelChosen():
-                self.model = event.model
+                self.model, self.effort, self.fallback = event.model, event.effort, event.fallback_model
             case TokensSpent():
                 self._live_cost += event.cost_usd or 0.0
                 self._estimated = self._estimated or event.cost_usd is not None
@@ -176,6 +178,12 @@ class StatusFacts:
                 self._finish(event)
             case _:
                 pass
+
+    def _begin(self, event: SessionStarted) -> None:
+        self.demo, self.mode = event.demo, event.permission_mode
+        self.model = event.model or self.model
+        self.effort, self.fallback = event.effort, event.fallback_model
+        self.limit = event.max_cost_usd if event.max_cost_usd is not None else self.limit
 
     def _finish(self, event: QueryFinished) -> None:
         if self.since is not None or event.duration_ms:
@@ -321,6 +329,7 @@ class StatusFacts:
         rows = [("Model", clean_line(self.model, 100) if self.model else "as the agent chooses")]
         if self.demo:
             rows[0] = ("Model", f"{rows[0][1]}, scripted: this is the demo")
+        rows += [("Effort", effort_of(self.effort)), ("Fallback", fallback_of(self.fallback))]
         rows.append(("Permissions", MODES.get(self.mode, clean_line(self.mode, 20))))
         rows.append(("Path", self._path_told()))
         rows.append(("Context", f"{self._context:,} of {self.window:,} tokens, {self._share()} %"))
