@@ -31,17 +31,23 @@ class Modelling:
         models = session.models
         if not isinstance(self._app.screen, ModelScreen):
             running = self._app.state in ("running", "stopping")
-            self._app.push_screen(ModelScreen(models.choice, models.known, running=running), self._choose)
+            screen = ModelScreen(models.choice, models.known, self._take, running=running)
+            self._app.push_screen(screen, self._choose)
 
     def _choose(self, choice: ModelChoice | None) -> None:
+        if choice is not None:
+            self._take(choice)
+
+    def _take(self, choice: ModelChoice) -> bool:
+        """Have something else answer; False when it cannot be had, which is told."""
         session = self._app.session
-        if choice is None or session is None:
-            return
+        if session is None:
+            return False
         try:
             session.models.choose(choice)
         except SettingsError as error:
             self._app.notify(str(error), severity="warning", markup=False)
-            return
+            return False
         # With these the session goes on after another setup.
         self._app.settings = replace(
             self._app.settings,
@@ -49,3 +55,4 @@ class Modelling:
             fallback_model=choice.fallback,
             effort=choice.effort,
         )
+        return True

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import SettingsError
-from core.models import ModelChoice
+from core.models import KnownModel, ModelChoice
 from tests.tui.fakes import FakeModels, make_app, make_session
 from tests.tui.files_host import until
 from tui.app import UaTuiApp
@@ -27,6 +27,9 @@ def shown(app: UaTuiApp) -> str:
         (["o", *"qwen3", "enter"], ModelChoice("qwen3")),
         (["o", *"x", "escape", "down", "enter"], ModelChoice("opus")),
         (["f", *"haiku", "enter", "down", "enter"], ModelChoice("opus", "haiku")),
+        (["f", *"haiku", "enter", "escape"], ModelChoice(None, "haiku")),
+        (["e", "f", *"haiku", "enter", "escape"], ModelChoice(None, "haiku")),
+        (["f", *"haiku", "enter", "f", *"opus", "enter", "escape"], ModelChoice(None, "opus")),
     ],
 )
 async def test_each_key_chooses(tmp_path: Path, keys: list[str], choice: ModelChoice) -> None:
@@ -88,3 +91,61 @@ async def test_what_is_refused_is_told(tmp_path: Path, monkeypatch: pytest.Monke
         await pilot.press("down", "enter")
         await until(lambda: any("Not this one." in told.message for told in app._notifications))
         assert app.settings.model is None
+
+
+async def opened(app: UaTuiApp) -> None:
+    await until(lambda: app.state == "idle")
+    app.modelling.open()
+    await until(lambda: isinstance(app.screen, ModelScreen))
+
+
+async def test_an_effort_that_was_not_taken_is_told_of_and_nothing_else(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app)
+        await pilot.press("e")
+        await pilot.pause()
+        assert "low (was: as the model chooses)" in shown(app)
+        await pilot.press("escape")
+        await until(lambda: any("effort stays as it was" in told.message for told in app._notifications))
+        assert session.models.choice == ModelChoice()
+        app.clear_notifications()
+        await opened(app)
+        await pilot.press("j", "escape")
+        await until(lambda: not isinstance(app.screen, ModelScreen))
+        assert not app._notifications
+
+
+async def test_what_is_typed_takes_the_place_of_the_name_that_stood_there(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    session.models.choice = ModelChoice("opus", "haiku")
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await opened(app)
+        await pilot.press("f", *"fable", "enter", "o", *"qwen3", "enter")
+        await until(lambda: not isinstance(app.screen, ModelScreen))
+        assert session.models.choice == ModelChoice("qwen3", "fable")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_the_model_in_use_is_marked_wherever_the_cursor_is_and_prices_are_whole(
+    tmp_path: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = "Opus 5 · The most capable of all for your hardest and longest-running tasks · $5/$25 per Mtok"
+    known = (
+        KnownModel("default", "Default"),
+        KnownModel("opus", "Opus", about),
+        KnownModel("haiku", "Haiku"),
+    )
+    monkeypatch.setattr(FakeModels, "known", known)
+    session = make_session(tmp_path)
+    session.models.choice = ModelChoice("haiku")
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=size) as pilot:
+        await opened(app)
+        await pilot.press("k")
+        await until(lambda: shown(app).count("$5/$25") == 2)
+        rows = [line for line in shown(app).splitlines() if "opus " in line or "haiku " in line]
+        assert ["● haiku" in row for row in rows[:2]] == [False, True]
+        assert "$5/$25" in rows[0]

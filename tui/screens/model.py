@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -15,24 +17,31 @@ from textual.widgets.option_list import Option
 from core.models import KnownModel, ModelChoice
 from core.settings import EFFORTS, Effort
 from core.text import clean_line
-from tui.format import tail_cut
+from tui.format import middle_cut, tail_cut
 from tui.screens.choice_list import ChoiceList
 from tui.screens.closing import Closing
 from tui.screens.dialog import NARROW, Box, Foot
 from tui.screens.writing import Writing
+from tui.terms import effort_of, fallback_of
 
 __all__ = ["ModelScreen"]
 
 _NAME = 22
+_GAP = 2
 _LONGEST = 200
+_IN_USE = "●"
+_PRICE = re.compile(r"\$[\d.,]+/\$[\d.,]+")
 
 
 class ModelScreen(Closing[ModelChoice | None]):
     """Lists models; closes with what was chosen, or None. The cursor begins on the one that answers now.
 
+    A model to fall back on is taken as soon as it is written; how hard to think is taken with the model.
+
     Args:
         now: what answers.
         known: what the agent lists; empty before it is connected.
+        take: has something else answer while the list stays; False when that is refused, and told.
         running: whether a query runs now, which another choice is too late for.
     """
 
@@ -46,9 +55,17 @@ class ModelScreen(Closing[ModelChoice | None]):
         Binding("escape,q", "back", "Leave it", show=False),
     ]
 
-    def __init__(self, now: ModelChoice, known: Sequence[KnownModel], *, running: bool = False) -> None:
+    def __init__(
+        self,
+        now: ModelChoice,
+        known: Sequence[KnownModel],
+        take: Callable[[ModelChoice], bool],
+        *,
+        running: bool = False,
+    ) -> None:
         super().__init__()
-        self._choice = now
+        self._now = self._choice = now
+        self._take = take
         self._works = running
         rows = [each for each in known if each.name != "default"]
         if now.model is not None and all(each.name != now.model for each in rows):
@@ -60,8 +77,9 @@ class ModelScreen(Closing[ModelChoice | None]):
         with Box(classes="box") as box:
             box.border_title = Content("Model")
             yield ChoiceList(
-                *(Option(_told(each)) for each in self._rows), id="models", markup=False, compact=True
+                *(Option(each.name) for each in self._rows), id="models", markup=False, compact=True
             )
+            yield Static(id="model-about")
             yield Static(id="model-more", classes="facts")
             yield Static(Content(self._when), classes="advice")
             yield Foot(
@@ -73,6 +91,7 @@ class ModelScreen(Closing[ModelChoice | None]):
                 _explain,
                 text=self._choice.model or "",
                 most=_LONGEST,
+                typed_over=True,
                 id="model",
             )
             yield Writing(
@@ -81,6 +100,7 @@ class ModelScreen(Closing[ModelChoice | None]):
                 self._explain_fallback,
                 text=self._choice.fallback or "",
                 most=_LONGEST,
+                typed_over=True,
                 id="fallback",
             )
 
@@ -91,6 +111,24 @@ class ModelScreen(Closing[ModelChoice | None]):
         self._list.highlighted = names.index(wanted) if wanted in names else 0
         self._list.focus()
         self._show_more()
+
+    def on_resize(self) -> None:
+        """Set the rows out anew for another width; the list has it once that is laid out."""
+        self.call_after_refresh(self._set_out)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Tell in whole what a row has no room for."""
+        event.stop()
+        about = _about(self._rows[event.option_index])
+        self.query_one("#model-about", Static).update(Content(about))
+
+    def _set_out(self) -> None:
+        width = self._list.scrollable_content_region.width
+        name = min(_NAME, max(cell_len(_name(each)) for each in self._rows))
+        now = self._now.model or ""
+        for at, each in enumerate(self._rows):
+            row = _row(each, name, width, in_use=each.name == now)
+            self._list.replace_option_prompt_at_index(at, row)
 
     @property
     def _list(self) -> ChoiceList:
@@ -104,8 +142,14 @@ class ModelScreen(Closing[ModelChoice | None]):
         return f"{now}It holds for this session; `ua-tui config set model NAME` keeps it."
 
     def _show_more(self) -> None:
-        effort = self._choice.effort or "as the model chooses"
-        rows = [("Effort", effort), ("Fallback", self._choice.fallback or "none")]
+        effort = effort_of(self._choice.effort)
+        if self._choice.effort != self._now.effort:
+            effort += f" (was: {effort_of(self._now.effort)}); Enter on a model takes it"
+        rows = [
+            ("In use", f"{_IN_USE} {self._now.model or 'as the agent chooses'}"),
+            ("Effort", effort),
+            ("Fallback", fallback_of(self._choice.fallback)),
+        ]
         lines = [
             Content.assemble((f"{label:<10}", "$text-muted"), clean_line(text, 100)) for label, text in rows
         ]
@@ -117,12 +161,16 @@ class ModelScreen(Closing[ModelChoice | None]):
         self.dismiss(replace(self._choice, model=self._rows[event.option_index].name or None))
 
     def on_writing_written(self, event: Writing.Written) -> None:
-        """Close with the model that was written, or keep the fallback."""
+        """Close with the model that was written, or take the fallback."""
         event.stop()
         if event.writing.id == "model":
             self.dismiss(replace(self._choice, model=event.text))
             return
-        self._choice = replace(self._choice, fallback=event.text or None)
+        fallback = event.text or None
+        if not self._take(replace(self._now, fallback=fallback)):
+            return
+        self._now = replace(self._now, fallback=fallback)
+        self._choice = replace(self._choice, fallback=fallback)
         self._end_writing(event.writing)
         self._show_more()
 
@@ -156,6 +204,11 @@ class ModelScreen(Closing[ModelChoice | None]):
             if writing.display:
                 self._end_writing(writing)
                 return
+        if self._choice.effort != self._now.effort:
+            told = (
+                f"The effort stays as it was ({effort_of(self._now.effort)}): Enter on a model takes another."
+            )
+            self.app.notify(told, markup=False)
         self.dismiss(None)
 
     def _end_writing(self, writing: Writing) -> None:
@@ -166,7 +219,7 @@ class ModelScreen(Closing[ModelChoice | None]):
     def _explain_fallback(self, text: str) -> tuple[str, bool]:
         if not text:
             return "A query fails when its model stays overloaded.", True
-        if text == self._choice.model:
+        if text == self._now.model:
             return "That is the model itself: name another one.", False
         return _explain(text)
 
@@ -183,7 +236,28 @@ def _of_default(known: Sequence[KnownModel]) -> str:
     return next((each.about for each in known if each.name == "default"), "")
 
 
-def _told(model: KnownModel) -> Content:
-    shown = tail_cut(model.name or model.title, _NAME)
-    about = model.about if not model.name else model.about or model.title
-    return Content.assemble(f"{shown:<{_NAME}}  ", (about, "$text-muted"))
+def _name(model: KnownModel) -> str:
+    return middle_cut(model.name or model.title, _NAME)
+
+
+def _about(model: KnownModel) -> str:
+    return model.about if not model.name else model.about or model.title
+
+
+def _row(model: KnownModel, name: int, width: int, *, in_use: bool) -> Content:
+    """Set out a model in `width` cells: a mark, its name in `name` cells, what it is, and its price at the right."""
+    mark = f"{_IN_USE if in_use else ' '} "
+    shown = _name(model)
+    about, price = _about(model), ""
+    if (found := _PRICE.search(about)) is not None:
+        about, price = about[: found.start()].rstrip(" ·"), found[0]
+    taken = cell_len(mark) + name + _GAP + (cell_len(price) + _GAP if price else 0)
+    about = tail_cut(about, max(0, width - taken))
+    space = " " * max(0, width - taken - cell_len(about) + _GAP) if price else ""
+    return Content.assemble(
+        (mark, "$accent"),
+        shown + " " * (name - cell_len(shown) + _GAP),
+        (about, "$text-muted"),
+        space,
+        (price, "$text-muted"),
+    )

@@ -25,6 +25,7 @@ class Writing(Vertical):
         explain: says what a text means, and whether it can be taken.
         text: what stands there at first.
         most: how many characters it may have.
+        typed_over: whether what is typed first takes the place of what stands there.
     """
 
     class Written(Message):
@@ -51,6 +52,7 @@ class Writing(Vertical):
         *,
         text: str = "",
         most: int = 0,
+        typed_over: bool = False,
         id: str,
     ) -> None:
         super().__init__(id=id)
@@ -59,6 +61,7 @@ class Writing(Vertical):
         self._explain = explain
         self._text = text
         self._most = most
+        self._typed_over = typed_over
         self.display = False
 
     def compose(self) -> ComposeResult:
@@ -75,7 +78,10 @@ class Writing(Vertical):
     def begin(self) -> None:
         """Show the line and have it written in."""
         self.display = True
-        self.query_one(Input).focus()
+        line = self.query_one(Input)
+        line.focus()
+        if self._typed_over:
+            line.action_select_all()
 
     def end(self) -> None:
         """Hide the line; what was written stays in it."""
