@@ -36,14 +36,17 @@ class Spending:
             case BudgetReached(level="spent"):
                 # The conversation has a line of it, and the status line a mark.
                 self._app.notice.clear()
-                self.open()
+                self._open(asked_for=False)
             case BudgetRaised():
                 self._app.notice.clear()
             case _:
                 pass
 
     def open(self) -> None:
-        """Show what is spent, to raise the limit."""
+        """Show what is spent, as the person wants to see it."""
+        self._open(asked_for=True)
+
+    def _open(self, *, asked_for: bool) -> None:
         from tui.screens.budget import BudgetScreen
 
         facts = self._app.status.facts
@@ -54,6 +57,7 @@ class Spending:
             facts.limit,
             running=self._app.state in ("running", "stopping"),
             waiting=self._app.waiting,
+            asked_for=asked_for,
         )
         self._app.push_screen(dialog, self._raise)
 
@@ -68,4 +72,6 @@ class Spending:
         else:
             # With these the session goes on after another setup.
             self._app.settings = replace(self._app.settings, max_cost_usd=limit)
-            self._app.notify(f"The session may cost {spent_of(0.0, limit)[1]} from now on.", markup=False)
+            if not self._app.frame.shows("conversation"):
+                # Else a line there says so.
+                self._app.notify(f"The session may cost {spent_of(0.0, limit)[1]} from now on.", markup=False)

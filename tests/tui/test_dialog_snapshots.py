@@ -207,7 +207,7 @@ DIALOGS: dict[str, tuple[Callable[[], Closing[Any]], tuple[str, ...]]] = {
 
 
 def listens(screen: Closing[Any]) -> bool:
-    return screen.is_attached and not screen.has_class("-quiet")
+    return screen.is_mounted and not screen.has_class("-quiet")
 
 
 async def dialogs(pilot: Pilot[str]) -> AsyncIterator[str]:

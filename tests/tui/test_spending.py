@@ -11,7 +11,7 @@ from textual.widgets import Input, Static
 from core.errors import SettingsError
 from core.events import BudgetReached
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.files_host import until
+from tests.tui.files_host import screen_text, until
 from tests.tui.test_dialogs import Stage
 from tui.app import UaTuiApp
 from tui.screens.budget import BudgetScreen, amount_of
@@ -68,7 +68,11 @@ async def test_what_is_no_higher_limit_is_not_taken_and_said() -> None:
         assert "$1.02 is spent already" in words(app)
         await pilot.press("ctrl+u", *"much", "enter")
         await pilot.pause()
-        assert "Write an amount" in words(app)
+        assert "much is no amount above 0" in words(app)
+        await pilot.press("ctrl+u", "0", "enter")
+        await pilot.pause()
+        assert app.answers == []
+        assert "0 is no amount above 0" in words(app)
         # The first Esc leaves the line, the second the limit.
         await pilot.press("escape")
         await pilot.pause()
@@ -171,3 +175,43 @@ async def test_a_click_on_the_cost_opens_the_budget(tmp_path: Path) -> None:
         at = str(app.status.render()).index("$0.00/")
         await pilot.click("StatusLine", offset=(at + 2, 0))
         assert isinstance(app.screen, BudgetScreen)
+
+
+async def test_a_budget_that_the_person_opens_takes_the_first_key_and_the_prompt_none(tmp_path: Path) -> None:
+    app, session = host(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(tmp_path, pilot)
+        await pilot.press(*"/budget", "enter")
+        await until(lambda: isinstance(app.screen, BudgetScreen))
+        assert "answers in a moment" not in screen_text(app)
+        await pilot.press("r", "5", "enter")
+        await until(lambda: session.limits == [5.0])
+        assert app.frame.prompt.text == ""
+        # The line in the conversation says it.
+        await until(lambda: "may cost $5.00 from here on" in screen_text(app))
+        await pilot.pause()
+        assert not app._notifications
+
+
+async def test_a_limit_is_told_by_a_toast_where_the_conversation_is_out_of_sight(tmp_path: Path) -> None:
+    app, _ = host(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(tmp_path, pilot)
+        app.frame.show("trace")
+        await until(lambda: not app.frame.shows("conversation"))
+        app.spending._raise(6.0)
+        await until(lambda: any("may cost $6.00" in note.message for note in app._notifications))
+
+
+async def test_the_end_of_the_budget_waits_for_whoever_is_typing(tmp_path: Path) -> None:
+    app, session = host(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(tmp_path, pilot)
+        await pilot.press(*"a wor")
+        session.bus.publish(SPENT)
+        app._pump.flush()
+        await until(lambda: isinstance(app.screen, BudgetScreen))
+        await pilot.press("r")
+        await until(lambda: app.frame.prompt.text == "a worr")
+        assert "typing goes to the prompt" in screen_text(app)
+        assert not app.screen.query_one(Input).has_focus

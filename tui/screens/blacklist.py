@@ -40,7 +40,7 @@ class BlacklistScreen(Dialog[None]):
     ]
 
     def __init__(self, blacklist: Blacklist, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock)
+        super().__init__(clock, asked_for=True)
         self._blacklist = blacklist
         self._entries: list[Listing] = []
         self._asked = False

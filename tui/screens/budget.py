@@ -37,6 +37,7 @@ class BudgetScreen(Dialog[float | None]):
         limit_usd: what it may cost; None for no limit.
         running: whether a query runs now, which the new limit is too late for.
         waiting: how many queries wait.
+        asked_for: whether the person opened it; else it comes up by itself, as the limit is reached.
     """
 
     UNASKED = True
@@ -52,9 +53,10 @@ class BudgetScreen(Dialog[float | None]):
         *,
         running: bool = False,
         waiting: int = 0,
+        asked_for: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(clock)
+        super().__init__(clock, asked_for=asked_for)
         self._spent = spent_usd
         self._limit = limit_usd
         self._works = running
@@ -83,6 +85,7 @@ class BudgetScreen(Dialog[float | None]):
                 self._explain,
                 text=f"{wanted:.2f}" if wanted else "",
                 most=_LONGEST,
+                typed_over=True,
                 id="amount",
             )
 
@@ -119,9 +122,11 @@ class BudgetScreen(Dialog[float | None]):
         return " ".join(parts)
 
     def _explain(self, text: str) -> tuple[str, bool]:
+        if not text:
+            return "Write an amount, such as 2.50.", False
         amount = amount_of(text)
         if amount is None:
-            return "Write an amount, such as 2.50.", False
+            return f"{text} is no amount above 0: write one such as 2.50.", False
         if amount <= self._spent:
             return f"{spent_of(self._spent, amount)[0]} is spent already: write more than that.", False
         return f"{money(amount - self._spent)} more than what is spent.", True

@@ -96,7 +96,8 @@ class Dialog(Closing[Answer]):
     somebody was typing just before. Time in which the program stood still is not counted. It never times out.
 
     A dialog that comes up by itself (`UNASKED`) is no reason to lose what is being typed into the prompt: until it
-    takes answers, such keys still go there.
+    takes answers, such keys still go there. One that the person opened has nothing to wait for (`asked_for`): its
+    keys count from the first one on.
     """
 
     UNASKED: ClassVar[bool] = False
@@ -112,9 +113,10 @@ class Dialog(Closing[Answer]):
         Binding("pagedown", "scroll_box(10)", show=False),
     ]
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(classes="-quiet")
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, asked_for: bool = False) -> None:
+        super().__init__(classes=None if asked_for else "-quiet")
         self._clock = clock
+        self._asked_for = asked_for
         # A clock of somebody else's is taken at its word.
         self._awake = Wakeful(clock) if clock is time.monotonic else clock
         self._beat: Timer | None = None
@@ -135,6 +137,8 @@ class Dialog(Closing[Answer]):
     @property
     def listening(self) -> bool:
         """Whether an answer counts; asking while it does not makes the quiet time start again."""
+        if self._asked_for:
+            return True
         if self._quiet_until is None:
             return False
         now = self._awake()
@@ -183,6 +187,8 @@ class Dialog(Closing[Answer]):
         return self._typing
 
     def _painted(self) -> None:
+        if self._asked_for:
+            return
         if self._was_typing:
             self._quiet = TYPING_SECONDS
         self._quiet_until = self._awake() + self._quiet

@@ -30,7 +30,7 @@ class LinkScreen(Dialog[Answer | None]):
     ]
 
     def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock)
+        super().__init__(clock, asked_for=True)
         self.url = url
         self._link = browser_link(url)
 

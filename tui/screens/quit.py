@@ -38,6 +38,8 @@ class QuitScreen(Dialog[QuitAnswer]):
         self, queued: int = 0, at_work: AtWork | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         super().__init__(clock)
+        # It was asked for: what was typed before it is no reason to wait longer than for a key that is held down.
+        self._typing = False
         self._queued = queued
         self._at_work = at_work
 

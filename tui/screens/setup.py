@@ -85,14 +85,13 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         keep_secret: Callable[[Iterable[str]], None] = lambda _secrets: None,
         login: Callable[[App[Any], Settings], int] = log_in,
     ) -> None:
-        super().__init__(clock)
+        super().__init__(clock, asked_for=asked)
         self._desk = desk
         self._message = message
         self._asked = asked
         self._starts = starts
         self._keep_secret = keep_secret
         self._log_in = login
-        self._typing = False if asked else None
         self._page = "ways"
         self._way = WAYS[0][0]
         self._plan: Plan | None = None

@@ -24,7 +24,7 @@ class StatusScreen(Dialog[None]):
     ]
 
     def __init__(self, told: Sequence[tuple[str, str]]) -> None:
-        super().__init__()
+        super().__init__(asked_for=True)
         self._told_rows = told
 
     def compose(self) -> ComposeResult:
