@@ -479,8 +479,7 @@ async def test_a_session_that_runs_elsewhere_is_shown_as_it_goes_on(tmp_path: Pa
                 started("live_2", "Read", query="q", file_path="second.md"),
                 TextDelta(query_id="q", message_id="m", text=" is certain."),
             )
-            await until(lambda: answer in text(app, PastConversation))
-            assert "second.md" in text(app, PastTrace)
+            await until(lambda: answer in text(app, PastConversation) and "second.md" in text(app, PastTrace))
             await pilot.press("f3", "end", "up", "enter")
             await until(lambda: isinstance(app.screen, ToolCallScreen))
             assert call_shown(app).finished is not None
@@ -494,12 +493,12 @@ async def test_a_session_that_runs_elsewhere_is_shown_as_it_goes_on(tmp_path: Pa
                 started("live_3", "Read", query="q2", file_path="third.md"),
             )
             await until(lambda: "$2.75" in status(app) and "third.md" in text(app, PastTrace))
-            assert text(app, PastConversation).count(answer) == 1
+            await until(lambda: text(app, PastConversation).count(answer) == 1)
             # It is killed in the middle of its work.
             fcntl.flock(lock, fcntl.LOCK_UN)
             await until(lambda: "past session · crashed" in status(app))
-            assert "The program ended in the middle" in text(app, PastConversation)
-            assert "unfinished" in text(app, PastTrace)
+            await until(lambda: "The program ended in the middle" in text(app, PastConversation))
+            await until(lambda: "unfinished" in text(app, PastTrace))
             assert "only to be read" in str(app.frame.prompt.placeholder)
 
 
