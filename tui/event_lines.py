@@ -14,7 +14,6 @@ from core.events import (
     ComplianceEnforced,
     ErrorRaised,
     Event,
-    McpServer,
     McpStatus,
     ObserverFinished,
     PathFellBack,
@@ -31,8 +30,11 @@ from core.events import (
     ToolCallStarted,
     TracingFailed,
 )
+from core.model_words import retry_words
+from core.refusals import REFUSALS
 from core.text import clean, clean_line
 from tui.format import main_argument, milliseconds, size, spent_of, tool_label
+from tui.server_changes import BROKEN, ServerChanges, failure_of
 from tui.terms import goes_on_with
 from tui.waits import Wait
 
@@ -64,9 +66,12 @@ class Wording:
     not_allowed: str
     link: str
     retry: str
+    refused: str
     pipeline_failed: str
     error: str
     servers: str
+    server_failed: str
+    server_off: str
     budget_warning: str
     budget_spent: str
     budget_refused: str
@@ -97,10 +102,13 @@ MARKS = Wording(
     sent_back="  ⟲ {name} was sent back: {message}",
     not_allowed="  ⊘ {names} was not allowed. {reason}",
     link="  ! connect {account}: {url}",
-    retry="  ⟲ the model's service is not answering ({error}): attempt {attempt} of {most}, next in {wait}",
+    retry="  ⟲ {why}: attempt {attempt} of {most}, next in {wait}",
+    refused="  ✗ {why}",
     pipeline_failed="  ✗ pipeline {pipeline}: {handler}: {error}",
     error="  ✗ {where}: {message}",
     servers="  servers: {servers}",
+    server_failed="  ✗ {why}",
+    server_off="  · {why}",
     budget_warning="  ⚠ budget: {spent} of {limit} is spent; at the limit the work stops",
     budget_spent="  ✗ budget: {spent} is spent of {limit}: nothing more runs; a higher --max-cost lets it go on",
     budget_refused="  ✗ budget: {spent} is spent of {limit}: the query waits for a higher --max-cost",
@@ -116,12 +124,12 @@ class EventLines:
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
         self._calls: dict[str, str] = {}
-        self._servers = ""
+        self._servers = ServerChanges()
         self._asked: dict[str, str] = {}
         self._waits: dict[str, Wait] = {}
 
     def of(self, event: Event) -> str | None:
-        """Return the line of an event, cleaned and without the line break."""
+        """Return the line of an event, or the lines, cleaned and without the last line break."""
         self._wait_for(event)
         line = self._line(event)
         return clean(line).rstrip() if line else None
@@ -183,8 +191,12 @@ class EventLines:
             case AuthRequired():
                 return say.link.format(account=event.toolkit or "the account", url=event.url)
             case ApiRetry():
+                why = clean_line(retry_words(event.error), 300)
+                if event.error in REFUSALS:
+                    # It is not tried again.
+                    return say.refused.format(why=why)
                 return say.retry.format(
-                    error=event.error,
+                    why=why,
                     attempt=event.attempt,
                     most=event.max_attempts,
                     wait=say.time(event.delay_ms),
@@ -227,15 +239,17 @@ class EventLines:
         return f"{began}, where {holds}" if holds else began
 
     def _changed_servers(self, event: McpStatus) -> str | None:
-        shown = ", ".join(
-            s.error if s.status in ("off", "untrusted") and s.error else f"{s.name} {_state(s)}"
-            for s in event.servers
-            if s.status != "pending"
-        )
-        if not shown or shown == self._servers:
-            return None
-        self._servers = shown
-        return self._wording.servers.format(servers=shown)
+        say, lines, states = self._wording, [], []
+        for server, state in self._servers.of(event.servers):
+            if state in ("off", "untrusted") and server.error:
+                lines.append(say.server_off.format(why=clean_line(server.error, 400)))
+            elif state in BROKEN:
+                lines.append(say.server_failed.format(why=failure_of(server)))
+            else:
+                states.append(f"{clean_line(server.name, 60)} {state}")
+        if states:
+            lines.insert(0, say.servers.format(servers=", ".join(states)))
+        return "\n".join(lines) or None
 
     def _finished(self, event: ToolCallFinished) -> str:
         name = self._calls.pop(event.tool_use_id, event.tool_use_id)
@@ -243,9 +257,3 @@ class EventLines:
         why = f": {clean_line(error, 200)}" if error else ""
         template: str = getattr(self._wording, f"call_{event.status}")
         return template.format(name=name, took=self.took(event.duration_ms, event.tool_use_id), why=why)
-
-
-def _state(server: McpServer) -> str:
-    """A server's state; the same word for every try, so that each is not another line."""
-    again = server.again_s is not None or server.status == "reconnecting"
-    return "failed and is connected again" if again else server.status

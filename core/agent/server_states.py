@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
+from core.agent.server_words import plainly
 from core.events import McpServer, McpStatus
 from core.text import Redactor, clean, clean_line
 
@@ -15,7 +15,6 @@ __all__ = ["Doing", "ServerStates"]
 
 _MOST_TOOLS = 500
 _LONGEST_ERROR = 2_000
-_REFUSED = re.compile(r"Server rejected the configured \S+ header \((HTTP \d+)\)")
 
 Doing = Literal["reconnecting", "enabling", "disabling"]
 """What is being done with a server; it is told of as the server's state."""
@@ -90,7 +89,7 @@ class ServerStates:
 
     def failed(self, name: str, why: str) -> Iterator[McpStatus]:
         """Keep why something that was asked of a server did not work."""
-        self._errors[name] = self._tidy(why)
+        self._errors[name] = self._tidy(plainly(why))
         yield from self.tell()
 
     def doing(self, name: str, doing: Doing | None) -> Iterator[McpStatus]:
@@ -103,7 +102,7 @@ class ServerStates:
 
     def died(self, name: str, why: str) -> None:
         """Take down that a server is gone, whatever the agent tells of it."""
-        self._dead[name] = self._errors[name] = self._tidy(why)
+        self._dead[name] = self._errors[name] = self._tidy(plainly(why))
 
     def lives(self, name: str) -> bool:
         """Take down that a server answers; gives whether that is new."""
@@ -169,18 +168,8 @@ class ServerStates:
             status=clean(str(raw.get("status") or "unknown")),
             tools=len(tools) if isinstance(tools, list) else None,
             tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:_MOST_TOOLS],
-            error=self._tidy(_plainly(str(raw["error"]))) if raw.get("error") else None,
+            error=self._tidy(plainly(str(raw["error"]))) if raw.get("error") else None,
         )
 
     def _tidy(self, text: str) -> str:
         return clean(self._redactor.redact(text))[:_LONGEST_ERROR]
-
-
-def _plainly(error: str) -> str:
-    if (refused := _REFUSED.match(error)) is not None:
-        told = f"the server refused the key ({refused[1]})"
-        return f"{told}: correct it where it is set, and start the session again"
-    # What the command line says when a server answers 401: it looks for a way to sign in, and finds none.
-    if error.startswith("Dynamic Client Registration"):
-        return f"the server refused the key, and has no other way to sign in ({error})"
-    return error

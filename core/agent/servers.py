@@ -285,7 +285,8 @@ class Servers:
         why = (server and (server.error or server.last_error)) or "it does not answer"
         told = (
             f"{clean_line(name, 60)} failed and could not be connected again in {MOST_TRIES} tries "
-            f"({clean_line(why, 300).rstrip('.')}): see to it, then connect it again with r in /connections"
+            f"({_without_remedy(clean_line(why, 300).rstrip('.'))}): "
+            "see to it, then connect it again with r in /connections"
         )
         self._report("MCP", ConnectionFailed(told))
 
@@ -308,3 +309,8 @@ class Servers:
                 self._work.pop(number, None)
 
         self._work[number] = self._spawn(kept(), "servers", "agent")
+
+
+def _without_remedy(why: str) -> str:
+    """What happened, of words of ours that end in what to do."""
+    return why.partition(": ")[0] if why.startswith("it ") else why

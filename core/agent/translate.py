@@ -7,6 +7,7 @@ the notices the command-line agent writes itself.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
+from core.model_words import failure_words
 from core.refusals import AT_LIMIT
 from core.text import Redactor, clean
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
 __all__ = ["OpenCall", "RawToolResult", "Taken", "Translator", "TurnBegun", "TurnResult"]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -240,6 +244,8 @@ class Translator:
                 case sdk.TextBlock() if not streamed and block.text.strip():
                     self._pieces += 1
                     text = self._tidy(block.text).strip()
+                    if message.error is not None:
+                        text = failure_words(text)
                     if parent is None:
                         self.last_text = text
                     yield MessageFinished(
@@ -352,7 +358,9 @@ def _failure(message: sdk.ResultMessage, text: str) -> str:
             return AT_LIMIT
         case _:
             said = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
-            return said or f"the agent ended with {message.subtype}"
+            if (words := failure_words(said)) != said:
+                log.info("the agent ended with %s", said)
+            return words or f"the agent ended with {message.subtype}"
 
 
 def _int(value: Any, default: int) -> int:

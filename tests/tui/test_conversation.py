@@ -324,6 +324,22 @@ async def test_a_server_that_is_tried_again_is_one_message_however_often() -> No
         view.apply([McpStatus(servers=[McpServer(name="notes", status="connected")])])
         assert "✓ MCP server notes is connected." in text_of(view)
         assert "failed" not in text_of(view)
+        view.apply([McpStatus(servers=[failed]), McpStatus(servers=[trying])])
+        back = McpServer(name="notes", status="connected", last_error="ECONNREFUSED")
+        view.apply([McpStatus(servers=[back])])
+        # Nothing was said in between, and so one line is enough.
+        assert text_of(view).count("MCP server notes") == 1
+        assert "✓ MCP server notes is connected again." in text_of(view)
+        view.apply([McpStatus(servers=[failed]), delta("Meanwhile."), McpStatus(servers=[back])])
+        order = [
+            "connected again",
+            "· MCP server notes failed: ECONNREFUSED",
+            "Meanwhile.",
+            "connected again.",
+        ]
+        shown, place = text_of(view), 0
+        for each in order:
+            place = shown.index(each, place)
         view.apply(
             [McpStatus(servers=[McpServer(name=".mcp.json", status="failed", error="/w/.mcp.json is bad.")])]
         )
@@ -347,10 +363,13 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
         assert "✓ gmail is connected." in text_of(view)
         view.apply([ApiRetry(attempt=1, max_attempts=10, delay_ms=1000, error="overloaded")])
         view.apply([ApiRetry(attempt=2, max_attempts=10, delay_ms=3000, error="overloaded")])
-        assert text_of(view).count("did not answer") == 1
+        assert text_of(view).count("The model's service is overloaded") == 1
         assert "try 2 of 10 in 3.0s" in text_of(view)
         view.apply([delta("On it."), ApiRetry(attempt=1, max_attempts=10, delay_ms=1000)])
-        assert text_of(view).count("did not answer") == 2
+        assert text_of(view).count("The model's service did not answer: try 1 of 10") == 1
+        view.apply([ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error="authentication_failed")])
+        assert "✗ The model's service refused the key." in text_of(view)
+        assert "authentication_failed" not in text_of(view)
         rule: dict[str, Any] = {
             "subagent": "expert",
             "rule": "corpus_first",

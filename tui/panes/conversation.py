@@ -67,6 +67,7 @@ class _Known:
     streams: dict[str, MessageStream] = field(default_factory=dict)
     topics: dict[Hashable, Notice] = field(default_factory=dict)
     servers: dict[str, str] = field(default_factory=dict)
+    worked: set[str] = field(default_factory=set)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
 
@@ -269,7 +270,12 @@ class ConversationPane(FindingView):
         for server in event.servers:
             before, self._known.servers[server.name] = self._known.servers.get(server.name, ""), server.status
             told = ("mcp", server.name) in self._known.topics
-            message = server_message(server, told=told) if server.status != before else None
+            lost = server.name in self._known.worked
+            if server.status == "connected":
+                self._known.worked.add(server.name)
+            elif server.status == "disabled":
+                self._known.worked.discard(server.name)
+            message = server_message(server, told=told, lost=lost) if server.status != before else None
             if message is not None:
                 # What is not set up is no reason to hide what can be tried.
                 self._tell(message, hold=server.status in ("off", "untrusted") and not self._entries)

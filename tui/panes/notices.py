@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+import msgspec
+
 from core.events import (
     ApiRetry,
     AuthFinished,
@@ -28,11 +30,13 @@ from core.events import (
     SessionStarted,
     TracingFailed,
 )
-from core.refusals import AT_LIMIT
+from core.model_words import retry_words
+from core.refusals import AT_LIMIT, REFUSALS
 from core.text import clean, clean_line
 from tui.agent_ends import telling
 from tui.format import duration, spent_of, tool_name
 from tui.panes.blocks import Tone
+from tui.server_changes import BROKEN, failure_of
 from tui.terms import answering, goes_on_with
 
 __all__ = ["Message", "message_of", "server_message"]
@@ -44,7 +48,6 @@ _ENDS = {
     "quit": "The session was left by its user.",
     "signal": "The session was ended by a signal.",
 }
-BROKEN_SERVERS = frozenset({"failed", "needs-auth"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +91,7 @@ def message_of(event: Event) -> Message | None:
         case ServerTrustAsked() | ServerTrustAnswered():
             return _trust(event)
         case ApiRetry():
-            why = f" ({clean_line(event.error)})" if event.error else ""
-            text = f"The model's service did not answer{why}: try {event.attempt} of {event.max_attempts}"
-            text += f" in {duration(event.delay_ms / 1000)}." if event.delay_ms else "."
-            return Message("⟲", Tone.WARNING, text, topic="retry")
+            return _retry(event)
         case ErrorRaised():
             causes = tuple(f"because {clean_line(cause, 400)}" for cause in telling(event.causes))
             text = clean(event.message[:SENTENCE]).strip()
@@ -126,13 +126,19 @@ def message_of(event: Event) -> Message | None:
             return None
 
 
-def server_message(server: McpServer, *, told: bool = False) -> Message | None:
+def server_message(server: McpServer, *, told: bool = False, lost: bool = False) -> Message | None:
     """Return what to say of an MCP server that cannot be used, or can be again after that was `told`.
 
-    Of one that is not trusted yet the person is asked.
+    `lost` says that it worked before. Of one that is not trusted yet the person is asked.
     """
     if server.status == "connected" and told:
-        text = f"MCP server {clean_line(server.name)} is connected."
+        name = clean_line(server.name)
+        if lost:
+            # That it was away is worth knowing as long as the session is read.
+            gone = failure_of(msgspec.structs.replace(server, error=server.last_error))
+            again = f"MCP server {name} is connected again."
+            return Message("✓", Tone.QUIET, again, topic=("mcp", server.name), before=gone)
+        text = f"MCP server {name} is connected."
         return Message("✓", Tone.QUIET, text, topic=("mcp", server.name))
     if server.status == "off":
         return Message(
@@ -144,19 +150,21 @@ def server_message(server: McpServer, *, told: bool = False) -> Message | None:
     if server.status == "disabled":
         text = f"MCP server {clean_line(server.name)} is disabled: the agent does not see its tools."
         return Message("⊘", Tone.QUIET, text, topic=("mcp", server.name))
-    if server.status not in BROKEN_SERVERS:
+    if server.status not in BROKEN:
         return None
-    status = "needs you to sign in" if server.status == "needs-auth" else clean_line(server.status)
-    text = f"MCP server {clean_line(server.name)} {status}"
-    text += f": {clean_line(server.error, 400)}" if server.error else "."
-    if server.error and server.name in server.error:
-        # It is a sentence of its own.
-        text = clean_line(server.error, 400)
-    if server.again_s is not None:
-        ended = text if text.endswith((".", "?", "!")) else f"{text}."
-        text = f"{ended} It is tried again by itself."
-        return Message("↻", Tone.WARNING, text, topic=("mcp", server.name))
-    return Message("✗", Tone.WARNING, text, topic=("mcp", server.name))
+    mark = "✗" if server.again_s is None else "↻"
+    return Message(mark, Tone.WARNING, failure_of(server), topic=("mcp", server.name))
+
+
+def _retry(event: ApiRetry) -> Message:
+    why = clean_line(retry_words(event.error), 300)
+    text = f"{why[:1].upper()}{why[1:]}"
+    if event.error in REFUSALS:
+        # It is not tried again, and the end of the query says what to do.
+        return Message("✗", Tone.BAD, f"{text}.", topic="retry")
+    text += f": try {event.attempt} of {event.max_attempts}"
+    text += f" in {duration(event.delay_ms / 1000)}." if event.delay_ms else "."
+    return Message("⟲", Tone.WARNING, text, topic="retry")
 
 
 def _budget(event: BudgetReached | BudgetRaised) -> Message:

@@ -1,0 +1,85 @@
+"""What the agent says when the model's service fails it, and what a person is told instead."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from core.agent.translate import Translator
+from core.events import MessageFinished
+from core.model_words import failure_words, retry_words
+
+EMPTY = (
+    "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway intercepting "
+    "the request. Response: content-type {0}, body is {1}, 48 bytes, request-id absent, server other. This was the "
+    "non-streaming retry, which failed with: no_events, StreamNoEventsError; 0 stream events received."
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "remedy"),
+    [
+        (EMPTY.format("html", "an HTML page"), "answered with a web page", "check ANTHROPIC_BASE_URL"),
+        (EMPTY.format("json", "JSON but not a Message"), "answered (HTTP 200), but not as", "ANTHROPIC_BASE_URL"),
+        ("There's an issue with the selected model (m). It may not exist or you may not have access to it.",
+         "does not know the model m", "--model"),
+        ("Failed to authenticate. API Error: 403 words of it", "does not allow this (403 words of it)", "account"),
+        ("API Error: Request rejected (429) · words {0}", "takes no more requests for now (429 words {0})", "wait"),
+        ("API Error: Request rejected (429)", "takes no more requests for now (429):", "wait"),
+        ("API Error: 402 no money", "lack of credit (402 no money)", "billing"),
+        ("API Error: 529 Overloaded", "is overloaded (529 Overloaded)", "try again"),
+        ("API Error: 500 words. This is a server-side issue", "is out of order (500 words.", "try again"),
+        ("API Error: 400 words of it", "refused the request (400 words of it)", "`ua-tui doctor`"),
+        ("API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)",
+         "cannot be reached (ECONNREFUSED)", "ANTHROPIC_BASE_URL"),
+        ("API Error: Can't reach the API server — check your internet or DNS (ENOTFOUND)",
+         "cannot be reached (ENOTFOUND)", "network"),
+        ("API Error: Unable to connect to API. Check your internet connection", "cannot be reached:", "network"),
+    ],
+)  # fmt: skip
+def test_a_failure_says_what_happened_and_what_to_do(said: str, told: str, remedy: str) -> None:
+    words = failure_words(said)
+    assert words.startswith("the model's service ")
+    assert told in words
+    assert remedy in words
+    assert "StreamNoEvents" not in words
+    assert "API Error" not in words
+
+
+def test_what_nobody_knows_is_told_as_it_came() -> None:
+    assert failure_words("it broke {0}") == "it broke {0}"
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("authentication_failed", "the model's service refused the key"),
+        ("rate_limit", "the model's service takes no more requests for now and asks to wait"),
+        ("overloaded", "the model's service is overloaded"),
+        ("server_error", "the model's service is out of order"),
+        (
+            "no connection to http://127.0.0.1:9",
+            "the model's service at http://127.0.0.1:9 cannot be reached",
+        ),
+        ("418", "the model's service answered with HTTP 418"),
+        ("", "the model's service did not answer"),
+        ("something_new", "the model's service did not answer as it should (something_new)"),
+    ],
+)
+def test_why_it_is_tried_again_is_what_happened(error: str, words: str) -> None:
+    assert retry_words(error) == words
+
+
+def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_not() -> None:
+    import claude_agent_sdk as sdk
+
+    raw = "API Error: 529 Overloaded"
+
+    def said(error: Literal["server_error"] | None) -> str:
+        block = sdk.TextBlock(text=raw)
+        message = sdk.AssistantMessage(content=[block], model="m", error=error, message_id="m1")
+        return next(each.text for each in Translator().feed(message) if isinstance(each, MessageFinished))
+
+    assert said(None) == raw
+    assert said("server_error") == failure_words(raw)

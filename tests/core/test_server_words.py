@@ -1,0 +1,37 @@
+"""What the command line says of a server that failed, and what a person is told instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.agent.server_words import plainly
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "remedy"),
+    [
+        ("ECONNREFUSED: Unable to connect. Is the computer able to access the url?",
+         "it cannot be reached (ECONNREFUSED)", "see that it runs"),
+        ("SSE error: ENOTFOUND: getaddrinfo", "the name of its host is not known (ENOTFOUND)", "network"),
+        ("Unexpected content type: text/html; charset=utf-8", "it answers with a web page", "check its address"),
+        ('SSE error: Invalid content type, expected "text/event-stream"',
+         "it answers, but not as an MCP server does", "check its address"),
+        ('Error POSTing to endpoint: {"error": {"message": "words {0} of it"}}',
+         'it answers with an error ({"error": {"message": "words {0} of it"}})', "see to the server"),
+        ("Error POSTing to endpoint (HTTP 502): bad", "it is out of order (HTTP 502)", "try again"),
+        ("SSE error: Non-200 status code (404)", "it answers with HTTP 404", "check its address"),
+        ("SSE error: Non-200 status code (401)", "it refused the key (HTTP 401)", "correct it"),
+        ('MCP server "cat" connection timed out after 30000ms', "it did not answer within 30 s", "MCP server"),
+        ("Connection closed", "it ended, or closed the connection", "`ua-tui doctor`"),
+        ("TypeError dialing http://REDACTED:x@a.example/", "its address cannot be used (TypeError)", "check"),
+    ],
+)  # fmt: skip
+def test_what_happened_stands_before_what_to_do(error: str, told: str, remedy: str) -> None:
+    front, _, back = plainly(error).partition("): " if told.endswith(")") else ": ")
+    assert front.startswith(told.removesuffix(")"))
+    assert remedy in back
+    assert "access the url" not in plainly(error)
+
+
+def test_what_nobody_knows_is_told_as_it_came() -> None:
+    assert plainly("no such tool: {0}") == "no such tool: {0}"

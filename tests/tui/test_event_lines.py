@@ -1,0 +1,79 @@
+"""The lines of a session without a screen: what they say of servers, and of a model that is not to be had."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.events import ApiRetry, McpServer, McpStatus
+from tui.event_lines import MARKS, EventLines, Wording
+from tui.plain.wording import WORDS
+
+OFF = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY.")
+BAD = McpServer(name=".mcp.json", status="failed", error="/w/.mcp.json is not valid JSON. Correct it.")
+AWAY = McpServer(name="notes", status="failed", error="it cannot be reached (ECONNREFUSED): see that it runs")
+GOOD = McpServer(name="local_toolkit", status="connected")
+
+
+def told(lines: EventLines, *servers: McpServer) -> list[str]:
+    return (lines.of(McpStatus(servers=list(servers))) or "").splitlines()
+
+
+def test_each_servers_failure_is_said_once_with_its_reason_and_only_what_changed() -> None:
+    lines = EventLines(MARKS)
+    assert told(lines, McpServer(name="notes", status="pending")) == []
+    assert told(lines, OFF, BAD) == [
+        "  · Composio is off: set COMPOSIO_API_KEY.",
+        "  ✗ /w/.mcp.json is not valid JSON. Correct it.",
+    ]
+    assert told(lines, OFF, BAD, AWAY) == [
+        "  ✗ MCP server notes failed: it cannot be reached (ECONNREFUSED): see that it runs"
+    ]
+    assert told(lines, GOOD, OFF, BAD, AWAY) == ["  servers: local_toolkit connected"]
+    assert told(lines, GOOD, OFF, BAD, AWAY) == []
+
+
+def test_a_server_that_was_lost_is_said_to_be_connected_again() -> None:
+    lines = EventLines(WORDS)
+    notes = McpServer(name="notes", status="connected")
+    assert told(lines, notes, GOOD) == ["Servers: notes connected, local_toolkit connected"]
+    soon = McpServer(name="notes", status="failed", error="it ended", again_s=1)
+    later = McpServer(name="notes", status="failed", error="it ended anew", again_s=2)
+    assert told(lines, soon) == ["Error: MCP server notes failed: it ended. It is tried again by itself."]
+    assert told(lines, McpServer(name="notes", status="reconnecting"), later) == []
+    assert told(lines, notes) == ["Servers: notes connected again"]
+
+
+@pytest.mark.parametrize(
+    ("server", "line"),
+    [
+        (McpServer(name="a", status="failed", error="a fault"), "Error: MCP server a failed: a fault"),
+        (McpServer(name="a", status="failed", error="its name is off"), "Error: MCP server a failed: its name is off"),
+        (McpServer(name="web", status="failed", error="it answers with a web page"),
+         "Error: MCP server web failed: it answers with a web page"),
+        (McpServer(name="composio", status="failed", error="Composio refused the key: set a valid one"),
+         "Error: Composio refused the key: set a valid one"),
+        (McpServer(name="mail", status="needs-auth"),
+         "Error: MCP server mail needs you to sign in at its service: `ua-tui doctor` tries it, and /connections "
+         "connects it again"),
+        (McpServer(name="mail", status="disabled"), "Servers: mail disabled"),
+    ],
+)  # fmt: skip
+def test_a_line_has_the_name_once_and_what_to_do(server: McpServer, line: str) -> None:
+    assert told(EventLines(WORDS), server) == [line]
+
+
+@pytest.mark.parametrize("wording", [MARKS, WORDS])
+def test_a_retry_says_what_happened_and_a_refusal_that_it_is_none(wording: Wording) -> None:
+    lines = EventLines(wording)
+
+    def said(error: str) -> str:
+        return lines.of(ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error=error)) or ""
+
+    assert "the model's service takes no more requests for now and asks to wait" in said("rate_limit")
+    assert "ttempt 1 of 10" in said("rate_limit")
+    assert "the model's service at http://127.0.0.1:9 cannot be reached" in said(
+        "no connection to http://127.0.0.1:9"
+    )
+    refused = said("authentication_failed")
+    assert refused.endswith("the model's service refused the key")
+    assert "not answer" not in refused
