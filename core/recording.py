@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 
 from platformdirs import user_state_path
@@ -23,6 +24,10 @@ from core.tracing import SPANS, Tracer
 from core.workspace import Workspace
 
 __all__ = ["Recording"]
+
+
+_SENT_WITHIN, _FLUSH_WITHIN = 3.0, 2.0
+"""Seconds that the end of a session waits for its spans to be sent, and how many of them before its last event."""
 
 
 class Recording:
@@ -67,6 +72,7 @@ class Recording:
             on_trouble=in_loop(self._not_sent),
         )
         self._open = True
+        self._flushed_s = 0.0
         self._redactor = redactor
         self._user_id = settings.user_id
         self.session_url = ""
@@ -76,11 +82,20 @@ class Recording:
         bus.subscribe(self.tracer)
         bus.subscribe(self._start_tracing)
 
+    async def flush(self) -> None:
+        """Have sent what there is to be sent, so that it can still be told where that does not arrive.
+
+        Call it before the last event of the session. Together with the end it takes three seconds at most.
+        """
+        begun = time.monotonic()
+        await self.tracer.flush(_FLUSH_WITHIN)
+        self._flushed_s = time.monotonic() - begun
+
     async def close(self) -> None:
         """Write what waits and close every record."""
         self._open = False
         self._joiner.flush()
-        await self.tracer.close()
+        await self.tracer.close(_SENT_WITHIN - self._flushed_s)
         await self._deriver.drain()
         self._root_handler.detach()
         self._log_file.close()
@@ -104,7 +119,7 @@ class Recording:
 
     def _not_sent(self, collector: bool, why: str) -> None:
         where = f"the collector at {self.tracer.exports.collector}" if collector else "Logfire"
-        self._tell_of_tracing(f"spans do not reach {where} ({why}); {SPANS} has them")
+        self._tell_of_tracing(f"spans do not reach {where}, as {why}; {SPANS} has them")
 
     def _tell_of_tracing(self, error: str) -> None:
         # Nothing follows the end of a session.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import requests
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
@@ -17,7 +19,9 @@ class CollectorExporter(OTLPSpanExporter):
     """Sends to the collector of the environment, and knows whether it is there."""
 
     def __init__(self, trouble: Trouble) -> None:
-        super().__init__()
+        session = requests.Session()
+        session.hooks["response"].append(self._take_answer)
+        super().__init__(session=session)
         self._trouble = trouble
         self._over = False
 
@@ -35,6 +39,10 @@ class CollectorExporter(OTLPSpanExporter):
             self._over = True
             with self._trouble.sending_to_collector():
                 super().shutdown()  # type: ignore[no-untyped-call]
+
+    def _take_answer(self, response: requests.Response, *_more: Any, **_named: Any) -> None:
+        kind = response.headers.get("content-type", "")
+        self._trouble.answered(True, response.status_code, kind, response.content)
 
     def give_up(self) -> None:
         """Try no more to send what could not be sent."""

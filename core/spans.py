@@ -40,6 +40,7 @@ _log = logging.getLogger(__name__)
 _SERVICE = "ua-tui"
 _SECRET_SHAPES = [r"\bak_\w+", r"sk-ant-[\w-]+", r"connect\.composio\.dev"]
 _EXPORT_EVERY_MS = 1_000
+_NO_PROJECT = b'{"project_name": "", "project_url": ""}'
 
 
 class JsonlSpanExporter(SpanExporter):
@@ -93,6 +94,8 @@ class Spans:
         provider: makes the spans.
         local: what writes the file; closed first, so that a place that does not answer costs nothing there.
         stop: sends what waits and stops; may take as long as the places it sends to let it.
+        trouble: knows of places that spans do not reach.
+        give_up: tries no more to send to a place that is known to be away; from any thread.
         project: gives Logfire's address of the project, once it is known.
     """
 
@@ -104,8 +107,13 @@ class Spans:
         trace_id: int,
         *,
         stop: Callable[[], object],
+        trouble: Trouble,
+        give_up: Callable[[], object],
         project: Callable[[], str | None] = lambda: None,
     ) -> None:
+        self._provider = provider
+        self.trouble = trouble
+        self.give_up = give_up
         self._tree = SpanTree(provider, redactor)
         # There is no other way in for spans that are made already.
         self._pipeline: SpanProcessor = provider._active_span_processor
@@ -138,6 +146,10 @@ class Spans:
 
         for span in read_spans(body, self._redactor, trace_id=self._trace_id):
             self._pipeline.on_end(span)
+
+    def flush(self) -> None:
+        """Send what has ended so far; may take as long as the places it is sent to let it."""
+        self._provider.force_flush()
 
     def close(self) -> None:
         """End what is open, write everything, then send everything."""
@@ -180,7 +192,7 @@ def open_spans(
         processors.append(BatchSpanProcessor(exporter, schedule_delay_millis=_EXPORT_EVERY_MS))
     ids = _OneTrace(trace_id, root_id)
     if exports.logfire:
-        return _with_logfire(local, processors, give_up, ids, token, redactor, trace_id, state_dir)
+        return _with_logfire(local, processors, trouble, give_up, ids, token, redactor, trace_id, state_dir)
     provider = TracerProvider(
         sampler=ALWAYS_ON,
         resource=Resource.create({"service.version": VERSION, **_service()}),
@@ -196,12 +208,13 @@ def open_spans(
         give_up()
         provider.shutdown()
 
-    return Spans(provider, local, redactor, trace_id, stop=stop)
+    return Spans(provider, local, redactor, trace_id, stop=stop, trouble=trouble, give_up=give_up)
 
 
 def _with_logfire(
     local: SpanProcessor,
     processors: Sequence[SpanProcessor],
+    trouble: Trouble,
     give_up: Callable[[], object],
     ids: IdGenerator,
     token: str | None,
@@ -211,10 +224,22 @@ def _with_logfire(
 ) -> Spans:
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     import logfire
+    from logfire.types import ServerResponseCallbackHelper
 
     def mask(match: logfire.ScrubMatch) -> Any:
         # Logfire's own patterns take "session" and "auth" for secrets; ours know the secrets themselves.
         return redactor.redact_value(match.value)
+
+    def take_answer(helper: ServerResponseCallbackHelper) -> None:
+        answer = helper.response
+        asks = answer.request.method == "GET"
+        if asks and answer.status_code == 200 and _tells_project(answer.content):
+            return
+        kind = answer.headers.get("content-type", "")
+        trouble.answered(False, answer.status_code, kind, answer.content)
+        if asks and answer.status_code == 200:
+            # The library reads it as if it told of a project, and its thread would end with a traceback.
+            answer._content = _NO_PROJECT
 
     with _without_collector():
         instance = logfire.configure(
@@ -232,7 +257,7 @@ def _with_logfire(
             scrubbing=logfire.ScrubbingOptions(callback=mask, extra_patterns=_SECRET_SHAPES),
             inspect_arguments=False,
             distributed_tracing=False,
-            advanced=logfire.AdvancedOptions(id_generator=ids),
+            advanced=logfire.AdvancedOptions(id_generator=ids, server_response_hook=take_answer),
         )
     provider = instance.config.get_tracer_provider().provider
     assert isinstance(provider, TracerProvider)
@@ -249,8 +274,18 @@ def _with_logfire(
         redactor,
         trace_id,
         stop=stop,
+        trouble=trouble,
+        give_up=give_up,
         project=lambda: getattr(instance.config, "_project_url", None),
     )
+
+
+def _tells_project(answer: bytes) -> bool:
+    try:
+        told = json.loads(answer)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(told, dict) and {"project_name", "project_url"} <= told.keys()
 
 
 def _do_nothing() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from core import events as ev
+from core.background import in_loop
 from core.service_requests import ServiceRequest
 from core.telemetry import Exports, agent_environment, toolkit_environment, traceparent
 from core.text import Redactor
@@ -80,8 +81,8 @@ class Tracer:
         token: Logfire's write token; without it nothing is sent there.
         exports: where spans are sent; by default to Logfire if there is a token.
         on_failure: told, in the thread, what ended the tracing before the session was over.
-        on_trouble: told, in some thread, why spans do not reach the collector (True) or Logfire (False), once
-            each; the file has them all.
+        on_trouble: told, in some thread, why spans do not reach the collector (True) or Logfire (False), in words
+            that end in what to do, once each; the file has them all.
     """
 
     def __init__(
@@ -104,7 +105,9 @@ class Tracer:
         self._token = token
         self._on_failure = on_failure
         self._on_trouble = on_trouble
-        self._waiting: SimpleQueue[ev.Event | ServiceRequest | bytes | None] = SimpleQueue()
+        self._troubles: set[bool] = set()
+        self._flushing: Callable[[], None] = _nothing
+        self._waiting: SimpleQueue[ev.Event | ServiceRequest | bytes | _Flush | None] = SimpleQueue()
         self._spans: Spans | None = None
         self._relay: SpanRelay | None = None
         self._opening = asyncio.Lock()
@@ -177,6 +180,34 @@ class Tracer:
             self._thread = threading.Thread(target=self._run, name="tracing", daemon=True)
             self._thread.start()
 
+    async def flush(self, deadline: float) -> None:
+        """Have sent what there is so far, so that it is told where that does not arrive; for so many seconds at most.
+
+        Where nothing is sent, and where nobody takes it, this is over at once.
+        """
+        places = self.exports.logfire + (self.exports.collector is not None)
+        if self._closed or self._failed or len(self._troubles) >= places:
+            return
+        over = asyncio.Event()
+        self._flushing = in_loop(over.set)
+        self.start()
+        self._waiting.put(_Flush(self._flushing))
+        try:
+            await asyncio.wait_for(over.wait(), deadline)
+        except TimeoutError:
+            if self._spans is not None:
+                # So that nothing is said of it that is only slow to begin.
+                self._spans.trouble.late(deadline / 2)
+        finally:
+            self._flushing = _nothing
+
+    def _note_trouble(self, collector: bool, why: str) -> None:
+        self._on_trouble(collector, why)
+        self._troubles.add(collector)
+        if len(self._troubles) >= self.exports.logfire + (self.exports.collector is not None):
+            # Nobody is left to be waited for.
+            self._flushing()
+
     async def close(self, deadline: float = 3.0) -> bool:
         """Write and send what there is; False when `deadline` seconds were not enough.
 
@@ -189,6 +220,9 @@ class Tracer:
         self._waiting.put(None)
         thread = self._thread
         assert thread is not None
+        if self._spans is not None:
+            # It may be trying again for somebody who asked for what there was.
+            await asyncio.to_thread(self._spans.give_up)
         await asyncio.to_thread(thread.join, deadline)
         if self._relay is not None:
             await asyncio.to_thread(self._relay.close)
@@ -209,7 +243,7 @@ class Tracer:
                 exports=self.exports,
                 redactor=self._redactor,
                 state_dir=self._state_dir,
-                on_trouble=self._on_trouble,
+                on_trouble=self._note_trouble,
             )
             while (taken := self._waiting.get()) is not None:
                 try:
@@ -220,6 +254,7 @@ class Tracer:
             spans.close()
         except Exception as error:
             self._failed = True
+            self._flushing()
             if not self._closed:
                 self._on_failure(error)
             _log.exception("tracing ended; the session goes on without it")
@@ -227,8 +262,24 @@ class Tracer:
                 self._waiting.get()
 
 
-def _take(spans: Spans, taken: ev.Event | ServiceRequest | bytes) -> None:
-    if isinstance(taken, bytes):
+@dataclass(frozen=True)
+class _Flush:
+    """Asks to have sent what came before it; `done` is told that it is."""
+
+    done: Callable[[], None]
+
+
+def _nothing() -> None:
+    return
+
+
+def _take(spans: Spans, taken: ev.Event | ServiceRequest | bytes | _Flush) -> None:
+    if isinstance(taken, _Flush):
+        try:
+            spans.flush()
+        finally:
+            taken.done()
+    elif isinstance(taken, bytes):
         spans.take_foreign(taken)
     elif isinstance(taken, ServiceRequest):
         spans.take_request(taken)

@@ -68,8 +68,13 @@ def _plain(attributes: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def collector(*, status: int = 200, hangs: bool = False, project: str = "") -> Iterator[Collector]:
-    """Serve a collector that answers with `status`, or never; with `project` it tells of a token, as Logfire does."""
+def collector(
+    *, status: int = 200, hangs: bool = False, project: str = "", page: bytes = b""
+) -> Iterator[Collector]:
+    """Serve a collector that answers with `status`, or never; with `project` it tells of a token, as Logfire does.
+
+    With a `page` that is what it answers to everything, as HTML.
+    """
     gone = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,20 +89,26 @@ def collector(*, status: int = 200, hangs: bool = False, project: str = "") -> I
                 return
             if self.headers.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
-            if status == 200 and self.path.endswith("/v1/traces"):
+            if status == 200 and not page and self.path.endswith("/v1/traces"):
                 found.take(body)
-            self.send_response(status)
-            self.send_header("content-length", "0")
-            self.end_headers()
+            self._send(status, page)
 
-        def do_GET(self) -> None:
-            found.looked.append(self.path)
-            told = {"project_name": "mine", "project_url": project}
-            data = json.dumps(told if self.path == "/v1/info" else {}).encode()
-            self.send_response(200)
+        def _send(self, status: int, data: bytes) -> None:
+            self.send_response(status)
+            if page:
+                self.send_header("content-type", "text/html; charset=utf-8")
             self.send_header("content-length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
+
+        def do_GET(self) -> None:
+            found.looked.append(self.path)
+            if page:
+                self._send(status, page)
+                return
+            told = {"project_name": "mine", "project_url": project}
+            data = json.dumps(told if self.path == "/v1/info" else {}).encode()
+            self._send(200, data)
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""

@@ -151,6 +151,12 @@ async def compose_session(
         private = PrivateFolder()
         stack.callback(private.remove)
         own = await asyncio.to_thread(_own_servers, settings, bus, interactive)
+
+        async def drain() -> list[str]:
+            lost = await runner.drain()
+            await recording.flush()
+            return lost
+
         parts = SessionParts(
             agent=AgentParts(
                 workspace=workspace,
@@ -174,7 +180,7 @@ async def compose_session(
             own_servers=own,
             pipelines=pipelines,
             ask_model=small_request(settings, recording.tracer.tell),
-            drain=runner.drain,
+            drain=drain,
             after_finish=stack.aclose,
         )
         return Session(settings, parts, bus, spawn)

@@ -365,7 +365,12 @@ def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], othe
 
 @pytest.mark.parametrize(
     ("given", "why"),
-    [({"status": 401}, "401 Unauthorized"), ({"status": 503}, "Service Unavailable"), (None, "Connection refused")],
+    [
+        ({"status": 401}, "it refused the key (401 Unauthorized): check OTEL_EXPORTER_OTLP_HEADERS"),
+        ({"status": 429}, "it takes no more for now (429 Too Many Requests): try again in a while"),
+        ({"status": 503}, "it is out of order (503 Service Unavailable): try again in a while"),
+        (None, "it cannot be reached (Connection refused): see that it runs, or check OTEL_EXPORTER_OTLP_ENDPOINT"),
+    ],
 )  # fmt: skip
 async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
     tmp_path: Path,
@@ -385,7 +390,7 @@ async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
             tracer(event)
         collector_it_is, said = await asyncio.wait_for(told.get(), 30)
         assert collector_it_is
-        assert why in said
+        assert said == why
         tracer(events[-1])
         # Its retries would take ten seconds.
         assert await tracer.close(5)
@@ -408,10 +413,94 @@ async def test_logfire_in_trouble_is_told_of_by_its_name(
         for event in session():
             tracer(event)
         tracer.start()
-        assert await asyncio.wait_for(told.get(), 30) == (False, "401 Unauthorized")
+        refused = "it refused the key (401 Unauthorized): set a valid LOGFIRE_TOKEN, one for writing"
+        assert await asyncio.wait_for(told.get(), 30) == (False, refused)
         assert await tracer.close(30)
         assert {"session", "query"} <= {span.name for span in found.spans}
     assert told.empty()
+
+
+@pytest.mark.parametrize("logfire_it_is", [False, True])
+async def test_a_web_page_is_taken_for_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logfire_it_is: bool
+) -> None:
+    told: list[tuple[bool, str]] = []
+    with collector(page=b"<!doctype html><p>Sign in</p>") as found:
+        monkeypatch.setenv("LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        token = "t" if logfire_it_is else None
+        exports = Exports.of(token=token, environ=os.environ)
+        tracer = make(
+            tmp_path, exports=exports, token=token, on_trouble=lambda place, why: told.append((place, why))
+        )
+        for event in session():
+            tracer(event)
+        tracer.start()
+        assert await tracer.close(30)
+        if logfire_it_is:
+            # It asks for the project in a thread of its own.
+            await until(lambda: found.looked)
+    ((collector_it_is, said),) = told
+    assert collector_it_is is not logfire_it_is
+    address = "LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT"
+    assert said == f"it answers with a web page (200 OK): check {address}"
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize("given", [{"status": 401}, None])
+async def test_what_does_not_arrive_is_told_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any] | None
+) -> None:
+    told: list[str] = []
+    with collector(**given or {}) as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
+        exports = Exports.of(token=None, environ=os.environ)
+        tracer = make(tmp_path, exports=exports, on_trouble=in_loop(lambda *it: told.append(it[1])))
+        for event in session()[:-1]:
+            tracer(event)
+        await tracer.flush(30)
+        assert len(told) == 1
+        # Whoever is known to be away is not waited for.
+        await tracer.flush(30)
+        assert await tracer.close(30)
+    assert len(told) == 1
+    assert len(spans(tmp_path)) == 18
+
+
+async def test_a_flush_sends_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with collector() as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
+        for event in session()[:-1]:
+            tracer(event)
+        await tracer.flush(30)
+        assert "query" in {span.name for span in found.spans}
+        tracer(session()[-1])
+        assert await tracer.close(30)
+        assert {"session", "session_complete"} <= {span.name for span in found.spans}
+
+
+async def test_a_flush_where_nothing_is_sent_begins_nothing(tmp_path: Path) -> None:
+    tracer = make(tmp_path)
+    await tracer.flush(30)
+    assert not (tmp_path / "spans.jsonl").exists()
+    assert await tracer.close(30)
+
+
+async def test_a_collector_that_does_not_answer_is_told_of_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    with collector(hangs=True) as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        exports = Exports.of(token=None, environ=os.environ)
+        tracer = make(tmp_path, exports=exports, on_trouble=lambda _, why: told.append(why))
+        for event in session()[:-1]:
+            tracer(event)
+        tracer.start()
+        await until(lambda: found.asked)
+        await tracer.flush(0.2)
+        assert told == ["it does not answer in time: see that it runs, or check OTEL_EXPORTER_OTLP_ENDPOINT"]
+        await tracer.close(0.2)
 
 
 async def test_a_collector_that_hangs_holds_up_no_end_and_no_file(

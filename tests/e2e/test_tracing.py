@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from core.events import TracingFailed
+from core.events import SessionFinished, TracingFailed
 from tests.collector import Collector, collector
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
@@ -72,3 +72,24 @@ def test_one_trace_reaches_the_collector_and_logfire(tmp_path: Path) -> None:
     assert f"0x{trace['trace_id']}" in local
     leaks = subprocess.run(["grep", "-rlF", CANARY, str(tmp_path)], capture_output=True, check=False)
     assert leaks.stdout == b""
+
+
+def test_a_collector_that_refuses_is_told_of_however_short_the_session(tmp_path: Path) -> None:
+    with scripted_model(lambda _body, _results: [Text("Done.")]) as url, collector(status=401) as mine:
+        env = environment(
+            tmp_path,
+            ANTHROPIC_API_KEY="sk-ant-test-0123456789",
+            ANTHROPIC_BASE_URL=url,
+            UA_CLASSIFIER="rules",
+            OTEL_EXPORTER_OTLP_ENDPOINT=mine.url,
+        )
+        done = run(tmp_path, "run", "hi", env=env)
+    assert done.code == 0, done.stderr
+    (told,) = done.of(TracingFailed)
+    (ended,) = done.of(SessionFinished)
+    assert told.seq < ended.seq
+    assert (
+        "it refused the key (401 Unauthorized): check OTEL_EXPORTER_OTLP_HEADERS; spans.jsonl" in told.error
+    )
+    assert done.stderr.count("tracing: spans do not reach the collector") == 1
+    assert mine.asked
