@@ -101,7 +101,11 @@ class ModelVerdict:
     @property
     def message(self) -> str:
         """What happened, in a sentence."""
-        answers = f"{self.server} answers {self.status}" if self.status else self.server
+        told = self._told
+        return told if told.endswith((".", "!", "?")) else f"{told}."
+
+    @property
+    def _told(self) -> str:
         told = f": {self.said}" if self.said else ""
         match self.kind:
             case "ok":
@@ -125,9 +129,14 @@ class ModelVerdict:
             case "unknown_model":
                 return f"{self.server} does not know the model {self.model} ({self.status}){told}"
             case "rejected":
-                return f"{answers}{told}"
+                return f"{self.server} rejects the request ({self.status}){told}"
+            case "not_an_api" if self.status is None:
+                closed = "takes connections, but does not answer as a server of the Messages API does"
+                return f"{self.server} {closed}{told}"
             case "not_an_api":
-                return f"{answers}, but not as a server of the Messages API does{told}"
+                return (
+                    f"{self.server} answers {self.status}, but not as a server of the Messages API does{told}"
+                )
             case "overloaded":
                 return f"{self.server} is overloaded or broken ({self.status}){told}"
             case "unreachable":

@@ -7,7 +7,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -54,10 +54,14 @@ def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]
 
 @dataclass(frozen=True)
 class Trace:
-    """The trace of a session: its id, and Logfire's address of its project, if it goes there and that is known."""
+    """The trace of a session: its id, and Logfire's address of its project, if it goes there and that is known.
+
+    `troubles` says why spans do not reach the collector (True) or Logfire (False), each as it was first found.
+    """
 
     trace_id: str
     project: str | None = None
+    troubles: Mapping[bool, str] = field(default_factory=dict)
 
     @property
     def link(self) -> str | None:
@@ -105,7 +109,7 @@ class Tracer:
         self._token = token
         self._on_failure = on_failure
         self._on_trouble = on_trouble
-        self._troubles: set[bool] = set()
+        self._troubles: dict[bool, str] = {}
         self._flushing: Callable[[], None] = _nothing
         self._waiting: SimpleQueue[ev.Event | ServiceRequest | bytes | _Flush | None] = SimpleQueue()
         self._spans: Spans | None = None
@@ -128,7 +132,8 @@ class Tracer:
     @property
     def trace(self) -> Trace:
         """The trace, and where it can be looked at as far as that is known by now."""
-        return Trace(self.trace_id, self._spans.project if self._spans is not None else None)
+        project = self._spans.project if self._spans is not None else None
+        return Trace(self.trace_id, project, dict(self._troubles))
 
     async def agent_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """What the agent's command line is told so that its spans join the trace; nothing when none is sent."""
@@ -203,7 +208,7 @@ class Tracer:
 
     def _note_trouble(self, collector: bool, why: str) -> None:
         self._on_trouble(collector, why)
-        self._troubles.add(collector)
+        self._troubles[collector] = self._redactor.redact(why)
         if len(self._troubles) >= self.exports.logfire + (self.exports.collector is not None):
             # Nobody is left to be waited for.
             self._flushing()

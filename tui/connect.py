@@ -89,17 +89,27 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
 
             settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
         if not settings.composio_api_key:
+            if args.toolkit is not None:
+                return _Teller(as_json=args.json).failed(args.toolkit.strip().lower(), "no_key", _NO_KEY)
             return _say(_NO_KEY, EXIT_FAILED)
         from core.connections.composio_accounts import Accounts
         from core.connections.composio_sdk import apart
+        from core.errors import ConnectionFailed
 
         accounts = Accounts(settings)
-        await apart(accounts.__enter__)
-        # Whoever gives up does not wait for the service to forget the session.
-        stack.push_async_callback(_within, 3.0, lambda: accounts.__exit__(None, None, None))
-        if args.toolkit is None:
-            return _list(await apart(accounts.toolkits), as_json=args.json)
-        return await _connect(accounts, args.toolkit.strip().lower(), args)
+        tell = _Teller(as_json=args.json)
+        slug = args.toolkit.strip().lower() if args.toolkit is not None else None
+        try:
+            await apart(accounts.__enter__)
+            # Whoever gives up does not wait for the service to forget the session.
+            stack.push_async_callback(_within, 3.0, lambda: accounts.__exit__(None, None, None))
+            if slug is None:
+                return _list(await apart(accounts.toolkits), as_json=args.json)
+            return await _connect(accounts, slug, args, tell)
+        except ConnectionFailed as error:
+            if slug is None:
+                raise
+            return tell.failed(slug, error.code, str(error))
 
 
 async def _within(seconds: float, work: Callable[[], object]) -> None:
@@ -111,10 +121,9 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
         return
 
 
-async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace) -> int:
+async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, tell: _Teller) -> int:
     from core.connections.composio_sdk import apart
 
-    tell = _Teller(as_json=args.json)
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
         close = ", ".join(clean_line(each, 60) for each in await apart(lambda: accounts.like(slug)))

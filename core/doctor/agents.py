@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.agent.roster import Roster, entries, expected_servers, problems_of, read_roster
+from core.agent.roster import Entry, Roster, entries, expected_servers, problems_of, read_roster
 from core.doctor.check import Finding, failed, ok
 from core.settings import Places, Settings
 
@@ -15,18 +15,25 @@ def look_at_roster(settings: Settings, places: Places) -> dict[str, Finding]:
     """Read every file as a session here would; gives what is to be said by whom it is said of."""
     roster = read_roster(settings, places)
     listed = entries(roster, settings, expected_servers(settings, places.cwd))
-    remedy = "a session goes on without it; ua-tui agents lists every file"
     found = {
-        f"{'Skill' if entry.kind == 'skill' else 'Sub-agent'} {entry.name}": failed(" ".join(told), remedy)
+        f"{'Skill' if entry.kind == 'skill' else 'Sub-agent'} {entry.name}": failed(
+            " ".join(told), f"{_what_becomes_of(entry)}; ua-tui agents lists every file"
+        )
         for entry in listed
         if (told := problems_of(entry))
     }
     if roster.not_chosen:
         found["Skills"] = failed(" ".join(roster.not_chosen), "correct the setting skills")
     if len(found) > _MOST:
-        more = f"{len(found) - _MOST} more files are wrong"
-        found = dict(list(found.items())[:_MOST]) | {"More of them": failed(more, remedy)}
+        more = failed(f"{len(found) - _MOST} more files are wrong", "ua-tui agents lists every file")
+        found = dict(list(found.items())[:_MOST]) | {"More of them": more}
     return found or {"Sub-agents": ok(_counted(roster))}
+
+
+def _what_becomes_of(entry: Entry) -> str:
+    if entry.state == "wrong":
+        return "a session has it all the same, without what is wrong in it"
+    return "a session goes on without it"
 
 
 def _counted(roster: Roster) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.doctor.agents import look_at_roster
 from core.doctor.check import Check, Finding, failed, run
+from core.doctor.collector import ask_collector
 from core.doctor.machine import look_at_agent, look_at_folder, look_at_python
 from core.doctor.models import ask_model, models_of
 from core.doctor.own_servers import ask_own_server, ask_web_reader, own_servers_of
@@ -19,6 +20,7 @@ from core.errors import DemoError
 from core.secret_values import secrets
 from core.server_trust import ServerTrust
 from core.settings import Places, Settings
+from core.telemetry import Exports
 from core.text import Redactor
 
 __all__ = ["Patience", "examine"]
@@ -83,6 +85,8 @@ def _checks(
     settings: Settings, environ: Mapping[str, str], patience: Patience
 ) -> list[asyncio.Future[Check]]:
     redactor = Redactor(secrets(settings, environ))
+    # The demo sends nothing anywhere.
+    exports = Exports() if settings.demo else Exports.of(token=settings.logfire_token, environ=environ)
     folder, trust = Path.cwd(), ServerTrust()
     begun: list[asyncio.Future[Check]] = []
     for name, title, work, within, required in (
@@ -116,7 +120,8 @@ def _checks(
                 patience.toolkit,
                 False,
             )
-            for server in own_servers_of(settings, folder)
+            # The demo talks to its own servers alone.
+            for server in ([] if settings.demo else own_servers_of(settings, folder))
         ),
         *(
             (title.lower(), title, _settled(finding), 1.0, False)
@@ -125,9 +130,24 @@ def _checks(
         (
             "logfire",
             "Logfire",
-            ask_logfire(settings, address=environ.get("LOGFIRE_BASE_URL"), within=patience.service),
+            ask_logfire(
+                settings,
+                address=environ.get("LOGFIRE_BASE_URL"),
+                within=patience.service,
+                elsewhere=exports.collector is not None,
+            ),
             patience.service + _SPARE,
             False,
+        ),
+        *(
+            (
+                "collector",
+                "Collector",
+                ask_collector(exports, within=patience.service),
+                patience.service + _SPARE,
+                False,
+            )
+            for _ in range(exports.collector is not None)
         ),
     ):
         begun.append(

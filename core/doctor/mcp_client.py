@@ -10,9 +10,13 @@ from importlib import import_module
 from typing import IO, Any
 
 from core.doctor.check import Finding, failed, ok
+from core.doctor.overheard import Overheard
 from core.text import Redactor, clean_line
 
 __all__ = ["ask_server"]
+
+_WITHIN, _WITHIN_OF_WORDS = 27.0, 10.0
+"""Seconds that a server may take, and from the moment on that it prints what is none of the protocol."""
 
 
 async def ask_server(
@@ -26,22 +30,25 @@ async def ask_server(
         TimeoutError: it took longer than whoever waits had patience for.
     """
     mcp = await asyncio.to_thread(import_module, "mcp")
-    refusals: list[int] = []
+    masked = Redactor(secrets).redact
     with tempfile.TemporaryFile() as errors:
+        patience = asyncio.timeout(_WITHIN)
+        heard = Overheard(lambda: patience.reschedule(asyncio.get_running_loop().time() + _WITHIN_OF_WORDS))
         try:
-            async with AsyncExitStack() as stack:
-                transport = await _transport(mcp, server, folder, errors, refusals, stack)
+            async with patience, AsyncExitStack() as stack:
+                transport = await _transport(mcp, server, folder, errors, heard, stack)
                 client = await stack.enter_async_context(mcp.Client(transport))
                 tools = (await client.list_tools()).tools
         except TimeoutError:
-            raise
+            if not patience.expired():
+                raise
+            why = _why(heard) or f"it did not answer within {_WITHIN:g} s, as an MCP server does"
+            return failed(clean_line(masked(why), 300), remedy)
         except OSError as error:
             return failed(f"it cannot be started: {error.strerror or error}", remedy)
         except Exception as error:
-            if refusals:
-                return failed(_refused(refusals[0]), remedy)
-            why = _last_line(errors) or "; ".join(dict.fromkeys(_reasons(error)))
-            return failed(f"it does not answer: {clean_line(Redactor(secrets).redact(why), 200)}", remedy)
+            why = _why(heard) or f"it does not answer: {_last_line(errors) or _reason(error)}"
+            return failed(clean_line(masked(why), 300), remedy)
     if not tools:
         return failed("it has no tools", remedy)
     return ok(f"{len(tools)} tools: {', '.join(clean_line(tool.name, 40) for tool in tools)}")
@@ -52,7 +59,7 @@ async def _transport(
     server: Mapping[str, Any],
     folder: str | None,
     errors: IO[bytes],
-    refusals: list[int],
+    heard: Overheard,
     stack: AsyncExitStack,
 ) -> Any:
     if server["type"] == "stdio":
@@ -60,27 +67,31 @@ async def _transport(
         parameters = mcp.StdioServerParameters(
             command=server["command"], args=server["args"], env=server["env"], cwd=folder
         )
-        return stdio.stdio_client(parameters, errlog=errors)
-    if server["type"] == "sse":
-        sse = await asyncio.to_thread(import_module, "mcp.client.sse")
-        return sse.sse_client(server["url"], headers=dict(server["headers"]))
-    http = await asyncio.to_thread(import_module, "mcp.client.streamable_http")
+        return heard.of(stdio.stdio_client(parameters, errlog=errors))
     httpx2 = await asyncio.to_thread(import_module, "httpx2")
 
-    async def look(response: Any) -> None:
-        # The client's error does not say what the server answered; 405 is one without a stream of its own.
-        if response.status_code >= 400 and response.status_code != 405:
-            refusals.append(response.status_code)
+    def client(headers: Any = None, timeout: Any = None, auth: Any = None) -> Any:
+        given = {} if timeout is None else {"timeout": timeout}
+        return httpx2.AsyncClient(headers=headers, auth=auth, event_hooks={"response": [heard.look]}, **given)
 
-    client = await stack.enter_async_context(
-        httpx2.AsyncClient(headers=dict(server["headers"]), event_hooks={"response": [look]})
-    )
-    return http.streamable_http_client(server["url"], http_client=client)
+    if server["type"] == "sse":
+        sse = await asyncio.to_thread(import_module, "mcp.client.sse")
+        return sse.sse_client(server["url"], headers=dict(server["headers"]), httpx_client_factory=client)
+    http = await asyncio.to_thread(import_module, "mcp.client.streamable_http")
+    used = await stack.enter_async_context(client(dict(server["headers"])))
+    return http.streamable_http_client(server["url"], http_client=used)
 
 
-def _refused(status: int) -> str:
-    why = ": it refuses the key" if status in (401, 403) else ""
-    return f"it answered with HTTP {status}{why}"
+def _why(heard: Overheard) -> str:
+    """What is wrong with a server by what it said that is none of the protocol; empty when it said nothing such."""
+    if heard.status:
+        why = ": it refuses the key" if heard.status in (401, 403) else ""
+        return f"it answered with HTTP {heard.status}{why}"
+    if heard.is_page:
+        return "it answers with a web page, so it is no MCP server"
+    if heard.words is not None and not heard.spoke:
+        return f"it does not speak MCP: it printed {clean_line(heard.words, 120)!r}"
+    return ""
 
 
 def _last_line(errors: IO[bytes]) -> str:
@@ -88,6 +99,15 @@ def _last_line(errors: IO[bytes]) -> str:
     errors.seek(max(0, errors.tell() - 4096))
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
     return lines[-1] if lines else ""
+
+
+def _reason(error: BaseException) -> str:
+    reasons = "; ".join(dict.fromkeys(_reasons(error)))
+    if "connection attempts failed" in reasons:
+        return "nobody takes a connection at its address"
+    if reasons == "Connection closed":
+        return "it ended without a word"
+    return reasons
 
 
 def _reasons(error: BaseException) -> Iterator[str]:

@@ -38,10 +38,10 @@ async def ask_own_server(
     """Start or reach a server as a session would; one that is not trusted is left alone."""
     if isinstance(server, Unusable):
         return failed(server.problem, _WITHOUT)
-    if trust.decision(server, folder) != "trusted":
-        return skipped(
-            f"it is not trusted: {server.target}", f"to use it: ua-tui servers trust {server.name}"
-        )
+    decision = trust.decision(server, folder)
+    if decision != "trusted":
+        why = "you refused it" if decision == "refused" else "it is not trusted"
+        return skipped(f"{why}: {server.target}", f"to use it: ua-tui servers trust {server.name}")
     try:
         connection = connection_to(server, environ, folder)
     except ConnectionFailed as error:

@@ -46,11 +46,16 @@ async def ask_composio(settings: Settings, *, within: float) -> Finding:
     return ok(f"{where} takes the key")
 
 
-async def ask_logfire(settings: Settings, *, address: str | None, within: float) -> Finding:
-    """Ask Logfire which project the write token is for, as its own library does; `address` is its server, if set."""
+async def ask_logfire(
+    settings: Settings, *, address: str | None, within: float, elsewhere: bool = False
+) -> Finding:
+    """Ask Logfire which project the write token is for, as its own library does.
+
+    `address` is its server, if set; `elsewhere` says that spans are sent to a collector.
+    """
     token = settings.logfire_token
     if not token:
-        return skipped("there is no LOGFIRE_TOKEN", f"nothing is sent; {_LOCAL}")
+        return skipped("there is no LOGFIRE_TOKEN", _LOCAL if elsewhere else f"nothing is sent; {_LOCAL}")
     region = found[1] if (found := _REGION.match(token)) else "us"
     base = (address or f"https://logfire-{region}.pydantic.dev").rstrip("/")
     where = shown_server(base)

@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from core.connections.own_servers import OwnServer, Unusable
+from core.doctor import examine as examine_module
+from core.doctor import mcp_client
 from core.doctor.check import Finding, run
 from core.doctor.own_servers import ask_own_server, ask_web_reader, own_servers_of
 from core.server_trust import ServerTrust
 from core.settings import Settings
 from core.text import Redactor
 from tests.e2e.serving import free_port, serving
+from tests.model_server import Answer, model_server
 
 PROGRAM = str(Path(__file__).parents[1] / "e2e" / "own_server.py")
 KEY = "canary-0123456789abcdef"
@@ -107,6 +110,59 @@ async def test_one_that_repeats_how_it_was_started_gives_no_secret_away(tmp_path
         found = await asked(tmp_path, trusted=trusted, **how)
         assert "[redacted]" in found.found
         assert KEY[:8] not in found.found + found.advice
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["ends", "goes on"])
+async def test_a_program_that_does_not_speak_the_protocol_is_told_by_what_it_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    monkeypatch.setattr(mcp_client, "_WITHIN_OF_WORDS", 0.5)
+    prints = f"import time; print('hello \\x1b[2J there', flush=True); {'' if ends else 'time.sleep(600)'}"
+    found = await asked(tmp_path, command=sys.executable, args=["-c", prints])
+    assert found.status == "failed"
+    assert found.found.startswith("it does not speak MCP: it printed 'hello ")
+    assert "\x1b" not in found.found
+    assert ".mcp.json" in found.advice
+
+
+async def test_a_program_that_prints_something_and_then_speaks_is_all_right(tmp_path: Path) -> None:
+    starts = (
+        f"import os, sys; print('welcome', flush=True); os.execv({sys.executable!r}, [{sys.executable!r}, "
+    )
+    starts += f"{PROGRAM!r}, 'stdio'])"
+    found = await asked(tmp_path, command=sys.executable, args=["-c", starts])
+    assert (found.status, found.found) == ("ok", "2 tools: take_note, crash")
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
+    page = Answer(200, "<!doctype html><p>Sign in</p>", "text/html; charset=utf-8")
+    with model_server(page) as web:
+        found = await asked(tmp_path, type=transport, url=f"{web.url}/v1/messages")
+        assert found.found == "it answers with a web page, so it is no MCP server"
+        missing = await asked(tmp_path, type=transport, url=f"{web.url}/nothing")
+        assert missing.found == "it answered with HTTP 404"
+    away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")
+    assert away.found == "it does not answer: nobody takes a connection at its address"
+
+
+async def test_one_that_was_refused_is_said_to_be(tmp_path: Path) -> None:
+    server, trust = named(tmp_path, **stdio()), ServerTrust(tmp_path / "state")
+    assert isinstance(server, OwnServer)
+    trust.decide(server, tmp_path, "refused")
+    found = await ask_own_server(server, tmp_path, environ=os.environ, trust=trust)
+    assert (found.status, found.found.partition(":")[0]) == ("skipped", "you refused it")
+
+
+async def test_the_demo_looks_at_no_server_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".mcp.json").write_text("{broken")
+    for settings, listed in ((Settings(demo=True), False), (Settings(), True)):
+        begun = examine_module._checks(settings, {}, examine_module.Patience())
+        checks = [await each for each in begun]
+        assert any("mcp.json" in check.title for check in checks) is listed
 
 
 async def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:

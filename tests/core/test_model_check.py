@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import get_args
 
 import pytest
 
@@ -173,7 +175,7 @@ async def test_a_name_nobody_knows(
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     verdict = await checked("http://models.invalid")
     assert (verdict.kind, verdict.away) == ("no_host", True)
-    assert verdict.message == f"http://models.invalid cannot be found: {told}"
+    assert verdict.message == f"http://models.invalid cannot be found: {told}."
 
 
 async def test_no_tls_where_it_is_expected() -> None:
@@ -244,3 +246,22 @@ def test_a_slow_answer_is_told() -> None:
     assert "12.3 s" in slow.message
     assert "slow" in slow.advice
     assert not ModelVerdict(kind="ok", server="s", model="m", seconds=0.3).advice
+
+
+@pytest.mark.parametrize("kind", get_args(VerdictKind))
+@pytest.mark.parametrize("status", [None, 404])
+@pytest.mark.parametrize("said", ["", "words of it", "Words of it."])
+def test_every_verdict_is_a_whole_sentence(kind: VerdictKind, status: int | None, said: str) -> None:
+    needs_status = {"limited", "refused", "forbidden", "no_credit", "unknown_model", "rejected", "overloaded"}
+    if status is None and kind in needs_status:
+        return
+    for with_key in (True, False):
+        made = ModelVerdict(
+            kind=kind, server="http://a", model="m", status=status, said=said, seconds=1, with_key=with_key
+        )
+        assert re.search(
+            r" (is|are|answers?|answered|does|did|knows|refuses|rejects|wants|cannot|can) ", made.message
+        )
+        assert re.fullmatch(r"\S.*[^.]\.", made.message)
+        assert "a," not in made.message
+        assert "None" not in made.message

@@ -104,6 +104,9 @@ def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None
         "Skills": "failed",
     }
     assert "ua-tui agents" in found["Skills"].found
+    kept, left_out = found["Sub-agent reviewer"].advice, found["Skill style"].advice
+    assert kept.startswith("a session has it all the same, without what is wrong in it")
+    assert left_out.startswith("a session goes on without it")
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.composio_server import KEY, Fault, StandIn, stand_in
+from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
 from tui import connect
 from tui.cli import main
+
+PATIENT = ("--timeout", "90")
+"""So that a person who does not come is a failure, and no wait for ten minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +51,14 @@ def service(server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def person(service: StandIn, act: Callable[[Any], object]) -> Iterator[None]:
     """Do what a person does with the link, once there is one."""
 
+    over = threading.Event()
+
     def wait() -> None:
         accounts = service.services.connections.accounts
-        deadline = time.monotonic() + 30
-        while not accounts and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.2)
+        # However long the program takes to begin, and not before it has looked in vain.
+        while not (accounts and service.asked("connected_accounts/")):
+            if over.wait(0.02):
+                return
         act(next(iter(accounts.values())))
 
     thread = threading.Thread(target=wait)
@@ -61,16 +66,18 @@ def person(service: StandIn, act: Callable[[Any], object]) -> Iterator[None]:
     try:
         yield
     finally:
+        over.set()
         thread.join()
 
 
 def test_the_link_is_printed_and_the_account_waited_for(
     service: StandIn, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with person(
-        service, lambda account: httpx.get(f"{service.url}/link/{account.link_token}", trust_env=False)
-    ):
-        assert main(["connect", "Gmail"]) == 0
+    def agree(account: Any) -> None:
+        httpx.get(f"{service.url}/link/{account.link_token}", trust_env=False, timeout=60)
+
+    with person(service, agree):
+        assert main(["connect", "Gmail", *PATIENT]) == 0
     told = capsys.readouterr()
     assert f"\n  {service.url}/link/lk_" in told.out
     assert told.out.endswith("Gmail is connected.\n")
@@ -88,7 +95,7 @@ def test_a_link_that_comes_to_nothing_is_told_with_the_remedy(
     service: StandIn, capsys: pytest.CaptureFixture[str], status: str, words: str
 ) -> None:
     with person(service, lambda account: setattr(account, "status", status)):
-        assert main(["connect", "gmail"]) == 1
+        assert main(["connect", "gmail", *PATIENT]) == 1
     told = capsys.readouterr().err
     assert words in told
     assert "`ua-tui connect gmail` gives a new link" in told
@@ -146,6 +153,30 @@ def test_without_a_key_or_with_a_wrong_one_it_says_what_to_set(
     monkeypatch.delenv("COMPOSIO_API_KEY")
     assert main(["connect"]) == 1
     assert "ua-tui config set composio_api_key" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("match", ["POST .*session", "toolkits", "link"])
+def test_an_answer_in_html_is_a_line_of_json_too(
+    service: StandIn, capsys: pytest.CaptureFixture[str], match: str
+) -> None:
+    service.faults.append(Fault(match, 200, HTML, "text/html"))
+    assert main(["connect", "gmail", "--json", *PATIENT]) == 1
+    told = capsys.readouterr()
+    assert told.err == ""
+    (failed,) = map(json.loads, told.out.splitlines())
+    assert (failed["event"], failed["toolkit"]) == ("failed", "gmail")
+    assert "answered with a web page instead of JSON: check COMPOSIO_BASE_URL" in failed["message"]
+    assert main(["connect", "gmail", *PATIENT]) == 1
+    assert "a web page instead of JSON" in capsys.readouterr().err
+
+
+def test_json_says_that_there_is_no_key(
+    service: StandIn, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COMPOSIO_API_KEY")
+    assert main(["connect", "gmail", "--json"]) == 1
+    failed = json.loads(capsys.readouterr().out)
+    assert (failed["event"], failed["status"]) == ("failed", "no_key")
 
 
 @pytest.mark.parametrize(

@@ -308,6 +308,16 @@ async def test_the_trace_is_told_by_its_id_until_its_address_is_known(tmp_path: 
         await until(lambda: "https://l.example/p?q=trace_id%3D%270f3a%27" in screen_text(app))
 
 
+async def test_a_place_that_takes_no_spans_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://traces.example:4318")
+    async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
+        session.trace = Trace("0f3a")
+        await until(lambda: "folder; OTLP at traces.example:4318" in screen_text(app))
+        session.trace = Trace("0f3a", troubles={True: "it refused the key (401): check the headers"})
+        await until(lambda: "✗ OTLP at traces.example:4318:" in screen_text(app))
+        assert "check the headers" in screen_text(app)
+
+
 async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
     doctor = Doctor(*CHECKS)
     doctor.go.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -35,6 +35,7 @@ ORDER = (
     "composio",
     "web_reader",
     "logfire",
+    "collector",
 )
 _STATE, _TOOLS, _ORIGIN = 21, 8, 14
 _LONGEST_ERROR = 2_000
@@ -151,11 +152,13 @@ def credentials(
     servers: dict[str, str],
     traces: Sequence[str],
     trace: str = "",
+    troubles: Mapping[bool, str] | None = None,
     demo: bool,
 ) -> Content:
     """Which credentials there are and where they are from, which server and model they are for, and where traces go.
 
-    `trace` is the address or the id of the session's own.
+    `trace` is the address or the id of the session's own, and `troubles` says why spans do not reach the collector
+    (True) or Logfire (False).
     """
     lines = [Content.styled("Credentials", "bold")]
     if demo:
@@ -169,13 +172,19 @@ def credentials(
     reach["Composio"] = servers["composio"]
     if demo:
         reach = {"Model": "a scripted one on this machine", "Composio": "a stand-in on this machine"}
-    reach["Traces"] = "; ".join(traces)
+    reach["Traces"] = "; ".join(_target(each, troubles or {}) for each in traces)
     if trace:
         reach["Trace"] = trace
     lines += [Content(""), Content.styled("Targets", "bold")]
     label = max(map(len, reach))
     lines += [_field(f"{name:<{label}}", text, width) for name, text in reach.items()]
     return Content("\n").join(lines)
+
+
+def _target(target: str, troubles: Mapping[bool, str]) -> str:
+    """Where spans go, marked if they do not arrive there."""
+    why = troubles.get(target.startswith("OTLP")) if target.startswith(("OTLP", "Logfire")) else None
+    return f"✗ {target}: {clean_line(why, 300)}" if why else target
 
 
 def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, failure: str = "") -> Content:

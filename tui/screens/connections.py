@@ -92,6 +92,7 @@ class ConnectionsScreen(Closing[None]):
         self._following = False
         self._failure = ""
         self._trace = ""
+        self._troubles: dict[bool, str] = {}
         self._credentials: Callable[..., Content] | None = None
 
     def compose(self) -> ComposeResult:
@@ -212,7 +213,7 @@ class ConnectionsScreen(Closing[None]):
 
     def _show_credentials(self) -> None:
         if self._credentials is not None:
-            told = self._credentials(width=self._column, trace=self._trace)
+            told = self._credentials(width=self._column, trace=self._trace, troubles=self._troubles)
             self.query_one("#connections-credentials", Static).update(told)
 
     @property
@@ -235,8 +236,9 @@ class ConnectionsScreen(Closing[None]):
         trace = self._session.trace
         # Where it can be looked at is known only after a while.
         known = clean_line(trace.link or trace.trace_id, 500) if trace is not None else ""
-        if known != self._trace:
-            self._trace = known
+        troubles = dict(trace.troubles) if trace is not None else {}
+        if (known, troubles) != (self._trace, self._troubles):
+            self._trace, self._troubles = known, troubles
             self._show_credentials()
 
     def action_reconnect(self) -> None:
