@@ -105,7 +105,10 @@ async def test_what_does_not_work_says_why_and_that_a_session_goes_on(
 
 async def test_one_that_repeats_how_it_was_started_gives_no_secret_away(tmp_path: Path) -> None:
     repeats = "import sys; raise SystemExit('bad words ' + ' '.join(sys.argv[1:]))"
-    how = {"command": sys.executable, "args": ["-c", repeats, "x" * 150, "--password", KEY, "--token=" + KEY]}
+    how: dict[str, Any] = {
+        "command": sys.executable,
+        "args": ["-c", repeats, "x" * 150, "--password", KEY, "--token=" + KEY],
+    }
     for trusted in (True, False):
         found = await asked(tmp_path, trusted=trusted, **how)
         assert "[redacted]" in found.found
