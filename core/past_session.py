@@ -194,6 +194,11 @@ class PastSession:
     # -- what cannot be asked of it ----------------------------------------------------------------
 
     @property
+    def commands(self) -> tuple[str, ...]:
+        """There is no agent, and none of its commands."""
+        return ()
+
+    @property
     def models(self) -> NoModels:
         """Nothing answers any more."""
         return NoModels()

@@ -125,6 +125,11 @@ class Session(Askable):
         return self._assembly.models
 
     @property
+    def commands(self) -> frozenset[str]:
+        """The names of the agent's own slash commands; none before it is connected."""
+        return self._assembly.commands
+
+    @property
     def servers(self) -> Servers:
         """The MCP servers, and what can be done about them."""
         return self._assembly.servers

@@ -219,6 +219,7 @@ class UaTuiApp(
             self.status.facts.trace = lambda: session.trace
             self.frame.folder = session.workspace.path
             self.frame.prompt.offer_files(session.workspace.path)
+            self.frame.prompt.of_agent = lambda: session.commands
             await session.start()
         else:
             await self._session.restart()

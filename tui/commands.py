@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import difflib
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,17 +16,27 @@ from tui.panes.slot import Slot
 if TYPE_CHECKING:
     from tui.app import UaTuiApp
 
-__all__ = ["Command", "commands_for", "commands_of", "typed_command"]
+__all__ = ["Command", "commands_for", "commands_of", "slip_of", "typed_command"]
+
+_WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?")
+_ALL_THE_SAME = "With a space before it, it goes to the agent."
+_MOST_NEAR = 3
 
 
 @dataclass(frozen=True)
 class Command:
-    """Something to do: `/name` in the prompt, `title` and `help` in the palette."""
+    """Something to do: `/name` in the prompt, or one of its other names; `title` and `help` in the palette."""
 
     name: str
     title: str
     help: str
     run: Callable[[], object]
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name it has in the prompt."""
+        return (self.name, *self.aliases)
 
 
 def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
@@ -41,7 +54,13 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("model", "Model", "What answers, and how hard it thinks", app.modelling.open),
         Command("queue", "Queue", f"What waits; {keys('prompt.queue')} in the prompt", app.queries.open),
         Command("sessions", "Sessions", "Read one, go on with one, find one", app.above.sessions),
-        Command("connections", "Connections", "Servers, keys, targets; tests them", app.above.connections),
+        Command(
+            "connections",
+            "Connections",
+            "Servers, keys, targets; tests them",
+            app.above.connections,
+            ("servers", "mcp"),
+        ),
         Command("agents", "Sub-agents and skills", "Where from; what is wrong", app.above.agents),
         Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.above.blacklist),
         Command("status", "Status in words", "What the line at the bottom says", app.status.open),
@@ -89,7 +108,7 @@ def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
         for place, command in enumerate(commands)
         if any(
             word.startswith(wanted)
-            for word in (command.name, *command.name.split("-"), *command.title.casefold().split())
+            for word in (*command.names, *command.name.split("-"), *command.title.casefold().split())
         )
     ]
     return [command for _, _, command in sorted(found, key=lambda each: each[:2])]
@@ -99,7 +118,33 @@ def typed_command(text: str, commands: Sequence[Command]) -> Command | None:
     """The command that a whole text is the name of, after a slash; None when it is anything else."""
     if not text.startswith("/"):
         return None
-    return next((command for command in commands if command.name == text[1:].strip().casefold()), None)
+    wanted = text[1:].strip().casefold()
+    return next((command for command in commands if wanted in command.names), None)
+
+
+def slip_of(text: str, commands: Sequence[Command], of_agent: Collection[str]) -> str:
+    """Say what is wrong with a line that looks like a command and is none; empty when it is to be sent.
+
+    `of_agent` are the names of the agent's own commands, some with what they belong to before a colon. A path is no
+    command, nor is what stands at the root of the files here.
+    """
+    found = _WORD.fullmatch(text)
+    if found is None:
+        return ""
+    word, more = found[1].casefold(), found[2]
+    # Where both have a command of that name, ours is the one that is obeyed.
+    ours = {name for command in commands for name in command.names}
+    theirs = {part for name in of_agent for part in (name.casefold(), name.casefold().rpartition(":")[2])}
+    if more is not None:
+        return f"/{word} takes no words behind it. {_ALL_THE_SAME}" if word in ours else ""
+    if word in theirs or os.path.lexists(f"/{found[1]}"):
+        return ""
+    if not commands:
+        return "Commands can be given in a moment: press Enter again."
+    near = difflib.get_close_matches(word, sorted(ours | theirs), _MOST_NEAR)
+    shown = ", ".join(f"/{name}" for name in near)
+    hint = f" The nearest: {shown}." if near else " A / alone offers those there are."
+    return f"There is no command /{word}.{hint} {_ALL_THE_SAME}"
 
 
 def _show(app: UaTuiApp, pane: str) -> None:

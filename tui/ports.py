@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -99,6 +99,11 @@ class SessionPort(Protocol):
     @property
     def models(self) -> ModelsPort:
         """What answers, and the choice of another model."""
+        ...
+
+    @property
+    def commands(self) -> Collection[str]:
+        """The names of the agent's own slash commands; none before it is connected."""
         ...
 
     @property

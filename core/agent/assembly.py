@@ -123,6 +123,7 @@ class AgentAssembly:
         self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
         self._renewing = Renewing(self._opened.get, self.servers.reconnect, report)
         self.models = Models(settings, publish)
+        self.commands: frozenset[str] = frozenset()
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
 
@@ -196,6 +197,7 @@ class AgentAssembly:
         for event in translator.servers_seen([]):
             self._publish(event)
         await loop.connect()
+        self.commands = loop.commands
         return loop
 
     def close(self) -> None:

@@ -123,6 +123,13 @@ class AgentClient:
         models = info.get("models") if isinstance(info, dict) else None
         return list(models) if isinstance(models, list) else []
 
+    async def commands(self) -> list[str]:
+        """The names of its slash commands, as it told when it was connected."""
+        info = await self._client.get_server_info()
+        listed = info.get("commands") if isinstance(info, dict) else None
+        names = (each.get("name") for each in listed or () if isinstance(each, dict))
+        return [name for name in names if isinstance(name, str)]
+
     async def reconnect_server(self, name: str) -> None:
         """Connect an MCP server again.
 

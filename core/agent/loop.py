@@ -86,6 +86,7 @@ class AgentLoop:
         self._stopping = Stopping(self._client)
         self.failure: AgentUnavailable | None = None
         self.untaken: list[str] = []
+        self.commands: frozenset[str] = frozenset()
         self.ended = asyncio.Event()
 
     @property
@@ -104,6 +105,7 @@ class AgentLoop:
             listed = await self._client.models()
             self._translator.prices.read_list(listed)
             self._models.read_list(listed)
+            self.commands = frozenset(await self._client.commands())
             await self._servers.take_up(lambda: self._client if self.is_alive else None)
         except BaseException:
             await self._client.disconnect()

@@ -94,6 +94,7 @@ class FakeSession:
     trusted: list[tuple[str, str]] = field(default_factory=list)
     interrupts: int = 0
     queue_held: bool = False
+    commands: tuple[str, ...] = ("compact", "mine:tidy")
     steered: list[str] = field(default_factory=list)
     deaf: bool = False
     restarts: int = 0

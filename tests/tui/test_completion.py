@@ -9,11 +9,12 @@ from textual.pilot import Pilot
 from core.workspace import SAVED_REPORTS, WORKSPACES
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tests.tui.files_host import finished
+from tests.tui.files_host import finished, until
 from tests.tui.test_prompt import PromptApp
-from tui.commands import Command, commands_for, commands_of, typed_command
+from tui.commands import Command, commands_for, commands_of, slip_of, typed_command
 from tui.panes.completion import CompletionList, sought_at
 from tui.panes.file_index import FileIndex, FoundFile, search
+from tui.screens.connections import ConnectionsScreen
 from tui.screens.help import HelpScreen
 
 
@@ -273,3 +274,49 @@ def test_commands_are_found_by_the_beginning_of_a_word() -> None:
     assert typed_command("/quit ", made) is made[2]
     assert typed_command("/quit now", made) is None
     assert typed_command("quit", made) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/tmp/x is broken", "/etc/hosts", "/etc", "/", "/ model", "/compact", "/compact now", "/mine:tidy", "/tidy", "/x.html",
+     "/2", "/follow-up questions, please", "what is /modle?", "/modle\nand more"],
+)  # fmt: skip
+def test_what_is_no_slip_is_sent(text: str) -> None:
+    made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp"))]
+    assert slip_of(text, made, ("compact", "mine:tidy")) == ""
+
+
+def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
+    made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp"))]
+    for text, near in (
+        ("/modle", "/model"),
+        ("/Server", "/servers"),
+        ("/compat", "/compact"),
+        ("/model opus", ""),
+    ):
+        told = slip_of(text, made, ("compact",))
+        assert near in told
+        assert "space before it" in told
+    assert "A / alone" in slip_of("/zzzz", made, ())
+    assert typed_command("/MCP", made) is made[1]
+    assert [each.name for each in commands_for("serv", made)] == ["connections"]
+
+
+async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await until(lambda: app.frame.prompt._completing.commands)
+        await pilot.press(*"/modle", "enter")
+        await until(lambda: any("no command /modle" in note.message for note in app._notifications))
+        assert (session.submitted, app.frame.prompt.text) == ([], "/modle")
+        await pilot.press("home", "space", "enter")
+        await until(lambda: session.submitted == ["/modle"])
+        session.finish()
+        await pilot.press(*"/compact", "enter")
+        await until(lambda: session.submitted == ["/modle", "/compact"])
+        session.finish()
+        await pilot.press(*"/mcp", "enter")
+        await until(lambda: isinstance(app.screen, ConnectionsScreen))
+        assert session.submitted == ["/modle", "/compact"]

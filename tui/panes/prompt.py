@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -40,6 +40,9 @@ class Prompt(TextArea):
 
     A paste too long to edit by hand stands as one short mark in the text and is sent whole. `words` stand in the
     prompt while nothing is written there.
+
+    Attributes:
+        of_agent: tells the names of the agent's own commands, which are sent as queries are.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -89,6 +92,7 @@ class Prompt(TextArea):
         self._held = False
         self._bar: QueueBar | None = None
         self._completing = Completing(self, self._take)
+        self.of_agent: Callable[[], Collection[str]] = tuple
 
     @property
     def value(self) -> str:
@@ -139,7 +143,7 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
 
     def action_send(self, *, steer: bool = False) -> None:
-        """Send what was typed, unless it is only blanks; the name of a command is obeyed.
+        """Send what was typed, unless it is only blanks; the name of a command is obeyed, and one of none is kept.
 
         With `steer` it is for the query that runs.
         """
@@ -149,10 +153,14 @@ class Prompt(TextArea):
                 self.post_message(self.GoOn())
             return
         if text.startswith("/"):
-            from tui.commands import typed_command
+            from tui.commands import slip_of, typed_command
 
-            if (command := typed_command(text, self._completing.commands)) is not None:
+            commands = self._completing.commands
+            if (command := typed_command(text, commands)) is not None:
                 self._obey(command)
+                return
+            if self.value.startswith("/") and (slip := slip_of(text, commands, self.of_agent())):
+                self.notify(slip, severity="warning", markup=False)
                 return
         self._completing.hide()
         self._history.add(text)
