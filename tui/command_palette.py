@@ -62,4 +62,4 @@ def _row(command: Command, width: int) -> Content:
     room = width - title.cell_length - GAP
     about = tail_cut(command.hit.help or "", room) if room > 0 else ""
     space = " " * max(0, width - title.cell_length - cell_len(about))
-    return Content.assemble(title, space, (about, "$text-muted"))
+    return Content.assemble(title, space, (about, "$text-on-rows"))

@@ -77,6 +77,7 @@ def _legible(given: tuple[tuple[str, str], ...]) -> dict[str, str]:
         found[name] = found[f"text-{name}"] = _readable(ink, (*rows, *washed), TEXT)
     found["border"] = found["accent"]
     found["text-muted"], found["text-disabled"] = found["foreground-muted"], found["foreground-disabled"]
+    found["text-on-rows"] = found["text-muted"]
     found["footer-key-foreground"] = found["accent"]
     styles = {
         "block-cursor-text-style": "none",

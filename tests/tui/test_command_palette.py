@@ -10,8 +10,10 @@ from textual.command import CommandList
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
+from tests.tui.test_legibility import parts
 from tui.command_palette import Palette
 from tui.commands import commands_of
+from tui.legible import TEXT, contrast
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,25 @@ async def test_another_size_sets_the_rows_out_anew(tmp_path: Path) -> None:
         await until(lambda: app.screen.query_one("#--container").region.width == 60)
         await until(lambda: "What the session may cost" in screen_text(app))
         assert app.screen.query_one(CommandList).highlighted == 1
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(
+    tmp_path: Path, theme: str
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path), theme=theme)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+p", *"mo")
+        await until(lambda: isinstance(app.screen, Palette) and "What answers" in screen_text(app))
+        await pilot.press("down")
+        await until(lambda: app.screen.query_one(CommandList).highlighted == 1)
+        await pilot.pause()
+        found = set()
+        for strip in app.screen._compositor.render_strips():
+            for text, style, _ in strip:
+                colours = parts(style)
+                if colours is not None and ("What answers" in text or "in the observers" in text):
+                    found.add(colours)
+        assert len({ground for _, ground in found}) == 2
+        assert min(contrast(*colours) for colours in found) >= TEXT

@@ -278,8 +278,8 @@ def test_commands_are_found_by_the_beginning_of_a_word() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["/tmp/x is broken", "/etc/hosts", "/etc", "/", "/ model", "/compact", "/compact now", "/mine:tidy", "/tidy", "/x.html",
-     "/2", "/follow-up questions, please", "what is /modle?", "/modle\nand more"],
+    ["/tmp/x is broken", "/etc/hosts", "/etc", "/", "/ model", "/compact", "/compact now", "/mine:tidy", "/tidy",
+     "/x.html", "/2", "/follow-up questions, please", "what is /modle?", "/modle\nand more"],
 )  # fmt: skip
 def test_what_is_no_slip_is_sent(text: str) -> None:
     made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp"))]

@@ -257,7 +257,7 @@ def _row(model: KnownModel, name: int, width: int, *, in_use: bool) -> Content:
     return Content.assemble(
         (mark, "$accent"),
         shown + " " * (name - cell_len(shown) + _GAP),
-        (about, "$text-muted"),
+        (about, "$text-on-rows"),
         space,
-        (price, "$text-muted"),
+        (price, "$text-on-rows"),
     )
