@@ -67,7 +67,7 @@ async def _open_session(
         AgentUnavailable: the agent cannot be started.
         UniversalAgentError: the session cannot be made.
     """
-    whole = settings or load_settings(overrides)
+    whole = settings or load_settings(overrides, by_name=True)
     if not whole.has_credentials():
         raise CredentialsError("there is no way to reach a model: set ANTHROPIC_API_KEY, or demo=True")
     failures: list[str] = []

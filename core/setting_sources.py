@@ -115,8 +115,10 @@ def winner(layers: Sequence[Layer], name: str) -> Given | None:
     return next((layer[name] for layer in layers if name in layer), None)
 
 
-def from_overrides(overrides: Mapping[str, Any], known: Known) -> Layer:
+def from_overrides(overrides: Mapping[str, Any], known: Known, *, by_name: bool = False) -> Layer:
     """Take settings by name, as the command line gave them; None means not given.
+
+    They are told of as the options they were, or `by_name` as a program gave them.
 
     Raises:
         SettingsError: there is no setting of a name.
@@ -125,10 +127,14 @@ def from_overrides(overrides: Mapping[str, Any], known: Known) -> Layer:
         if name not in known.settings:
             raise SettingsError(ended(f"There is no setting {name!r}{_hint(name, known.settings)}"))
     return {
-        name: Given(value, "option", _OPTIONS.get(name, f"--{name.replace('_', '-')}"))
+        name: Given(value, "option", name if by_name else _option(name))
         for name, value in overrides.items()
         if value is not None
     }
+
+
+def _option(name: str) -> str:
+    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
 
 
 def from_variables(variables: Mapping[str, str], known: Known) -> Layer:
@@ -339,5 +345,13 @@ def _toml_advice(content: str, problem: str) -> str:
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    # The beginning of a name counts as much as the whole: who writes `max_cots` means `max_cost_usd`.
+    meant = {part: each for each in known for part in _beginnings(each)} | {each: each for each in known}
+    close = difflib.get_close_matches(name, list(meant), n=1)
+    return f"; did you mean {meant[close[0]]}?" if close else ""
+
+
+def _beginnings(name: str) -> Iterable[str]:
+    """The first words of a name, two at least."""
+    words = name.split("_")
+    return ("_".join(words[:count]) for count in range(2, len(words)))

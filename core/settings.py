@@ -252,14 +252,14 @@ class Places:
         """The settings file of the current folder."""
         return self.cwd / PROJECT_FILE
 
-    def layers(self, overrides: Mapping[str, Any] | None = None) -> list[Layer]:
-        """Read every place, those that win first.
+    def layers(self, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False) -> list[Layer]:
+        """Read every place, those that win first; `by_name` says that a program gave the overrides.
 
         Raises:
             SettingsError: a file cannot be read, or a name in one of the places is wrong.
         """
         return [
-            from_overrides(overrides or {}, KNOWN),
+            from_overrides(overrides or {}, KNOWN, by_name=by_name),
             *self.layers_before_user_file(),
             from_toml(self.user_file, KNOWN, in_folder=False),
         ]
@@ -319,6 +319,7 @@ def load_settings(
     cwd: Path | None = None,
     home: Path | None = None,
     config_dir: Path | None = None,
+    by_name: bool = False,
 ) -> Settings:
     """Read the settings from every place and check each value that is found.
 
@@ -328,12 +329,13 @@ def load_settings(
         cwd: the folder of `.env` and `ua-tui.toml`; the current one by default.
         home: what `~` means.
         config_dir: the folder of the user's `config.toml`.
+        by_name: whether a program gave the overrides, so that what is wrong is told by the name of the setting.
 
     Raises:
         SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
     """
     places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir)
-    layers = places.layers(overrides)
+    layers = places.layers(overrides, by_name=by_name)
     found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
     for layer in reversed(layers):
         for name, given in layer.items():

@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import SettingsError
 from core.secret_values import secrets
+from core.session import Session
 from core.settings import ENVIRONMENT, PROJECT_FILE, USER_FILE, Settings, load_settings
 
 
@@ -366,3 +367,19 @@ def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> 
         environ={"ANTHROPIC_API_KEY": "sk-ant-of-the-user", "ANTHROPIC_BASE_URL": "https://mine.example"}
     )
     assert elsewhere.base_url == "https://mine.example"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"max_cost_usd": "much"}, "^max_cost_usd is 'much', which is not allowed"),
+        ({"workspace_base": 1}, "^workspace_base is 1, which"),
+        ({"max_cots": 1}, r"'max_cots'; did you mean max_cost_usd\?$"),
+        ({"max_trns": 1}, r"did you mean max_turns\?$"),
+        ({"falback": "x"}, r"did you mean fallback_model\?$"),
+    ],
+)
+async def test_a_program_is_told_by_the_name_it_wrote(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        async with Session.open(**given):
+            pass
