@@ -188,6 +188,7 @@ class Dialog(Closing[Answer]):
 
     def _painted(self) -> None:
         if self._asked_for:
+            self._quiet_until = self._awake()
             return
         if self._was_typing:
             self._quiet = TYPING_SECONDS
