@@ -62,7 +62,8 @@ class Kept:
         """
         changes: dict[str, Any] = {}
         overruled: dict[str, Value] = {}
-        for name, value in self.chosen.items():
+        for name in filter(self.chosen.__contains__, KEPT):
+            value = self.chosen[name]
             if name not in named and _makes_sense(name, value):
                 changes[name] = value
             elif getattr(settings, name) != value:

@@ -286,3 +286,26 @@ def test_what_was_chosen_in_a_session_holds_when_it_goes_on(tmp_path: Path) -> N
     # No agent lists it: the session begins all the same.
     assert run(tmp_path, "run", "--resume", "latest", "And?", env=where).code == 0
     assert last(folder).model == "gone-9"
+
+
+def test_a_limit_of_the_session_that_is_spent_can_be_raised_where_it_goes_on(tmp_path: Path) -> None:
+    where = environment(tmp_path)
+    first = run(tmp_path, "run", "--demo", "What is the capital of France?", env=where)
+    assert first.code == 0
+    raised = {"event": "budget_raised", "seq": first.events[-1].seq + 1, "at": "2026-11-21T12:00:00Z"}
+    with (first.session / "journal.jsonl").open("a") as journal:
+        journal.write(json.dumps(raised | {"spent_usd": 0.0, "limit_usd": 0.001}) + "\n")
+    refused = run(tmp_path, "run", "--resume", "latest", "And of Spain?", env=where)
+    assert refused.code == 2
+    assert "give a higher --max-cost" in refused.stderr
+    with terminal(tmp_path, "resume", "latest", columns=120, rows=40, env=where) as screen:
+        screen.wait_for("What the session may cost is spent.", "● ready")
+        screen.rest(2.5)
+        screen.type("r")
+        screen.wait_for("in US dollars")
+        screen.type("2\r")
+        screen.wait_for("/$2.00", "● ready")
+        screen.type("And of Spain?\r")
+        screen.wait_for("● ready", lambda text: text.count("Agent") > 1)
+        screen.type("\x11")
+        assert screen.end() == 0
