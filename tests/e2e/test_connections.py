@@ -27,6 +27,6 @@ def test_a_server_is_switched_off_and_on_and_everything_is_tested(tmp_path: Path
         text = screen.wait_for("A session could start.")
         assert "Local toolkit" in text
         screen.type("\x1b")
-        screen.wait_for("Ask for something", "local_toolkit is connected.")
+        screen.wait_for("Ask for something", "local_toolkit is connected again.")
         screen.type("\x11")
         assert screen.end() == 0
