@@ -22,29 +22,28 @@ _NO_SIGN_IN = "it refused the key, and has no other way to sign in: correct the 
 _UNUSABLE = f"its address cannot be used ({{1}}): {_ADDRESS}"
 _COMPLAINS = f"it answers with an error ({{1}}): {_ADDRESS}, or see to the server"
 
-# Some begin with the name of the transport that failed.
-_SSE = r"(?:SSE error: |Streamable HTTP error: )?"
+_TRANSPORT = re.compile(r"(?:SSE|Streamable HTTP) error: ", re.IGNORECASE)
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), words)
     for pattern, words in (
         (r"Server rejected the configured \S+ header \(HTTP (\d+)\)", _REFUSED),
         (r"Dynamic Client Registration", _NO_SIGN_IN),
-        (_SSE + r"(?:Unexpected|Invalid) content type: text/html", _WEB_PAGE),
-        (_SSE + r"(?:Unexpected|Invalid) content type", _NO_SERVER),
-        (_SSE + r"(ECONNREFUSED)", _AWAY),
-        (_SSE + r"(ENOTFOUND|EAI_AGAIN|getaddrinfo|DNS)", _UNKNOWN_HOST),
-        (_SSE + r"(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ECONNRESET)", _NETWORK),
+        (r"(?:Unexpected|Invalid) content type: text/html", _WEB_PAGE),
+        (r"(?:Unexpected|Invalid) content type", _NO_SERVER),
+        (r"(ECONNREFUSED)", _AWAY),
+        (r"(ENOTFOUND|EAI_AGAIN|getaddrinfo|DNS)", _UNKNOWN_HOST),
+        (r"(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ECONNRESET)", _NETWORK),
         (r"MCP server .*connection timed out after 30000 ?ms", _LATE.replace("{1}", "30 s")),
         (r"MCP server .*connection timed out after (\d+ ?ms)", _LATE),
         (r"(?:MCP error -32000: )?Connection closed$", _ENDED),
-        (_SSE + r"Non-200 status code \((40[13])\)", _REFUSED),
-        (_SSE + r"Non-200 status code \((5\d\d)\)", _BROKEN),
-        (_SSE + r"Non-200 status code \((\d+)\)", _STATUS),
-        (_SSE + r"Error POSTing to endpoint \(HTTP (5\d\d)\)", _BROKEN),
-        (_SSE + r"Error POSTing to endpoint \(HTTP (\d+)\)", _STATUS),
-        (_SSE + r"Error POSTing to endpoint: \s*<(?:!doctype|html|head)", _WEB_PAGE),
-        (_SSE + r"Error POSTing to endpoint: (.*)", _COMPLAINS),
-        (_SSE + r"(\w*Error) dialing ", _UNUSABLE),
+        (r"Non-200 status code \((40[13])\)", _REFUSED),
+        (r"Non-200 status code \((5\d\d)\)", _BROKEN),
+        (r"Non-200 status code \((\d+)\)", _STATUS),
+        (r"Error POSTing to endpoint \(HTTP (5\d\d)\)", _BROKEN),
+        (r"Error POSTing to endpoint \(HTTP (\d+)\)", _STATUS),
+        (r"Error POSTing to endpoint: \s*<(?:!doctype|html|head)", _WEB_PAGE),
+        (r"Error POSTing to endpoint: (.*)", _COMPLAINS),
+        (r"(\w*Error) dialing ", _UNUSABLE),
     )
 )
 _LONGEST = 160
@@ -52,8 +51,10 @@ _LONGEST = 160
 
 def plainly(error: str) -> str:
     """Say why a server cannot be used; what is not known is given as it came."""
+    # Some begin with the name of the transport that failed.
+    begun = named.end() if (named := _TRANSPORT.match(error)) is not None else 0
     for pattern, words in _WORDS:
-        if (found := pattern.match(error)) is not None:
+        if (found := pattern.match(error, begun)) is not None:
             told = (error, *(group or "" for group in found.groups()))
             return words.format(*(" ".join(each.split())[:_LONGEST] for each in told))
     return error
