@@ -7,11 +7,12 @@ import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import ParamSpec
+from typing import ParamSpec, TypeVar
 
-__all__ = ["Coalesced", "in_loop"]
+__all__ = ["Coalesced", "apart", "in_loop"]
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +76,37 @@ def in_loop(callback: Callable[P, object]) -> Callable[P, None]:
             home.call_soon_threadsafe(lambda: callback(*args, **kwargs))
 
     return call
+
+
+async def apart(work: Callable[[], T], within: float | None = None) -> T:
+    """Do slow work in a thread that the end of the program does not wait for.
+
+    Raises:
+        TimeoutError: it took longer than so many seconds; it goes on, and what comes of it is dropped.
+    """
+    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    told = in_loop(settle)
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception as error:
+            told(None, error)
+        else:
+            told(result, None)
+
+    threading.Thread(target=run, name="apart", daemon=True).start()
+    async with asyncio.timeout(within):
+        return await done
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

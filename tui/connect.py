@@ -92,8 +92,8 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
             if args.toolkit is not None:
                 return _Teller(as_json=args.json).failed(args.toolkit.strip().lower(), "no_key", _NO_KEY)
             return _say(_NO_KEY, EXIT_FAILED)
+        from core.background import apart
         from core.connections.composio_accounts import Accounts
-        from core.connections.composio_sdk import apart
         from core.errors import ConnectionFailed
 
         accounts = Accounts(settings)
@@ -113,7 +113,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
 
 
 async def _within(seconds: float, work: Callable[[], object]) -> None:
-    from core.connections.composio_sdk import apart
+    from core.background import apart
 
     try:
         await apart(work, seconds)
@@ -122,7 +122,7 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
 
 
 async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, tell: _Teller) -> int:
-    from core.connections.composio_sdk import apart
+    from core.background import apart
 
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
@@ -142,8 +142,8 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, tell
 
 
 async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float, tell: _Teller) -> int:
+    from core.background import apart
     from core.connections.composio_accounts import FAILED
-    from core.connections.composio_sdk import apart
     from core.errors import ConnectionFailed
 
     name, again = clean_line(toolkit.name, 60), f"`ua-tui connect {toolkit.slug}` gives a new link"

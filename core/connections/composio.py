@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from core.background import apart
 from core.connections.base import Connection, Expiry, RemoteSession
 from core.connections.composio_errors import WITHOUT, as_failure, failures, service
 from core.connections.composio_native import Modifier, native_provider, native_server
-from core.connections.composio_sdk import apart, import_sdk, sdk_client, sdk_http
+from core.connections.composio_sdk import import_sdk, sdk_client, sdk_http
 from core.errors import ConnectionFailed
 from core.service_requests import Tell
 from core.settings import Settings

@@ -8,7 +8,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal
 
-from core.connections.composio_sdk import apart
+from core.background import apart
 
 __all__ = ["Modifier", "native_provider", "native_server"]
 

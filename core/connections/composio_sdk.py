@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from core.background import in_loop
 from core.connections.composio_errors import retry_after
 from core.service_requests import Tell
 from core.settings import Settings
@@ -16,9 +14,7 @@ from core.settings import Settings
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["apart", "import_sdk", "sdk_client", "sdk_http"]
-
-T = TypeVar("T")
+__all__ = ["import_sdk", "sdk_client", "sdk_http"]
 
 _LONGEST_WAIT = 10.0
 
@@ -57,37 +53,6 @@ def sdk_http(timeout: float, tell: Tell | None = None) -> Any:
             response.headers["x-should-retry"] = "false"
 
     return ToldClient(tell, timeout=timeout, event_hooks={"response": [hasten]})
-
-
-async def apart(work: Callable[[], T], within: float | None = None) -> T:
-    """Do slow work in a thread that the end of the program does not wait for.
-
-    Raises:
-        TimeoutError: it took longer than so many seconds; it goes on, and what comes of it is dropped.
-    """
-    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
-
-    told = in_loop(settle)
-
-    def run() -> None:
-        try:
-            result = work()
-        except Exception as error:
-            told(None, error)
-        else:
-            told(result, None)
-
-    threading.Thread(target=run, name="composio", daemon=True).start()
-    async with asyncio.timeout(within):
-        return await done
 
 
 @contextmanager

@@ -6,8 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from core.background import in_loop
-from core.connections.composio_sdk import apart
+from core.background import apart, in_loop
 from core.doctor.check import Finding, failed, ok
 from core.span_trouble import Trouble
 from core.telemetry import Exports
