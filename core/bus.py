@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from core.events import Event
+from core.events.types import Event
 
 __all__ = ["Bus", "Receive", "Stream"]
 

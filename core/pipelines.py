@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from core.errors import PipelineError
-from core.events import PipelineFailed, Usage
+from core.events.types import PipelineFailed, Usage
 from core.observation import AnyObservation, Observation, ToolCall
 from core.text import clean
 

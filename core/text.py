@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from core.detectors import SecretSearch
-from core.secret_names import is_secret
+from core.redaction.detectors import SecretSearch
+from core.redaction.names import is_secret
 
 __all__ = [
     "REDACTED",

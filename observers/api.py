@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.errors import ObserverError
-from core.names import safe_name
 from core.observation import ToolCall, ToolResult
+from core.storage.names import safe_name
+from core.storage.workspace import FOLDERS
 from core.text import clean_line
-from core.workspace import FOLDERS
 from observers.base import (
     Interest,
     Observer,

@@ -13,8 +13,8 @@ import msgspec
 
 from core.errors import ObserverError
 from core.observation import ImageContent, TextContent, ToolCall, ToolResult
+from core.storage.workspace import Workspace
 from core.text import clean_line
-from core.workspace import Workspace
 from observers.decode import MAX_TEXT
 from observers.ledger import Ledger
 
@@ -31,7 +31,7 @@ __all__ = [
     "texts_of",
 ]
 
-# `core.spill` shows 16,384 characters of a result; a mask can be a little longer than what it hides.
+# `core.storage.large_results` shows 16,384 characters of a result; a mask can be a little longer than what it hides.
 _LONGEST_PREVIEWS = 32 << 10
 _LEFT_OUT = re.compile(r"\[… \d+ characters left out …\]")
 

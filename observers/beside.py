@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.aside import Aside, AsideUnavailable, Pieces, packed
+from core.concurrency.worker import Aside, AsideUnavailable, Pieces, packed
 from core.observation import ContentBlock, TextContent, ToolResult
 from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
 from observers.catalogue import default_observers
 from observers.perform import Run, perform
 
 if TYPE_CHECKING:
-    from core.aside_child import Desk
+    from core.concurrency.worker_child import Desk
 
 __all__ = ["LARGE", "Beside", "observe_in_child"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from core.agent.rules import Rule
+from core.agent.definitions.rules import Rule
 from core.plugins import Problem
 from observers.base import Observer
 from observers.compliance import Compliance

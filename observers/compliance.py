@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from core.agent.definitions import shipped_subagents
-from core.agent.rules import Rule, is_kept
+from core.agent.definitions.prompts import shipped_subagents
+from core.agent.definitions.rules import Rule, is_kept
 from core.observation import ToolCall, ToolResult
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext, Outcome, input_text
 
 __all__ = ["Compliance", "Rule", "Violation", "check_subagent", "shipped_rules"]

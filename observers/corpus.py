@@ -13,9 +13,9 @@ import msgspec
 
 from core.errors import WorkspaceError
 from core.observation import ToolCall, ToolResult
-from core.reader_errors import is_web_reader
+from core.storage.workspace import Workspace
 from core.toolkit.articles import decode_article
-from core.workspace import Workspace
+from core.web_reader.errors import is_web_reader
 from observers.base import Interest, ObserverContext, Outcome, Saved, moment_of, texts_of
 from observers.decode import Decoded, decode_texts
 from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files

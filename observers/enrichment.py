@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from core.errors import WorkspaceError
-from core.files import Written
-from core.packing import SUFFIX
+from core.storage.compression import SUFFIX
+from core.storage.files import Written
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
 from observers.ledger import Ledger
 from observers.saving import write_json
 from observers.search.urls import is_public_address, normal_form, with_masked_parts

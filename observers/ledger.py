@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 from core.errors import WorkspaceError
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.search.urls import is_public_address, normal_forms, web_urls_in, with_masked_parts
 from observers.turns import Turns
 

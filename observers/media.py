@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from core.errors import ObserverError, PathRefused, WorkspaceError
-from core.files import AlreadyThere, Root
-from core.names import safe_name
 from core.observation import ToolCall, ToolResult
+from core.storage.files import AlreadyThere, Root
+from core.storage.names import safe_name
 from core.text import clean_line
 from observers.base import ObserverContext, Outcome, Saved, texts_of
 from observers.decode import decode_texts

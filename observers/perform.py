@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.errors import ObserverError, UniversalAgentError, WorkspaceError
-from core.events import ArtifactSaved, Event, ObserverFinished, ObserverStarted
-from core.metrics import RunMetrics
-from core.names import short_id
+from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolCall, ToolResult
+from core.records.metrics import RunMetrics
+from core.storage.names import short_id
+from core.storage.workspace import Workspace
 from core.text import clean_line
-from core.workspace import Workspace
 from observers.base import Interest, Observer, ObserverContext, Outcome, Saved
 
 __all__ = ["ObserverMetrics", "Run", "judge", "perform"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ObserverError
-from core.events import Event
+from core.events.types import Event
 from core.observation import ToolCall, ToolResult
 from core.plugins import LOAD_SECONDS, Problem, imported, load_points, said
 from core.text import clean_line

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Sequence
 from datetime import datetime
 
-from core.blacklist import STRIKES, Blacklist
 from core.errors import WorkspaceError
 from core.observation import ToolResult
-from core.reader_errors import REFUSED, TIMED_OUT, ReaderError, page_of, reader_error
 from core.text import clean_line
+from core.web_reader.blacklist import STRIKES, Blacklist
+from core.web_reader.errors import REFUSED, TIMED_OUT, ReaderError, page_of, reader_error
 from observers.base import ObserverContext, Outcome
 
 __all__ = ["observe_reader_error"]

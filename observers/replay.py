@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from core.errors import ObserverError
-from core.events import Event, QueryReceived, ToolCallFinished, ToolCallStarted
+from core.events.types import Event, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
 from observers.base import Interest, Observer, ObserverContext
 from observers.decode import MAX_TEXT, decode_bytes

@@ -12,9 +12,9 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
-from core.aside import AsideUnavailable
+from core.concurrency.worker import AsideUnavailable
 from core.errors import ObserverError, UniversalAgentError
-from core.events import Event
+from core.events.types import Event
 from core.observation import ToolResult
 from core.text import clean_line
 from observers.backlog import Held, Spill

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import xxhash
 
-from core.files import Written
-from core.names import artifact_name
+from core.storage.files import Written
+from core.storage.names import artifact_name
+from core.storage.workspace import Workspace
 from core.text import escape_unsafe, holds_unsafe
-from core.workspace import Workspace
 from observers.base import ObserverContext, Saved
 
 __all__ = [

@@ -13,11 +13,11 @@ from typing import BinaryIO
 import msgspec
 
 from core.errors import ObserverError, PathRefused, WorkspaceError
-from core.files import AlreadyThere, Root, Written
-from core.names import safe_name
 from core.observation import ToolCall, ToolResult
+from core.storage.files import AlreadyThere, Root, Written
+from core.storage.names import safe_name
+from core.storage.workspace import Workspace
 from core.text import clean_line
-from core.workspace import Workspace
 from observers.base import ObserverContext, Outcome, Saved, input_text, moment_of, texts_of
 from observers.decode import decode_texts
 from observers.search.names import short_name

@@ -23,7 +23,7 @@ from core.demo.mounts import Mounts
 from core.demo.pace import Pace
 from core.demo.playbook import load_library
 from core.demo.services import Services
-from core.settings import Settings
+from core.settings.model import Settings
 
 __all__ = ["KEY", "Fault", "StandIn", "stand_in"]
 

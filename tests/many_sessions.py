@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from core.bus import Bus
-from core.event_json import encode_event
-from core.events import (
+from core.events.codec import encode_event
+from core.events.types import (
     Event,
     MessageFinished,
     QueryFinished,
@@ -24,10 +24,10 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from core.history.headline import TITLE
 from core.observation import McpObservation, TextContent
-from core.session_summary import TITLE
+from core.storage.workspace import WORKSPACES
 from core.version import VERSION
-from core.workspace import WORKSPACES
 
 __all__ = ["COUNT", "WORD", "lay_sessions"]
 

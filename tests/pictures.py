@@ -23,11 +23,11 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
-from core.events import AuthRequired, Event, PermissionAsked, QueryFinished
-from core.session import Session, Spawn
-from core.session_index import SessionIndex
-from core.settings import load_settings
-from core.workspace import WORKSPACES
+from core.events.types import AuthRequired, Event, PermissionAsked, QueryFinished
+from core.history.index import SessionIndex
+from core.session.session import Session, Spawn
+from core.settings.model import load_settings
+from core.storage.workspace import WORKSPACES
 from tests.many_sessions import lay_sessions
 from tui.app import UaTuiApp
 from tui.compose import compose_session

@@ -46,8 +46,8 @@ class Above:
 
     def blacklist(self) -> None:
         """Show the sites the web reader cannot read."""
-        from core.blacklist import Blacklist
-        from core.workspace import WORKSPACES
+        from core.storage.workspace import WORKSPACES
+        from core.web_reader.blacklist import Blacklist
         from tui.screens.blacklist import BlacklistScreen
 
         base = self._app.settings.workspace_base
@@ -78,7 +78,7 @@ class Above:
 
     def sessions(self) -> None:
         """Show the sessions there are."""
-        from core.session_index import SessionIndex
+        from core.history.index import SessionIndex
         from tui.screens.sessions import SessionsScreen
         from tui.sessions import open_to_read
 

@@ -11,7 +11,7 @@ from core.text import clean_line
 from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.agent.roster import Entry
+    from core.agent.definitions.roster import Entry
 
 __all__ = ["add_arguments", "run", "tools_of"]
 
@@ -29,8 +29,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a settings file is wrong.
     """
-    from core.agent.roster import entries, expected_servers, problems_of, read_roster
-    from core.settings import Places, load_settings
+    from core.agent.definitions.roster import entries, expected_servers, problems_of, read_roster
+    from core.settings.model import Places, load_settings
 
     settings, places = load_settings(), Places.of()
     roster = read_roster(settings, places)

@@ -18,9 +18,9 @@ from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
 from core.errors import CredentialsError
-from core.events import ErrorRaised, Event, QueryFinished, QueryReceived
-from core.refusals import AT_LIMIT
-from core.settings import Settings
+from core.events.types import ErrorRaised, Event, QueryFinished, QueryReceived
+from core.provider.refusals import AT_LIMIT
+from core.settings.model import Settings
 from tui.above import Above
 from tui.asks import Asks
 from tui.at_work import AtWork

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.errors import UniversalAgentError
-from core.events import (
+from core.events.types import (
     AuthFinished,
     AuthRequired,
     Event,
@@ -62,8 +62,8 @@ class Asks:
 
     def _note_tools(self, event: ToolCallStarted) -> None:
         if len(self._seen) < MOST_SEEN:
-            from core.agent.permissions import subjects_of
-            from core.agent.session_patterns import server_of
+            from core.agent.permissions.patterns import server_of
+            from core.agent.permissions.policy import subjects_of
 
             server = server_of(event.name)
             self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 
-from core.events import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
+from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.text import clean_line
 from tui.format import duration, main_argument, tool_label
 

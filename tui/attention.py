@@ -15,7 +15,7 @@ from typing import Literal
 from textual import events
 from textual.app import App
 
-from core.events import (
+from core.events.types import (
     AuthFinished,
     AuthRequired,
     Event,
@@ -26,8 +26,8 @@ from core.events import (
     ServerTrustAnswered,
     ServerTrustAsked,
 )
-from core.secret_values import secrets
-from core.settings import Settings
+from core.settings.model import Settings
+from core.settings.secrets import secrets
 from core.text import Redactor, clean_line
 
 __all__ = ["Attention", "AttentiveApp", "Way", "notification", "way_of"]

@@ -16,7 +16,7 @@ from tui.options import EXIT_FAILED, EXIT_USAGE, add_sessions_folder
 from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.blacklist import Blacklist, Listing
+    from core.web_reader.blacklist import Blacklist, Listing
 
 __all__ = ["add_arguments", "last_error", "run"]
 
@@ -51,16 +51,16 @@ def run(args: argparse.Namespace) -> int:
 
 def last_error(listing: Listing) -> str:
     """The last error against a site, in words."""
-    from core.reader_errors import ReaderError
+    from core.web_reader.errors import ReaderError
 
     code = clean_line(listing.strikes[-1].code, 20)
     return f"{ReaderError(code, certain=True).words} ({code})"
 
 
 def _open(workspace: str | None) -> Blacklist:
-    from core.blacklist import Blacklist
-    from core.settings import load_settings
-    from core.workspace import WORKSPACES
+    from core.settings.model import load_settings
+    from core.storage.workspace import WORKSPACES
+    from core.web_reader.blacklist import Blacklist
 
     settings = load_settings({"workspace_base": Path(workspace) if workspace else None})
     return Blacklist(settings.workspace_base / WORKSPACES)

@@ -185,7 +185,7 @@ class Clipboard:
         """Leave `text` in a new file of `folder`; `why` is told with its path."""
         if folder is None:
             return Copied("none", why=f"{why}, and there is no session folder to leave a file in")
-        from core.files import Root
+        from core.storage.files import Root
 
         try:
             written = await asyncio.to_thread(

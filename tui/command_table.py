@@ -26,8 +26,8 @@ from tui.options import (
 from tui.starting import start_headless, start_line_by_line, start_on_screen
 
 if TYPE_CHECKING:
-    from core.resuming import Resume
-    from core.settings import Settings
+    from core.session.resume import Resume
+    from core.settings.model import Settings
 
 __all__ = ["COMMANDS"]
 
@@ -78,7 +78,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _sessions(args: argparse.Namespace) -> int:
-    from core.resuming import resume_with
+    from core.session.resume import resume_with
     from tui.sessions import run
 
     settings, folder = run(args)
@@ -114,8 +114,8 @@ def _resume(args: argparse.Namespace) -> int:
 
 def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple[Settings, Resume]:
     """Find the session that is to go on."""
-    from core.past_sessions import find_session
-    from core.resuming import resume_with
+    from core.history.lookup import find_session
+    from core.session.resume import resume_with
 
     folder = find_session(settings.workspace_base, wanted)
     options = {"model": args.model, "effort": args.effort, "max_cost_usd": args.max_cost}
@@ -227,7 +227,7 @@ def _add_blacklist(parser: argparse.ArgumentParser) -> None:
 def _schema(args: argparse.Namespace) -> int:
     import json
 
-    from core.schema import journal_schema
+    from core.events.schema import journal_schema
     from observers.formats import artifact_schema
 
     schema = journal_schema() if args.format == "journal" else artifact_schema(args.format)

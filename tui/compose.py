@@ -13,37 +13,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.agent.assembly import AgentParts, Connector
+from core.agent.definitions.roster import RosterWatch, read_roster
 from core.agent.environment import PrivateFolder
-from core.agent.model_request import small_request
-from core.agent.roster import RosterWatch, read_roster
-from core.aside import Aside
-from core.blacklist import Blacklist
 from core.bus import Bus
+from core.concurrency.worker import Aside
 from core.connections.base import Connection
-from core.connections.composio_native import Modifier
-from core.connections.own_servers import project_servers, set_servers
+from core.connections.composio.native import Modifier
+from core.connections.server_trust import ServerTrust
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
-from core.connections.trusting import OwnConnections
+from core.connections.trust import OwnConnections
+from core.connections.user_servers import project_servers, set_servers
 from core.connections.web_reader import SERVER as WEB_READER
 from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
-from core.events import Event, PipelineFailed, SessionStarted
-from core.logs import install_root_handler
-from core.masking import error_raised
+from core.events.types import Event, PipelineFailed, SessionStarted
 from core.pipeline_plugins import GROUP as HANDLERS
 from core.pipeline_plugins import with_plugins
 from core.plugins import Problem
-from core.reader_policy import ReaderPolicy
-from core.recording import Recording
-from core.resuming import Resume, conversation_to_resume, read_so_far
-from core.secret_values import secrets
-from core.server_trust import ServerTrust
-from core.session import Session, SessionParts, Spawn, spawn_task
-from core.settings import Places, Settings
-from core.tally import Tally
+from core.provider.request import small_request
+from core.records.counters import Tally
+from core.records.log import install_root_handler
+from core.records.recorder import Recording
+from core.redaction.redactor import error_raised
+from core.session.resume import Resume, conversation_to_resume, read_so_far
+from core.session.session import Session, SessionParts, Spawn, spawn_task
+from core.settings.model import Places, Settings
+from core.settings.secrets import secrets
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
+from core.web_reader.blacklist import Blacklist
+from core.web_reader.retry_policy import ReaderPolicy
 from observers.base import ObserverContext
 from observers.beside import Beside
 from observers.catalogue import default_observers
@@ -231,7 +231,7 @@ def _connectors(
         return toolkit_connection(workspace, routes=routes, telemetry=telemetry, session_file=session_file)
 
     async def composio() -> Connection:
-        from core.connections.composio import open_composio
+        from core.connections.composio.session import open_composio
 
         connection = await open_composio(settings, modifiers, recording.tracer.tell)
         recording.session_url = connection.url or ""

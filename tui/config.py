@@ -12,8 +12,8 @@ from tui.options import WrongUsage
 from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.setting_listing import Listed, StoredSetting
-    from core.settings import Places
+    from core.settings.describe import Listed, StoredSetting
+    from core.settings.model import Places
 
 __all__ = ["add_arguments", "run"]
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a name or value is wrong, or a file cannot be read or written.
         WrongUsage: the words do not go together.
     """
-    from core.settings import Places
+    from core.settings.model import Places
 
     places = Places.of()
     match args.words:
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _store(places: Places, word: str, value: str | None, args: argparse.Namespace) -> int:
-    from core.setting_listing import setting_of, store_setting
+    from core.settings.describe import setting_of, store_setting
 
     if args.json:
         raise WrongUsage("--json goes without set and unset")
@@ -98,7 +98,7 @@ def _unseen(name: str) -> str:
 
 
 def _show(places: Places, words: list[str], *, as_json: bool) -> int:
-    from core.setting_listing import list_settings, setting_of
+    from core.settings.describe import list_settings, setting_of
 
     names = [setting_of(word) for word in words]
     every = {each.name: each for each in list_settings(places)}

@@ -19,8 +19,8 @@ from tui.options import EXIT_FAILED, EXIT_USAGE
 from tui.printing import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.connections.composio_accounts import Accounts, Link, Toolkit
-    from core.settings import Settings
+    from core.connections.composio.accounts import Accounts, Link, Toolkit
+    from core.settings.model import Settings
 
 __all__ = ["add_arguments", "run"]
 
@@ -69,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
     0 when the account is connected, or the list is shown; 1 when it is not, or the service is at fault; 2 for a
     toolkit there is not. Raises the errors of settings.
     """
-    from core.logs import install_root_handler
-    from core.settings import load_settings
+    from core.records.log import install_root_handler
+    from core.settings.model import load_settings
 
     settings = load_settings({"demo": args.demo})
     # Libraries that find no handler write to the terminal.
@@ -92,8 +92,8 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
             if args.toolkit is not None:
                 return _Teller(as_json=args.json).failed(args.toolkit.strip().lower(), "no_key", _NO_KEY)
             return _say(_NO_KEY, EXIT_FAILED)
-        from core.background import apart
-        from core.connections.composio_accounts import Accounts
+        from core.concurrency.threads import apart
+        from core.connections.composio.accounts import Accounts
         from core.errors import ConnectionFailed
 
         accounts = Accounts(settings)
@@ -113,7 +113,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
 
 
 async def _within(seconds: float, work: Callable[[], object]) -> None:
-    from core.background import apart
+    from core.concurrency.threads import apart
 
     try:
         await apart(work, seconds)
@@ -122,7 +122,7 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
 
 
 async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, tell: _Teller) -> int:
-    from core.background import apart
+    from core.concurrency.threads import apart
 
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
@@ -142,8 +142,8 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, tell
 
 
 async def _wait(accounts: Accounts, toolkit: Toolkit, link: Link, seconds: float, tell: _Teller) -> int:
-    from core.background import apart
-    from core.connections.composio_accounts import FAILED
+    from core.concurrency.threads import apart
+    from core.connections.composio.accounts import FAILED
     from core.errors import ConnectionFailed
 
     name, again = clean_line(toolkit.name, 60), f"`ua-tui connect {toolkit.slug}` gives a new link"

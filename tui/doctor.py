@@ -15,7 +15,7 @@ from tui.printing import print_line
 
 if TYPE_CHECKING:
     from core.doctor.check import Check
-    from core.settings import Settings
+    from core.settings.model import Settings
 
 __all__ = ["add_arguments", "run"]
 
@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(settings: Settings, *, as_json: bool) -> int:
     """Try everything; returns the exit code: 0 when a session could start, else 1."""
     from core.doctor.check import could_start
-    from core.doctor.examine import examine
-    from core.logs import install_root_handler
+    from core.doctor.checks import examine
+    from core.records.log import install_root_handler
 
     # Libraries that find no handler write to the terminal.
     handler = install_root_handler(settings.log_level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.events import (
+from core.events.types import (
     ApiRetry,
     ArtifactSaved,
     AuthRequired,
@@ -30,8 +30,8 @@ from core.events import (
     ToolCallStarted,
     TracingFailed,
 )
-from core.model_words import retry_words
-from core.refusals import REFUSALS
+from core.provider.error_messages import retry_words
+from core.provider.refusals import REFUSALS
 from core.text import clean, clean_line
 from tui.format import main_argument, milliseconds, size, spent_of, tool_label
 from tui.server_changes import BROKEN, ServerChanges, failure_of

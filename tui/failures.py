@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError, causes_of
-from core.events import ErrorRaised
+from core.events.types import ErrorRaised
 from tui.agent_ends import known_causes
 from tui.setting_up import DEMO
 

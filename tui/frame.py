@@ -18,7 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 
-from core.events import Event
+from core.events.types import Event
 from tui.column import Column
 from tui.kept_layout import KeptLayout
 from tui.keys import keys_of

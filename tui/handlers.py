@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.pipelines import Handler, Pipelines
-from core.reader_policy import ReaderPolicy
+from core.web_reader.retry_policy import ReaderPolicy
 
 __all__ = ["HANDLERS", "default_pipelines"]
 

@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from core.events import AuthRequired, Event, QueryFinished
+from core.events.types import AuthRequired, Event, QueryFinished
 from core.text import clean_line
 from tui.event_lines import MARKS, EventLines
 from tui.garbage import deferred
@@ -16,9 +16,9 @@ from tui.options import EXIT_FAILED
 from tui.waiting import until
 
 if TYPE_CHECKING:
-    from core.resuming import Resume
-    from core.session import Session
-    from core.settings import Settings
+    from core.session.resume import Resume
+    from core.session.session import Session
+    from core.settings.model import Settings
 
 __all__ = ["SIGNALS", "OutputLines", "ProgressPrinter", "note_signal", "run_headless"]
 

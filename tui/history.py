@@ -12,8 +12,8 @@ import msgspec
 from core.errors import WorkspaceError
 
 if TYPE_CHECKING:
-    from core.files import Root
-    from core.settings import Settings
+    from core.settings.model import Settings
+    from core.storage.files import Root
 
 __all__ = ["PromptHistory", "history_file_name", "history_of", "open_history"]
 
@@ -33,7 +33,7 @@ def history_file_name(project: Path) -> str:
     """Name the history file of the folder `project`; different folders have different files."""
     import hashlib
 
-    from core.names import safe_name
+    from core.storage.names import safe_name
 
     digest = hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return f"{safe_name(project.name or 'root', 40)}-{digest}.jsonl"
@@ -45,7 +45,7 @@ def history_of(settings: Settings, state: Path | None = None) -> PromptHistory:
 
     from platformdirs import user_state_path
 
-    from core.secret_values import secrets
+    from core.settings.secrets import secrets
     from core.text import Redactor
 
     redactor = Redactor(secrets(settings, os.environ))
@@ -56,7 +56,7 @@ def history_of(settings: Settings, state: Path | None = None) -> PromptHistory:
 
 def open_history(state: Path, project: Path, redact: Callable[[str], str]) -> PromptHistory:
     """Open the history of `project` beneath the folder `state`; without a usable disk it lives in memory."""
-    from core.files import Root
+    from core.storage.files import Root
 
     try:
         history = PromptHistory(Root(state / "history", create=True), history_file_name(project), redact)

@@ -90,7 +90,7 @@ class KeptLayout:
 
     def write(self, layout: Layout) -> str:
         """Keep `layout`; returns what went wrong, or nothing. Blocks for as long as the disk takes."""
-        from core.files import Root
+        from core.storage.files import Root
 
         try:
             root = Root(self.folder, create=True)

@@ -35,8 +35,8 @@ class KeptTheme:
         What went wrong is told the same way: the theme is on the screen already.
         """
         # Only for somebody who chooses: the first frame does without it.
-        from core.settings import set_elsewhere
-        from core.user_file import UserFile
+        from core.settings.files import UserFile
+        from core.settings.model import set_elsewhere
 
         try:
             path = UserFile(self._folder).store({"theme": name})

@@ -12,8 +12,8 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-from core.key_choices import KeyChoice
-from core.setting_sources import ended
+from core.settings.keymap import KeyChoice
+from core.settings.sources import ended
 from core.text import clean_line
 from tui.key_names import is_typed, key_name, shown_key
 from tui.key_places import together

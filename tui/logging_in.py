@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from textual.app import App, SuspendNotSupported
 
-from core.claude_login import claude_program, login_command, login_environment
-from core.settings import Settings
+from core.provider.claude_login import claude_program, login_command, login_environment
+from core.settings.model import Settings
 from tui.foreground import run_in_foreground
 from tui.programs import NoProgram
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from core.models import ModelChoice
+    from core.provider.models import ModelChoice
     from tui.app import UaTuiApp
 
 __all__ = ["Modelling"]

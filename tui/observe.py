@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.errors import UniversalAgentError, WorkspaceError
-from core.packing import SUFFIX, Unpacked
+from core.storage.compression import SUFFIX, Unpacked
 from core.text import clean_line
 from tui.options import EXIT_FAILED, EXIT_USAGE, add_no_plugins
 from tui.printing import complain, print_line
 
 if TYPE_CHECKING:
-    from core.events import Event
+    from core.events.types import Event
     from core.plugins import Problem
-    from core.settings import Settings
-    from core.workspace import Workspace
+    from core.settings.model import Settings
+    from core.storage.workspace import Workspace
     from observers.base import ObserverContext
     from observers.perform import Run
 
@@ -92,7 +92,7 @@ def _check_usage(args: argparse.Namespace) -> None:
 
 
 def _observe_file(args: argparse.Namespace) -> int:
-    from core.workspace import Workspace
+    from core.storage.workspace import Workspace
     from observers.base import ObserverContext
     from observers.replay import saved_result
 
@@ -115,8 +115,8 @@ def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
 
 
 def _observe_session(args: argparse.Namespace) -> int:
-    from core.journal import read_journal
-    from core.workspace import Workspace
+    from core.records.journal import read_journal
+    from core.storage.workspace import Workspace
     from observers.base import ObserverContext
     from observers.replay import results_of
 
@@ -193,7 +193,7 @@ class _Report:
 
 
 def _print_event(event: Event) -> None:
-    from core.event_json import encode_event
+    from core.events.codec import encode_event
     from core.text import escape_unsafe
 
     try:
@@ -205,13 +205,13 @@ def _print_event(event: Event) -> None:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from core.settings import load_settings
+    from core.settings.model import load_settings
 
     return load_settings({"plugins": args.plugins})
 
 
 def _redactor(settings: Settings) -> Any:
-    from core.secret_values import secrets
+    from core.settings.secrets import secrets
     from core.text import Redactor
 
     return Redactor(secrets(settings, os.environ))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
-    from core.settings import Settings
+    from core.settings.model import Settings
 
 __all__ = [
     "EXIT_FAILED",
@@ -240,7 +240,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
         SettingsError: one of them is wrong, or refused for root.
     """
     from core.errors import SettingsError
-    from core.settings import load_settings
+    from core.settings.model import load_settings
 
     if args.dangerously_skip_permissions and hasattr(os, "geteuid") and os.geteuid() == 0:
         raise SettingsError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Horizontal
 
 from core.errors import UniversalAgentError
-from core.events import Event
+from core.events.types import Event
 
 if TYPE_CHECKING:
     from tui.panes.observers import ObserversPane

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from core.events import Event, McpServer
-from core.models import KnownModel, ModelChoice
+from core.events.types import Event, McpServer
+from core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
-    from core.tracing import Trace
+    from core.telemetry.tracer import Trace
 
 __all__ = ["Build", "BusPort", "ServersPort", "SessionPort", "Spawn", "Spawned", "WorkspacePort"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.events import (
+from core.events.types import (
     Event,
     MessageFinished,
     SubagentFinished,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from core.events import Event
+from core.events.types import Event
 
 __all__ = ["EventPump"]
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError
-from core.settings import Settings
+from core.settings.model import Settings
 from core.text import clean_line
 from tui.app import DEMO, UaTuiApp
 from tui.attention import Attention
@@ -18,8 +18,8 @@ from tui.kept_theme import KeptTheme
 from tui.setting_up import SET_UP
 
 if TYPE_CHECKING:
-    from core.resuming import Resume
-    from core.session import Session, Spawn
+    from core.session.resume import Resume
+    from core.session.session import Session, Spawn
 
 __all__ = ["make_app", "run_screen"]
 
@@ -51,7 +51,7 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
     if resume is None:
         app = UaTuiApp(settings, build, first_query)
     else:
-        from core.past_session import PastSession
+        from core.history.session import PastSession
         from tui.past.resumed import ResumedApp
 
         app = resumed = ResumedApp(settings, build, PastSession(resume.folder), resume, first_query)
@@ -66,8 +66,8 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
     Raises:
         SettingsError: there is no such theme, or the session that is to go on cannot.
     """
-    from core.kept import KEPT
-    from core.resuming import Resume, resume_with
+    from core.session.overrides import KEPT
+    from core.session.resume import Resume, resume_with
     from tui.sessions import resumed_folder
 
     while True:

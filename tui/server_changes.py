@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from core.events import McpServer
+from core.events.types import McpServer
 from core.text import clean_line
 
 __all__ = ["BROKEN", "ServerChanges", "failure_of"]

@@ -7,10 +7,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.connections.own_servers import OwnServer, Unusable
-from core.doctor.own_servers import own_servers_of
-from core.server_trust import ServerTrust
-from core.settings import load_settings
+from core.connections.server_trust import ServerTrust
+from core.connections.user_servers import OwnServer, Unusable
+from core.doctor.servers import own_servers_of
+from core.settings.model import load_settings
 from core.text import clean_line
 from tui.options import WrongUsage
 from tui.printing import complain, print_line, print_table

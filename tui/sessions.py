@@ -22,9 +22,9 @@ from tui.styled import StyledApp
 from tui.suspending import SuspendingApp
 
 if TYPE_CHECKING:
-    from core.session_index import SessionIndex
-    from core.session_summary import Summary
-    from core.settings import Settings
+    from core.history.headline import Summary
+    from core.history.index import SessionIndex
+    from core.settings.model import Settings
 
 __all__ = ["SessionsApp", "open_to_read", "resumed_folder", "resuming", "run"]
 
@@ -51,8 +51,8 @@ def open_to_read(app: App[Any], folder: Path) -> None:
         JournalError: there is no journal that can be read.
         NoProgram: it cannot be started or failed, or there is no terminal to give away.
     """
-    from core.past_journal import PastJournal
-    from core.past_session import JOURNAL
+    from core.history.journal_reader import PastJournal
+    from core.history.session import JOURNAL
 
     # What would be said in the terminal is gone with the next picture of the screen.
     PastJournal(folder / JOURNAL).close()
@@ -110,8 +110,8 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
 
     Without a terminal, or with `--json`, the sessions are printed.
     """
-    from core.session_index import SessionIndex
-    from core.settings import load_settings
+    from core.history.index import SessionIndex
+    from core.settings.model import load_settings
 
     base = Path(args.workspace) if args.workspace else None
     settings = load_settings({"workspace_base": base, "theme": args.theme})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from core.settings import Settings
+    from core.settings.model import Settings
     from tui.app import UaTuiApp
     from tui.screens.setup import SetUp
 
@@ -39,7 +39,7 @@ class Setup:
         self._open("", asked=True)
 
     def _open(self, message: str, *, asked: bool) -> None:
-        from core.setting_up import SettingUp
+        from core.provider.setup import SettingUp
         from tui.screens.setup import SetupScreen
 
         screen = SetupScreen(

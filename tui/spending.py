@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import SettingsError
-from core.events import BudgetRaised, BudgetReached, Event
+from core.events.types import BudgetRaised, BudgetReached, Event
 from tui.format import spent_of
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from tui.printing import complain
 
 if TYPE_CHECKING:
-    from core.resuming import Resume
-    from core.settings import Settings
+    from core.session.resume import Resume
+    from core.settings.model import Settings
 
 __all__ = ["start_headless", "start_line_by_line", "start_on_screen"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.events import ModelChosen, SessionStarted
+from core.events.types import ModelChosen, SessionStarted
 from core.text import clean_line
 from tui.format import spent_of
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from textual.theme import Theme
 
 from core.errors import SettingsError
-from core.theme_names import OWN_THEMES
+from core.settings.theme_names import OWN_THEMES
 
 __all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", "setting_of", "theme_named"]
 

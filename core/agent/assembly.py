@@ -12,34 +12,34 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from core.agent.auth_watch import IsConnected
-from core.agent.definitions import SubagentDefinition
+from core.agent.auth.auth_watch import IsConnected
+from core.agent.definitions.prompts import SubagentDefinition
+from core.agent.definitions.skills import Skill, lay_out
 from core.agent.environment import PrivateFolder
-from core.agent.gate import Answer, PermissionGate
 from core.agent.hooks import AgentHooks, SubagentCheck
 from core.agent.loop import AgentLoop
+from core.agent.mcp.renewing import Renewing
+from core.agent.mcp.servers import Servers
+from core.agent.mcp.states import ServerStates
+from core.agent.messages.prices import Prices
+from core.agent.messages.result_storage import Settler
+from core.agent.messages.results import ResultAdapter
+from core.agent.messages.translate import Translator
 from core.agent.options import Briefing, ServersGiven, brief, build_options
-from core.agent.permissions import PermissionPolicy
-from core.agent.prices import Prices
-from core.agent.renewing import Renewing
-from core.agent.results import ResultAdapter
-from core.agent.server_states import ServerStates
-from core.agent.servers import Servers
-from core.agent.settling import Settler
-from core.agent.skills import Skill, lay_out
+from core.agent.permissions.gate import Answer, PermissionGate
+from core.agent.permissions.policy import PermissionPolicy
 from core.agent.transcripts import cost_so_far, transcript_of
-from core.agent.translate import Translator
-from core.aside import Aside
+from core.concurrency.worker import Aside
 from core.connections.base import Connection
 from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError
-from core.events import Event, McpServer
-from core.models import Models
+from core.events.types import Event, McpServer
 from core.observation import ToolResult
 from core.pipelines import Pipelines
-from core.settings import Settings
+from core.provider.models import Models
+from core.settings.model import Settings
+from core.storage.workspace import Workspace
+from core.telemetry.tracer import Tracer
 from core.text import Redactor
-from core.tracing import Tracer
-from core.workspace import Workspace
 
 __all__ = ["AgentAssembly", "AgentParts", "Connector"]
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from core.agent.gate import PermissionGate
-from core.agent.permissions import PermissionPolicy, Verdict
-from core.agent.results import RawResult, ResultAdapter
-from core.agent.skills import without_mentions
+from core.agent.definitions.skills import without_mentions
+from core.agent.messages.results import RawResult, ResultAdapter
+from core.agent.permissions.gate import PermissionGate
+from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.errors import AgentError
-from core.events import ComplianceEnforced, ComplianceFailed, Event
+from core.events.types import ComplianceEnforced, ComplianceFailed, Event
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.text import clean
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from core.agent.auth import find_auth_link
+from core.agent.auth.links import find_auth_link
 from core.agent.client import AgentClient
-from core.agent.gate import PermissionGate
 from core.agent.hooks import AgentHooks
-from core.agent.results import RawResult
-from core.agent.servers import Servers
-from core.agent.settling import Settler
+from core.agent.mcp.servers import Servers
+from core.agent.messages.result_storage import Settler
+from core.agent.messages.results import RawResult
+from core.agent.messages.translate import OpenCall, RawToolResult, Taken, Translator, TurnBegun, TurnResult
+from core.agent.permissions.gate import PermissionGate
 from core.agent.stopping import Stopping
-from core.agent.translate import OpenCall, RawToolResult, Taken, Translator, TurnBegun, TurnResult
 from core.agent.turn import Turn, TurnOutcome
 from core.errors import AgentUnavailable
-from core.events import (
+from core.events.types import (
     ApiRetry,
     AuthRequired,
     Event,
@@ -34,9 +34,9 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.models import Models
 from core.observation import AnyObservation, ToolCall, ToolResult
-from core.refusals import AT_LIMIT, REFUSALS
+from core.provider.models import Models
+from core.provider.refusals import AT_LIMIT, REFUSALS
 from core.text import clean
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.agent.definitions import SubagentDefinition, filled, read_prompt, shipped_subagents
+from core.agent.definitions.prompts import SubagentDefinition, filled, read_prompt, shipped_subagents
+from core.agent.definitions.skills import PLUGIN, Skill
 from core.agent.environment import cli_environment
-from core.agent.skills import PLUGIN, Skill
-from core.settings import Settings
+from core.settings.model import Settings
 from core.version import VERSION
 
 if TYPE_CHECKING:

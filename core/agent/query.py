@@ -10,7 +10,7 @@ from core.agent.classifier import Classification, Classifier
 from core.agent.loop import AgentLoop
 from core.agent.turn import TurnFailed, TurnOutcome
 from core.errors import AgentError, UniversalAgentError
-from core.events import Event, QueryClassified
+from core.events.types import Event, QueryClassified
 from core.pipelines import (
     AfterExecute,
     AgentContext,

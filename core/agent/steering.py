@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field, replace
 
-from core.agent.translate import TurnResult
+from core.agent.messages.translate import TurnResult
 
 __all__ = ["Steering"]
 

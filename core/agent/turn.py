@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.agent.messages.translate import TurnResult
 from core.agent.steering import Steering
-from core.agent.translate import TurnResult
 from core.errors import AgentError
-from core.events import Usage
+from core.events.types import Usage
 from core.observation import ToolCall
-from core.refusals import AT_LIMIT
+from core.provider.refusals import AT_LIMIT
 
 __all__ = ["Turn", "TurnFailed", "TurnOutcome"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from core.connections.base import Connection
-from core.toolkit.mount import SESSION_FILE
+from core.connections.mount import SESSION_FILE
 
 __all__ = ["SERVER", "toolkit_connection"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.connections.base import Connection
-from core.settings import Settings
+from core.settings.model import Settings
 
 __all__ = ["SERVER", "URL", "web_reader_connection"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.demo.accounts import Connections
 from core.demo.articles import Article, Catalogue
-from core.demo.connections import Connections
 from core.demo.pace import Pace
 from core.demo.playbook import Library
 from core.demo.video import make_clip

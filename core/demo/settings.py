@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.demo.launch import DemoEndpoints
-from core.settings import Settings
+from core.settings.model import Settings
 
 __all__ = ["demo_settings"]
 

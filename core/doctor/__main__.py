@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from core.doctor.check import Check
-from core.doctor.examine import examine
-from core.setting_sources import Given
-from core.settings import Settings, load_settings
+from core.doctor.checks import examine
+from core.settings.model import Settings, load_settings
+from core.settings.sources import Given
 
 __all__ = ["main"]
 

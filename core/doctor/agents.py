@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.agent.roster import Entry, Roster, entries, expected_servers, problems_of, read_roster
+from core.agent.definitions.roster import Entry, Roster, entries, expected_servers, problems_of, read_roster
 from core.doctor.check import Finding, failed, ok
-from core.settings import Places, Settings
+from core.settings.model import Places, Settings
 
 __all__ = ["look_at_roster"]
 

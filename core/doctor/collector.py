@@ -6,13 +6,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from core.background import apart, in_loop
+from core.concurrency.threads import apart, in_loop
 from core.doctor.check import Finding, failed, ok
-from core.span_trouble import Trouble
-from core.telemetry import Exports
+from core.telemetry.environment import Exports
+from core.telemetry.export_errors import Trouble
 
 if TYPE_CHECKING:
-    from core.span_collector import CollectorExporter
+    from core.telemetry.span_collector import CollectorExporter
 
 __all__ = ["ask_collector"]
 
@@ -42,7 +42,7 @@ async def ask_collector(exports: Exports, *, within: float) -> Finding:
 
     def export() -> None:
         # Dear to import.
-        from core.span_collector import CollectorExporter
+        from core.telemetry.span_collector import CollectorExporter
 
         trouble = _Silent(hear)
         trouble.listen()

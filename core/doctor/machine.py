@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.agent.environment import cli_environment
-from core.claude_login import claude_program
 from core.doctor.check import Finding, failed, ok, warning
-from core.settings import Settings
+from core.provider.claude_login import claude_program
+from core.settings.model import Settings
 from core.text import clean_line
 
 __all__ = ["look_at_agent", "look_at_folder", "look_at_python"]

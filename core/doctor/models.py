@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from core.claude_login import look_for_login
 from core.doctor.check import Finding, failed, ok, skipped, warning
-from core.model_check import ModelVerdict, check_model
-from core.settings import Settings
+from core.provider.claude_login import look_for_login
+from core.provider.probe import ModelVerdict, check_model
+from core.settings.model import Settings
 
 __all__ = ["ask_model", "models_of"]
 

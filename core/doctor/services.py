@@ -7,12 +7,12 @@ import json
 import re
 from importlib import import_module
 
-from core.connections.composio import try_composio
-from core.connections.composio_errors import ComposioFailed, service
+from core.connections.composio.errors import ComposioFailed, service
+from core.connections.composio.session import try_composio
 from core.doctor.check import Finding, failed, ok, skipped, warning
 from core.errors import ConnectionFailed
-from core.model_check import shown_server
-from core.settings import Settings
+from core.provider.probe import shown_server
+from core.settings.model import Settings
 from core.text import Redactor, clean_line
 
 __all__ = ["ask_composio", "ask_logfire"]

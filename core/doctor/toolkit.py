@@ -8,7 +8,7 @@ from pathlib import Path
 from core.connections.base import Connection
 from core.connections.toolkit import SERVER, toolkit_connection
 from core.doctor.check import Finding
-from core.doctor.mcp_client import ask_server
+from core.doctor.mcp_probe import ask_server
 
 __all__ = ["ask_toolkit"]
 

@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from core.addresses import parse_endpoint
+from core.connections.mount import SESSION_FILE
 from core.errors import UniversalAgentError
-from core.secret_names import names_given_secret
+from core.net.addresses import parse_endpoint
+from core.redaction.names import names_given_secret
 from core.text import Redactor, clean, clean_line
-from core.toolkit.mount import SESSION_FILE
 from core.toolkit.tracing import begin_tracing
 
 if TYPE_CHECKING:
-    from core.net import Fetcher
+    from core.net.client import Fetcher
     from core.toolkit.remote import RemoteFiles
 
 __all__ = ["main"]
@@ -92,15 +92,15 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 async def _serve(options: argparse.Namespace, redactor: Redactor) -> None:
-    from core.blacklist import Blacklist
+    from core.storage.workspace import Workspace
     from core.toolkit.context import ToolContext
     from core.toolkit.server import build_server
-    from core.workspace import Workspace
+    from core.web_reader.blacklist import Blacklist
 
     workspace = Workspace.open(options.workspace, redactor)
 
     def open_fetcher() -> Fetcher:
-        from core.net import Fetcher
+        from core.net.client import Fetcher
 
         return Fetcher(allow=options.allow, routes=dict(options.route), robots=not options.no_robots)
 

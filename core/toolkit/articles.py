@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from core.names import safe_name
+from core.storage.names import safe_name
 from core.text import clean, clean_line, escape_unsafe
 
 __all__ = [

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from core.errors import ConnectionFailed
 
 if TYPE_CHECKING:
-    from core.blacklist import Blacklist
-    from core.net import Fetcher
+    from core.net.client import Fetcher
+    from core.storage.workspace import Workspace
     from core.toolkit.remote import RemoteFiles
-    from core.workspace import Workspace
+    from core.web_reader.blacklist import Blacklist
 
 __all__ = ["ToolContext"]
 

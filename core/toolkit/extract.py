@@ -18,7 +18,7 @@ from core.text import clean_line, middle_truncate
 from core.toolkit.articles import visible
 
 if TYPE_CHECKING:
-    from core.net import Page
+    from core.net.client import Page
 
 __all__ = ["Extracted", "NotReadable", "extract_html", "extract_page"]
 

@@ -18,11 +18,11 @@ from typing import Any
 import httpx
 import stamina
 
-from core.bodies import Inflater
-from core.dialling import GuardedBackend, Resolver, resolve_host
+from core.connections.mount import PREFIX, TooLarge
 from core.errors import ConnectionFailed, FetchRefused
+from core.net.bodies import Inflater
+from core.net.dialer import GuardedBackend, Resolver, resolve_host
 from core.text import Redactor, clean_line
-from core.toolkit.mount import PREFIX, TooLarge
 from core.toolkit.tracing import asking
 
 __all__ = ["RemoteFiles"]

@@ -12,14 +12,14 @@ from typing import IO
 
 import msgspec
 
+from core.connections.mount import PREFIX, TooLarge
 from core.errors import ConnectionFailed, PathRefused, WorkspaceError
-from core.files import AlreadyThere, Written
-from core.names import safe_name
-from core.paths import split_path
+from core.storage.files import AlreadyThere, Written
+from core.storage.names import safe_name
+from core.storage.paths import split_path
 from core.text import clean_line
 from core.toolkit.context import ToolContext
 from core.toolkit.files import inside
-from core.toolkit.mount import PREFIX, TooLarge
 
 __all__ = ["FOLDER", "LARGEST", "SMALL", "workbench_download", "workbench_upload"]
 

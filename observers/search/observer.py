@@ -8,9 +8,9 @@ from itertools import repeat
 from operator import contains
 from typing import Any, assert_never
 
-from core.files import Written
-from core.names import artifact_name
 from core.observation import ToolCall, ToolResult
+from core.storage.files import Written
+from core.storage.names import artifact_name
 from observers.base import Interest, ObserverContext, Outcome, moment_of, texts_of
 from observers.decode import Decoded, decode_texts
 from observers.saving import laid_out, save_once, unique_id, write_json, write_laid_out

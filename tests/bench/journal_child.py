@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from core.past_session import PastSession
-from core.settings import load_settings
+from core.history.session import PastSession
+from core.settings.model import load_settings
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.processes import resident_mb
 from tui.past.app import PastApp

@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
-from core.agent.results import RawResult, ResultAdapter
-from core.agent.settling import Settler
-from core.aside import Aside
-from core.events import ArtifactSaved, Event, ObserverFinished
+from core.agent.messages.result_storage import Settler
+from core.agent.messages.results import RawResult, ResultAdapter
+from core.concurrency.worker import Aside
+from core.events.types import ArtifactSaved, Event, ObserverFinished
 from core.observation import ToolResult
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.beside import Beside
 from observers.catalogue import default_observers

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.event_json import encode_event
-from core.events import (
+from core.events.codec import encode_event
+from core.events.types import (
     ArtifactSaved,
     Event,
     MessageFinished,

@@ -21,7 +21,7 @@ from core.observation import (
     ToolResult,
     WorkbenchObservation,
 )
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.catalogue import default_observers
 from observers.runner import ObserverRunner

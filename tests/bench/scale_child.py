@@ -10,9 +10,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from core.events import ToolCallFinished, ToolCallStarted
+from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent
-from core.settings import Settings
+from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
 from tui.app import UaTuiApp
 from tui.clipboard import Clipboard

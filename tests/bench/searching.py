@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from core.files import Root
 from core.observation import ToolResult
-from core.workspace import Workspace
+from core.storage.files import Root
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.search.observer import SearchResults
 from tests.bench.pages import answer, lean, result, rich

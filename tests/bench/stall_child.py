@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from core.events import Event, QueryFinished, QueryReceived
-from core.settings import Settings, load_settings
+from core.events.types import Event, QueryFinished, QueryReceived
+from core.settings.model import Settings, load_settings
 from tests.bench.heartbeat import Heartbeat
 
 QUERY = "Research the latest AI chip news and write a comprehensive report"

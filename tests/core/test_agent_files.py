@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.agent_files import MOST_FILES, Found, Home, find_subagents, homes
-from core.agent.agent_tools import look_at_tools
-from core.agent.definitions import read_subagent
-from core.agent.front_matter import LARGEST
+from core.agent.definitions.agent_tools import look_at_tools
+from core.agent.definitions.front_matter import LARGEST
+from core.agent.definitions.prompts import read_subagent
+from core.agent.definitions.subagents import MOST_FILES, Found, Home, find_subagents, homes
 from core.agent.options import BASE_TOOLS
-from core.events import McpServer
-from core.settings import EXTRA_TOOLS
+from core.events.types import McpServer
+from core.settings.model import EXTRA_TOOLS
 
 SERVERS = [
     McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"]),

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import aside as aside_module
-from core.agent.results import RawResult, ResultAdapter
-from core.agent.settling import Settler
-from core.aside import Aside, AsideFailed, AsideUnavailable, Pieces
-from core.aside_child import Desk
+from core.agent.messages.result_storage import Settler
+from core.agent.messages.results import RawResult, ResultAdapter
+from core.concurrency import worker as aside_module
+from core.concurrency.worker import Aside, AsideFailed, AsideUnavailable, Pieces
+from core.concurrency.worker_child import Desk
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
 from observers.base import ObserverContext
 from observers.beside import LARGE, Beside
 from observers.perform import Run, perform
@@ -72,7 +72,7 @@ def give_number_too_large(desk: Desk, _: Any) -> int:
 def where_things_are(desk: Desk, _: Any) -> dict[str, Any]:
     """What the child knows of the world."""
     import core
-    from core.agent import settling
+    from core.agent.messages import result_storage as settling
 
     files = [str(core.__file__), str(settling.__file__)]
     environment = Path("/proc/self/environ").read_bytes().decode("utf-8", "replace")
@@ -313,7 +313,7 @@ def test_no_secret_is_where_other_programs_can_read_it(
     for place in (found["environment"], found["command"]):
         assert SECRET not in place
         assert LATER not in place
-    assert "core.aside_child" in found["command"]
+    assert "core.concurrency.worker_child" in found["command"]
 
 
 def test_what_the_child_logs_is_in_the_log(aside: Aside, caplog: pytest.LogCaptureFixture) -> None:
@@ -323,7 +323,7 @@ def test_what_the_child_logs_is_in_the_log(aside: Aside, caplog: pytest.LogCaptu
         (record.name, record.levelname, record.getMessage().split("\n")[0]) for record in caplog.records
     }
     assert ("observers.somewhere", "WARNING", "about a word") in logged
-    assert ("core.aside_child", "ERROR", f"{HERE}:log_and_fail failed") in logged
+    assert ("core.concurrency.worker_child", "ERROR", f"{HERE}:log_and_fail failed") in logged
     assert any("Traceback" in record.getMessage() for record in caplog.records)
 
 

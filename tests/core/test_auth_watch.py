@@ -3,10 +3,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from core.agent.auth_watch import AuthWatch
+from core.agent.auth.auth_watch import AuthWatch
+from core.concurrency.spawn import spawn_task
 from core.errors import ConnectionFailed
-from core.events import AuthRequired
-from core.spawning import spawn_task
+from core.events.types import AuthRequired
 
 LINK = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 

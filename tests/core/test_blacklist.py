@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from core.blacklist import BLACKLIST, KEPT_FOR, Blacklist, host_of
 from core.errors import WorkspaceError
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
+from core.web_reader.blacklist import BLACKLIST, KEPT_FOR, Blacklist, host_of
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 PAGE = "https://www.Papers.example/one?id=1"
@@ -202,7 +202,7 @@ def test_the_list_lies_beside_the_sessions(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from core.blacklist import Blacklist
+from core.web_reader.blacklist import Blacklist
 folder, own = Path(sys.argv[1]), sys.argv[2]
 blacklist = Blacklist(folder)
 for number in range(15):

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from core.budget import Budget
 from core.bus import Bus
 from core.errors import SettingsError
-from core.events import BudgetRaised, BudgetReached, Event, QueryFinished, TokensSpent, Usage
+from core.events.types import BudgetRaised, BudgetReached, Event, QueryFinished, TokensSpent, Usage
+from core.session.budget import Budget
 
 
 class Account:

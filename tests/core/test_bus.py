@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.bus import Bus
-from core.events import ErrorRaised, Event, QueryReceived, TextDelta
+from core.events.types import ErrorRaised, Event, QueryReceived, TextDelta
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

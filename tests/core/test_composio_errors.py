@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.connections import composio
+from core.connections.composio import session as composio
 from core.errors import ConnectionFailed
-from core.settings import Settings
+from core.settings.model import Settings
 
 KEY = "ak_0123456789abcdefghij"
 

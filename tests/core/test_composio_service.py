@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from core.connections import composio
-from core.connections.composio_sdk import import_sdk, sdk_client, sdk_http
+from core.connections.composio import session as composio
+from core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
 from core.errors import ConnectionFailed
-from core.service_requests import ServiceRequest
-from core.settings import Settings
+from core.settings.model import Settings
+from core.telemetry.http import ServiceRequest
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 
 

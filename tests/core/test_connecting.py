@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from core.agent.connecting import AgentConnection
+from core.agent.connection import AgentConnection
 from core.agent.loop import AgentLoop
+from core.concurrency.spawn import spawn_task
 from core.errors import AgentUnavailable
-from core.spawning import spawn_task
 
 
 class Loop:

@@ -7,9 +7,9 @@ from typing import Any
 import claude_agent_sdk as sdk
 import pytest
 
-from core.agent.prices import Prices
-from core.agent.translate import Translator, TurnResult
-from core.events import TokensSpent, Usage
+from core.agent.messages.prices import Prices
+from core.agent.messages.translate import Translator, TurnResult
+from core.events.types import TokensSpent, Usage
 from tests.core.test_translate import begin, fed, result, stream
 
 MODELS = [

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from core.credentials import Credential, credentials_of, servers_of
-from core.settings import Settings, load_settings
+from core.provider.credentials import Credential, credentials_of, servers_of
+from core.settings.model import Settings, load_settings
 
 SECRET = "canary-0123456789"
 

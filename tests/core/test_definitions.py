@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.agent.definitions import read_prompt, read_subagent, shipped_subagents
-from core.agent.permissions import PermissionPolicy, Verdict
+from core.agent.definitions.prompts import read_prompt, read_subagent, shipped_subagents
+from core.agent.permissions.policy import PermissionPolicy, Verdict
 from core.errors import SettingsError
 
 VALUES = {"today": "Friday", "workspace": "/ws", "tools": "- none"}

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from core import events as ev
 from core.bus import Bus
-from core.derived.record import Recorder, SessionRecord, record_of
-from core.derived.summary import build_summary
-from core.derived.trace import TraceInfo, build_trace
-from core.derived.transcript import build_transcript
-from core.derived.writer import Deriver, rebuild
 from core.errors import WorkspaceError
-from core.going_on import GO_ON
-from core.journal import DeltaJoiner, Journal
+from core.events import types as ev
+from core.events.continuation import GO_ON
 from core.observation import McpObservation, TextContent
+from core.records.digest import Recorder, SessionRecord, record_of
+from core.records.journal import DeltaJoiner, Journal
+from core.records.summary import build_summary
+from core.records.trace import TraceInfo, build_trace
+from core.records.transcript import build_transcript
+from core.records.writer import Deriver, rebuild
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.event_json import EVENT_TYPES
-from core.events import Event, McpServer, Usage
+from core.events.codec import EVENT_TYPES
+from core.events.types import Event, McpServer, Usage
 from core.observation import AnyObservation, ImageContent, Observation, TextContent
-from core.settings import ENVIRONMENT
-from core.spill import INLINE_LIMIT
+from core.settings.model import ENVIRONMENT
+from core.storage.large_results import INLINE_LIMIT
 
 ROOT = Path(__file__).parents[2]
 JOURNAL = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")

@@ -15,13 +15,13 @@ from core.connections.base import Connection
 from core.connections.toolkit import SERVER, toolkit_connection
 from core.doctor import machine
 from core.doctor.check import Check, Finding, Status, could_start, failed, ok, run
-from core.doctor.examine import Patience, examine
+from core.doctor.checks import Patience, examine
 from core.doctor.machine import look_at_agent, look_at_folder, look_at_python
 from core.doctor.models import ask_model, models_of
 from core.doctor.services import ask_composio, ask_logfire
 from core.doctor.toolkit import ask_toolkit
 from core.errors import ConnectionFailed
-from core.settings import Settings
+from core.settings.model import Settings
 from core.text import Redactor
 from tests.model_server import Answer, ModelServer, model_server, refusal
 

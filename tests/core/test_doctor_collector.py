@@ -9,8 +9,8 @@ import pytest
 
 from core.doctor.collector import ask_collector
 from core.doctor.services import ask_logfire
-from core.settings import Settings
-from core.telemetry import Exports
+from core.settings.model import Settings
+from core.telemetry.environment import Exports
 from tests.collector import collector
 
 ADDRESS = "check OTEL_EXPORTER_OTLP_ENDPOINT"

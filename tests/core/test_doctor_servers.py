@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from core.connections.own_servers import OwnServer, Unusable
-from core.doctor import examine as examine_module
-from core.doctor import mcp_client
+from core.connections.server_trust import ServerTrust
+from core.connections.user_servers import OwnServer, Unusable
+from core.doctor import checks as examine_module
+from core.doctor import mcp_probe as mcp_client
 from core.doctor.check import Finding, run
-from core.doctor.own_servers import ask_own_server, ask_web_reader, own_servers_of
-from core.server_trust import ServerTrust
-from core.settings import Settings
+from core.doctor.servers import ask_own_server, ask_web_reader, own_servers_of
+from core.settings.model import Settings
 from core.text import Redactor
 from tests.e2e.serving import free_port, serving
 from tests.model_server import Answer, model_server

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core.agent.environment import PrivateFolder, cli_environment
 from core.agent.options import _given_environment
-from core.settings import Settings
+from core.settings.model import Settings
 
 
 def test_the_agent_sees_nothing_it_was_not_given() -> None:

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import PathRefused, WorkspaceError
-from core.files import AlreadyThere, Root
-from core.paths import split_path
+from core.storage.files import AlreadyThere, Root
+from core.storage.paths import split_path
 from core.text import is_unsafe
 
 BACKSLASH = "\\"
@@ -334,7 +334,7 @@ def test_a_line_with_a_break_inside_is_not_appended(root: Root, bad: bytes) -> N
 APPENDER = """
 import sys
 from pathlib import Path
-from core.files import Root
+from core.storage.files import Root
 root = Root(Path(sys.argv[1]))
 for number in range(50):
     root.append_line("lines.txt", f"{sys.argv[2]}-{number}-".encode() + b"x" * 5000)

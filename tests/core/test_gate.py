@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from core.agent.gate import REASON_LIMIT, Answer, PermissionGate
-from core.agent.permissions import PermissionPolicy
-from core.events import Event, PermissionAnswered, PermissionAsked
+from core.agent.permissions.gate import REASON_LIMIT, Answer, PermissionGate
+from core.agent.permissions.policy import PermissionPolicy
+from core.events.types import Event, PermissionAnswered, PermissionAsked
 from core.text import Redactor
 
 NOTION = "mcp__composio__NOTION_GET_PAGE"

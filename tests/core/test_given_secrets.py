@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.given_secrets import masked_address, masked_command, masked_given
+from core.redaction.arguments import masked_address, masked_command, masked_given
 
 
 @pytest.mark.parametrize(

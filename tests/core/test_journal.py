@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from core.bus import Bus
 from core.errors import JournalError
-from core.events import (
+from core.events.types import (
     AuthRequired,
     Event,
     MessageFinished,
@@ -27,8 +27,8 @@ from core.events import (
     ToolCallStarted,
     UnknownEvent,
 )
-from core.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
 from core.observation import McpObservation, TextContent
+from core.records.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
 from core.text import Redactor
 from tests.core.limits import file_size_limit
 
@@ -258,8 +258,8 @@ def test_many_results_can_be_forced_to_disk_while_more_come(path: Path) -> None:
 _WRITER = """
 import sys
 from pathlib import Path
-from core.events import QueryReceived
-from core.journal import Journal
+from core.events.types import QueryReceived
+from core.records.journal import Journal
 from core.text import Redactor
 journal = Journal(Path(sys.argv[1]), Redactor())
 seq = 0

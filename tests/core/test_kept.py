@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.events import BudgetRaised, Event, ModelChosen, SessionStarted
-from core.kept import Held, Kept
-from core.settings import Settings
+from core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
+from core.session.overrides import Held, Kept
+from core.settings.model import Settings
 
 OPUS = ModelChosen(model="opus", fallback_model="haiku", effort="low")
 HALF = BudgetRaised(spent_usd=0.1, limit_usd=0.5)

@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from core import events as ev
 from core.errors import WorkspaceError
-from core.event_json import EVENT_TYPES
-from core.logs import LogFile, RootHandler, SessionLog, install_root_handler
+from core.events import types as ev
+from core.events.codec import EVENT_TYPES
 from core.observation import McpObservation, TextContent
+from core.records.log import LogFile, RootHandler, SessionLog, install_root_handler
 from core.text import Redactor
 from tests.core.limits import file_size_limit
 
@@ -215,7 +215,7 @@ def test_uninstalling_gives_everything_back() -> None:
 
 def test_a_library_that_sets_up_logging_on_import_finds_it_done() -> None:
     script = (
-        "from core.logs import install_root_handler\n"
+        "from core.records.log import install_root_handler\n"
         "install_root_handler()\n"
         "import logging\n"
         "logging.basicConfig(level=logging.DEBUG)\n"

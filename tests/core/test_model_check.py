@@ -9,8 +9,8 @@ from typing import get_args
 
 import pytest
 
-from core.model_check import ModelVerdict, VerdictKind, check_model
-from core.settings import Settings
+from core.provider.probe import ModelVerdict, VerdictKind, check_model
+from core.settings.model import Settings
 from tests.model_server import Answer, model_server, refusal
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"

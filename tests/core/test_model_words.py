@@ -6,9 +6,9 @@ from typing import Literal
 
 import pytest
 
-from core.agent.translate import Translator
-from core.events import MessageFinished
-from core.model_words import failure_words, retry_words
+from core.agent.messages.translate import Translator
+from core.events.types import MessageFinished
+from core.provider.error_messages import failure_words, retry_words
 
 EMPTY = (
     "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway intercepting "

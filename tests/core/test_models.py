@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from core.errors import SettingsError
-from core.events import Event, ModelChosen
-from core.models import KnownModel, ModelChoice, Models
-from core.settings import Settings
+from core.events.types import Event, ModelChosen
+from core.provider.models import KnownModel, ModelChoice, Models
+from core.settings.model import Settings
 
 
 def made(**settings: str) -> tuple[Models, list[Event]]:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.names import artifact_name, is_protected, safe_name, short_id
-from core.paths import split_path
+from core.storage.names import artifact_name, is_protected, safe_name, short_id
+from core.storage.paths import split_path
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 any_text = st.text(st.characters(exclude_categories=()), max_size=120)

@@ -17,11 +17,11 @@ import stamina.instrumentation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.addresses import Routes, is_public, parse_endpoint
-from core.bodies import Inflater, content_type, text_encoding
-from core.dialling import GuardedBackend
 from core.errors import ConnectionFailed, FetchRefused
-from core.net import RETRY_AFTER_CAP, Fetcher
+from core.net.addresses import Routes, is_public, parse_endpoint
+from core.net.bodies import Inflater, content_type, text_encoding
+from core.net.client import RETRY_AFTER_CAP, Fetcher
+from core.net.dialer import GuardedBackend
 
 ARTICLE = b"<html><body><p>Hello</p></body></html>"
 

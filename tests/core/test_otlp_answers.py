@@ -10,7 +10,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from core.otlp_answers import COLLECTOR, LOGFIRE, problem_of
+from core.telemetry.otlp_answers import COLLECTOR, LOGFIRE, problem_of
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json; charset=utf-8"
 REJECTED: bytes = ExportTraceServiceResponse(

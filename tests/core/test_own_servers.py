@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from core.connections.own_servers import OwnServer, Unusable, connection_to, project_servers, set_servers
+from core.connections.server_trust import ServerTrust
+from core.connections.user_servers import OwnServer, Unusable, connection_to, project_servers, set_servers
 from core.errors import ConnectionFailed
-from core.server_trust import ServerTrust
-from core.setting_sources import Given
+from core.settings.sources import Given
 
 SECRET = "canary-0123456789"
 

@@ -11,10 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import past_journal
 from core.errors import JournalError, SettingsError
-from core.event_json import encode_event
-from core.events import (
+from core.events.codec import encode_event
+from core.events.types import (
     ArtifactSaved,
     Event,
     MessageFinished,
@@ -29,12 +28,13 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
+from core.history import journal_reader as past_journal
+from core.history.journal_reader import PastCallFinished, PastCallStarted, PastJournal
+from core.history.lookup import find_session, session_names
+from core.history.session import PastSession, SessionOver, runs_elsewhere
 from core.observation import McpObservation, TextContent
-from core.past_journal import PastCallFinished, PastCallStarted, PastJournal
-from core.past_session import PastSession, SessionOver, runs_elsewhere
-from core.past_sessions import find_session, session_names
-from core.queue import QUEUE_FILE
-from core.workspace import WORKSPACES, Workspace
+from core.storage.queue_file import QUEUE_FILE
+from core.storage.workspace import WORKSPACES, Workspace
 
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 

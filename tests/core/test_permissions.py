@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.permissions import PermissionPolicy, Verdict, is_outbound, is_search, subjects_of
-from core.agent.session_patterns import pattern_problem, split_patterns
+from core.agent.permissions.patterns import pattern_problem, split_patterns
+from core.agent.permissions.policy import PermissionPolicy, Verdict, is_outbound, is_search, subjects_of
 
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.errors import PipelineError
-from core.events import PipelineFailed
+from core.events.types import PipelineFailed
 from core.observation import NativeObservation, TextContent
 from core.pipelines import (
     AfterExecute,

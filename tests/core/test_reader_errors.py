@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.blacklist import Blacklist
 from core.observation import McpObservation, TextContent
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
-from core.reader_errors import ReaderError, is_web_reader, reader_error
-from core.reader_policy import MOST_RETRIES, ReaderPolicy
+from core.web_reader.blacklist import Blacklist
+from core.web_reader.errors import ReaderError, is_web_reader, reader_error
+from core.web_reader.retry_policy import MOST_RETRIES, ReaderPolicy
 
 READER = "mcp__web_reader__webReader"
 PAGE = "https://papers.example/one"

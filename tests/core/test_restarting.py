@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import pytest
 
-from core.agent.restarting import MOST_TRIES, Restarting
-from core.agent.server_watch import ServerWatch
-from core.events import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
+from core.agent.mcp.reconnect import MOST_TRIES, Restarting
+from core.agent.mcp.status_poll import ServerWatch
+from core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.agent.results import RawResult, ResultAdapter
+from core.agent.messages.results import RawResult, ResultAdapter
 from core.observation import (
     ERROR_HEADER,
     AnyObservation,

@@ -10,8 +10,8 @@ import pytest
 from core.agent.transcripts import cost_so_far, transcript_of
 from core.bus import Bus
 from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
-from core.event_json import encode_event
-from core.events import (
+from core.events.codec import encode_event
+from core.events.types import (
     Event,
     MessageFinished,
     ObserverFinished,
@@ -26,11 +26,11 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
-from core.queue import QUEUE_FILE, QueryQueue
-from core.resuming import SoFar, conversation_to_resume, read_so_far, resume_with
-from core.session_summary import read_summary, stamp_of
-from core.settings import Settings
-from core.workspace import Workspace
+from core.history.headline import read_summary, stamp_of
+from core.session.resume import SoFar, conversation_to_resume, read_so_far, resume_with
+from core.settings.model import Settings
+from core.storage.queue_file import QUEUE_FILE, QueryQueue
+from core.storage.workspace import Workspace
 
 ID = "30f20b51-92fa-457c-9608-28350960e2e7"
 OTHER = "11111111-92fa-457c-9608-28350960e2e7"

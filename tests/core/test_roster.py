@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.agent.roster import Entry, RosterWatch, entries, expected_servers, read_roster
-from core.agent.skills import find_skills, lay_out, without_mentions
+from core.agent.definitions.roster import Entry, RosterWatch, entries, expected_servers, read_roster
+from core.agent.definitions.skills import find_skills, lay_out, without_mentions
 from core.doctor.agents import look_at_roster
 from core.errors import SettingsError
-from core.events import McpServer, McpStatus, SessionStarted
-from core.settings import Places, Settings, load_settings
+from core.events.types import McpServer, McpStatus, SessionStarted
+from core.settings.model import Places, Settings, load_settings
 
 TOOLKIT = McpServer(name="local_toolkit", status="connected", tool_names=["crawl_parallel", "save_corpus"])
 

@@ -7,8 +7,9 @@ import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without typ
 import msgspec
 import pytest
 
-from core.event_json import EVENT_TYPES, encode_event
-from core.events import (
+from core.events.codec import EVENT_TYPES, encode_event
+from core.events.schema import journal_schema
+from core.events.types import (
     McpServer,
     McpStatus,
     QueryReceived,
@@ -16,7 +17,6 @@ from core.events import (
     ToolCallStarted,
 )
 from core.observation import ImageContent, SearchObservation, TextContent
-from core.schema import journal_schema
 
 
 @pytest.fixture(scope="module")

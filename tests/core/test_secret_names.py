@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.secret_names import names_given_secret, names_secret
+from core.redaction.names import names_given_secret, names_secret
 
 
 @pytest.mark.parametrize(

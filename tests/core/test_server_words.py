@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.agent.server_words import plainly
+from core.agent.mcp.error_messages import plainly
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from core.agent.server_states import ServerStates
-from core.agent.servers import Servers
+from core.agent.mcp.servers import Servers
+from core.agent.mcp.states import ServerStates
 from core.errors import ConnectionFailed
-from core.events import (
+from core.events.types import (
     Event,
     McpServer,
     McpStatus,

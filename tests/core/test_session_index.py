@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from core import session_summary
 from core.bus import Bus
 from core.errors import WorkspaceError
-from core.event_json import encode_event
-from core.events import (
+from core.events.codec import encode_event
+from core.events.types import (
     ArtifactSaved,
     Event,
     QueryFinished,
@@ -26,10 +25,11 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
-from core.session_index import SessionIndex
-from core.session_summary import TITLE, Summary, words_of
+from core.history import headline as session_summary
+from core.history.headline import TITLE, Summary, words_of
+from core.history.index import SessionIndex
+from core.storage.workspace import WORKSPACES
 from core.version import VERSION
-from core.workspace import WORKSPACES
 
 END = SessionFinished(reason="quit", queries=1, tool_calls=3, artifacts=2, cost_usd=0.5, duration_ms=61_000.0)
 
@@ -267,7 +267,7 @@ def test_only_what_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.Mon
         read.append(folder.name[-1])
         return real(folder, stamp, before)
 
-    monkeypatch.setattr("core.session_index.read_summary", noting)
+    monkeypatch.setattr("core.history.index.read_summary", noting)
     assert listed(index(tmp_path)) == first
     assert read == []
     with (tmp_path / WORKSPACES / "session_20261121_000002" / "journal.jsonl").open("ab") as journal:

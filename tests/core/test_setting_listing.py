@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import SettingsError
-from core.setting_listing import Origin, list_settings, setting_of, store_setting
-from core.settings import ENVIRONMENT, SPECS, Places
+from core.settings.describe import Origin, list_settings, setting_of, store_setting
+from core.settings.model import ENVIRONMENT, SPECS, Places
 
 SECRET = "canary-0123456789"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.claude_login import claude_program, login_environment, look_for_login
-from core.setting_up import ZAI_URL, Given, SettingUp, Way, tidy_address, tidy_key, wrong_entry
-from core.settings import Settings, load_settings
+from core.provider.claude_login import claude_program, login_environment, look_for_login
+from core.provider.setup import ZAI_URL, Given, SettingUp, Way, tidy_address, tidy_key, wrong_entry
+from core.settings.model import Settings, load_settings
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from core.errors import SettingsError
-from core.secret_values import secrets
-from core.session import Session
-from core.settings import ENVIRONMENT, PROJECT_FILE, USER_FILE, Settings, load_settings
+from core.session.session import Session
+from core.settings.model import ENVIRONMENT, PROJECT_FILE, USER_FILE, Settings, load_settings
+from core.settings.secrets import secrets
 
 
 class Folders:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from core import events as ev
 from core.bus import Bus
-from core.derived.writer import Deriver
-from core.journal import DeltaJoiner, Journal, read_journal
-from core.logs import LogFile, SessionLog
+from core.events import types as ev
 from core.observation import McpObservation, TextContent
+from core.records.journal import DeltaJoiner, Journal, read_journal
+from core.records.log import LogFile, SessionLog
+from core.records.writer import Deriver
+from core.storage.workspace import Workspace
+from core.telemetry.tracer import Tracer
 from core.text import Redactor
-from core.tracing import Tracer
-from core.workspace import Workspace
 
 KNOWN = "known-value-0815"
 LINK = "https://login.example/connect?state=linkcanary"

@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.events import ToolCallFinished
-from core.journal import journal_line
+from core.events.types import ToolCallFinished
 from core.observation import AnyObservation, ContentBlock, ImageContent, McpObservation, TextContent
-from core.spill import INLINE_LIMIT, read_spilled, spill
+from core.records.journal import journal_line
+from core.storage.large_results import INLINE_LIMIT, read_spilled, spill
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
 
 SECRET = "hunter2hunter2-and-more-of-it"
 PICTURE = ImageContent(base64.b64encode(bytes(15_000)).decode())

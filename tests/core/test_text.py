@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.secret_names import names_secret
+from core.redaction.names import names_secret
 from core.text import (
     REDACTED,
     Redactor,

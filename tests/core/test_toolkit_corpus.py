@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from core.errors import PathRefused, WorkspaceError
-from core.net import Fetcher
+from core.net.client import Fetcher
+from core.storage.workspace import Workspace
 from core.toolkit.articles import Article, article_path, encode_article
 from core.toolkit.context import ToolContext
 from core.toolkit.corpus import save_corpus
-from core.workspace import Workspace
 
 NOW = datetime(2026, 3, 12, 8, 30, tzinfo=UTC)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from core.blacklist import Blacklist
 from core.errors import FetchRefused
-from core.net import Fetcher
+from core.net.client import Fetcher
+from core.storage.workspace import Workspace
 from core.toolkit import crawl
 from core.toolkit.articles import decode_article
 from core.toolkit.context import ToolContext
-from core.workspace import Workspace
+from core.web_reader.blacklist import Blacklist
 from tests.core.toolkit_site import Site, running_site
 
 HOST = "https://chips.example"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import PathRefused, WorkspaceError
-from core.net import Fetcher
+from core.net.client import Fetcher
+from core.storage.workspace import Workspace
 from core.toolkit import files
 from core.toolkit.context import ToolContext
-from core.workspace import Workspace
 
 
 def _no_fetcher() -> Fetcher:

@@ -200,7 +200,7 @@ def test_it_ends_quietly_when_its_input_ends(tmp_path: Path) -> None:
 def test_starting_loads_nothing_that_only_a_crawl_needs(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from core.toolkit.context import ToolContext; from core.toolkit.server import "
-        "build_server; from core.workspace import Workspace; from pathlib import Path\n"
+        "build_server; from core.storage.workspace import Workspace; from pathlib import Path\n"
         "build_server(ToolContext(Workspace.open(Path(sys.argv[1])), lambda: None))\n"
         "print([name for name in ('trafilatura', 'httpx', 'html_to_markdown', 'logfire', 'textual', 'composio',"
         " 'claude_agent_sdk') if name in sys.modules])"

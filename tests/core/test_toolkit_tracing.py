@@ -7,7 +7,7 @@ from pathlib import Path
 from mcp import Client, StdioServerParameters
 
 from core.connections.toolkit import SERVER, toolkit_connection
-from core.telemetry import toolkit_environment, traceparent
+from core.telemetry.environment import toolkit_environment, traceparent
 from tests.collector import collector
 from tests.core.toolkit_site import running_site
 

@@ -12,13 +12,13 @@ import httpx
 import pytest
 
 from core.errors import ConnectionFailed, FetchRefused, PathRefused, UniversalAgentError, WorkspaceError
-from core.net import Fetcher
+from core.net.client import Fetcher
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.storage.workspace import Workspace
 from core.text import Redactor
 from core.toolkit import remote, workbench
 from core.toolkit.context import ToolContext
 from core.toolkit.remote import RemoteFiles
-from core.workspace import Workspace
 from observers.base import ObserverContext
 from observers.downloads import Downloads
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in

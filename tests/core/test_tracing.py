@@ -19,13 +19,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
-from core import events as ev
-from core.background import in_loop
+from core.concurrency.threads import in_loop
+from core.events import types as ev
 from core.observation import McpObservation, TextContent
-from core.service_requests import ServiceRequest
-from core.telemetry import Exports, agent_environment
+from core.telemetry.environment import Exports, agent_environment
+from core.telemetry.http import ServiceRequest
+from core.telemetry.tracer import Trace, Tracer, trace_targets
 from core.text import Redactor
-from core.tracing import Trace, Tracer, trace_targets
 from tests.collector import Collector, collector
 from tests.tui.files_host import until
 
@@ -288,9 +288,7 @@ async def test_an_event_that_cannot_be_traced_does_not_end_tracing(
 
 
 def test_the_subscriber_imports_nothing_heavy() -> None:
-    script = (
-        "import sys, core.tracing\nassert not {'logfire', 'opentelemetry', 'pydantic'} & set(sys.modules)"
-    )
+    script = "import sys, core.telemetry.tracer\nassert not {'logfire', 'opentelemetry', 'pydantic'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
@@ -304,7 +302,7 @@ _SCRIPT = """
 import asyncio, sys
 from pathlib import Path
 from core.text import Redactor
-from core.tracing import Tracer
+from core.telemetry.tracer import Tracer
 from tests.core.test_tracing import session
 async def main():
     folder = Path(sys.argv[1])

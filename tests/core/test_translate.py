@@ -4,9 +4,9 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
-from core.agent.server_states import ServerStates
-from core.agent.translate import RawToolResult, Taken, Translator, TurnBegun, TurnResult
-from core.events import (
+from core.agent.mcp.states import ServerStates
+from core.agent.messages.translate import RawToolResult, Taken, Translator, TurnBegun, TurnResult
+from core.events.types import (
     ApiRetry,
     Event,
     McpServer,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import SettingsError
-from core.user_file import UserFile, changed
+from core.settings.files import UserFile, changed
 
 KEPT = """\
 # mine
@@ -168,7 +168,7 @@ def test_a_folder_that_may_not_be_written_loses_nothing(tmp_path: Path) -> None:
     script = (
         "import os, sys; sys.path.insert(0, sys.argv[2])\n"
         "from pathlib import Path\n"
-        "from core.user_file import UserFile\n"
+        "from core.settings.files import UserFile\n"
         "from core.errors import SettingsError\n"
         "''.encode('utf-8-sig')\n"
         "if os.geteuid() == 0: os.setgroups([]); os.setegid(65534); os.seteuid(65534)\n"

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import PathRefused, WorkspaceError
-from core.files import AlreadyThere
+from core.storage.files import AlreadyThere
+from core.storage.workspace import FOLDERS, Workspace
 from core.text import Redactor, is_unsafe
-from core.workspace import FOLDERS, Workspace
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 CANARY = "canary-8c1f-QzX27"
@@ -59,7 +59,7 @@ def test_the_lock_lasts_until_close(workspace: Workspace) -> None:
 def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:
     code = (
         "import sys; from datetime import datetime, UTC; from pathlib import Path;"
-        "from core.workspace import Workspace;"
+        "from core.storage.workspace import Workspace;"
         "w = Workspace.create(Path(sys.argv[1]), datetime.now(UTC)); print(w.path, flush=True)"
     )
     child = subprocess.run(

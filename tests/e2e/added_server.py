@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from core.connections.base import Connection
-from core.events import Event
-from core.settings import load_settings
+from core.events.types import Event
+from core.settings.model import load_settings
 from tests.e2e.scripted_model import Reply, scripted_model
 from tui import compose
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.events import Event
-from core.journal import read_journal
+from core.events.types import Event
+from core.records.journal import read_journal
 
 DEADLINE = 110
 

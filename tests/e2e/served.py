@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from core.events import Event
-from core.journal import read_journal
+from core.events.types import Event
+from core.records.journal import read_journal
 from tests.e2e.chromium import browser
 from tests.e2e.running import environment, program
 

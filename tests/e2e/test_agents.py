@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.events import (
+from core.events.types import (
     ComplianceEnforced,
     ErrorRaised,
     Event,
@@ -17,8 +17,8 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.session import Session
-from core.settings import load_settings
+from core.session.session import Session
+from core.settings.model import load_settings
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.tui.files_host import until

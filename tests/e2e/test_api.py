@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import AgentError, CredentialsError
-from core.events import QueryFinished
-from core.session import Session
+from core.events.types import QueryFinished
+from core.session.session import Session
 from tests.e2e.added_server import own_home
 from tests.e2e.running import environment
 from tests.e2e.scripted_model import Text, scripted_model

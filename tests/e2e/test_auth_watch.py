@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from core.agent import auth_watch
-from core.events import AuthFinished, AuthRequired, Event, PermissionAsked, QueryReceived
-from core.session import Session
+from core.agent.auth import auth_watch
+from core.events.types import AuthFinished, AuthRequired, Event, PermissionAsked, QueryReceived
+from core.session.session import Session
 from tests.e2e.test_sessions import MAIL, ask, demo_session, of, own_home
 
 __all__ = ["own_home"]

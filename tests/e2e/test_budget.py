@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.events import (
+from core.events.types import (
     BudgetReached,
     ComplianceEnforced,
     ComplianceFailed,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.doctor.beside import examine_beside
-from core.key_choices import KeyChoice
-from core.setting_sources import Given
-from core.settings import Settings
+from core.doctor.child import examine_beside
+from core.settings.keymap import KeyChoice
+from core.settings.model import Settings
+from core.settings.sources import Given
 from tests.e2e.added_server import own_home
 from tests.e2e.running import environment, run
 from tests.model_server import Answer, model_server, refusal

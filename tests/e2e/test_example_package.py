@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core.events import ArtifactSaved, ToolCallFinished
+from core.events.types import ArtifactSaved, ToolCallFinished
 from tests.e2e.running import environment, run
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "ua-tui-house-rules"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from core.events import ErrorRaised, QueryFinished, SessionFinished
-from core.journal import read_journal
+from core.events.types import ErrorRaised, QueryFinished, SessionFinished
+from core.records.journal import read_journal
 from tests.e2e.running import DEADLINE, environment, program, run
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.events import QueryFinished, ToolCallFinished
-from core.journal import read_journal
+from core.events.types import QueryFinished, ToolCallFinished
+from core.records.journal import read_journal
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 from tests.e2e.terminal import terminal

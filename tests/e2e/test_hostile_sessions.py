@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from core.workspace import WORKSPACES
+from core.storage.workspace import WORKSPACES
 from tests.e2e.running import run
 from tests.e2e.terminal import TRACE, WORKSPACE, terminal
 from tests.e2e.test_hostile import ESCAPES, MARKUP

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.events import ArtifactSaved, ObserverFinished, ToolCallFinished
-from core.workspace import Workspace
+from core.events.types import ArtifactSaved, ObserverFinished, ToolCallFinished
+from core.storage.workspace import Workspace
 from tests.e2e.added_server import add_server, events_of, own_home
 from tests.e2e.scripted_model import Block, Text, Use
 

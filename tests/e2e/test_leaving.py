@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.events import Event, QueryFinished, SessionFinished
-from core.journal import read_journal
+from core.events.types import Event, QueryFinished, SessionFinished
+from core.records.journal import read_journal
 from tests.e2e.running import environment
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.terminal import Terminal, terminal

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.events import QueryFinished
-from core.models import ModelChoice
-from core.session import Session
+from core.events.types import QueryFinished
+from core.provider.models import ModelChoice
+from core.session.session import Session
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, scripted_model
 

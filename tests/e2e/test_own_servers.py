@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from core.connections.own_servers import OwnServer, project_servers
-from core.events import (
+from core.connections.server_trust import ServerTrust
+from core.connections.user_servers import OwnServer, project_servers
+from core.events.types import (
     ErrorRaised,
     Event,
     McpServer,
@@ -24,9 +25,8 @@ from core.events import (
     ServerTrustAsked,
     ToolCallFinished,
 )
-from core.server_trust import ServerTrust
-from core.session import Session
-from core.settings import load_settings
+from core.session.session import Session
+from core.settings.model import load_settings
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.serving import free_port, serving

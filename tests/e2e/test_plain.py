@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.events import PermissionAnswered, QueryFinished, SessionFinished
-from core.journal import read_journal
+from core.events.types import PermissionAnswered, QueryFinished, SessionFinished
+from core.records.journal import read_journal
 from tests.e2e.running import environment, run
 from tests.e2e.terminal import terminal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import (
+from core.events.types import (
     ApiRetry,
     ArtifactSaved,
     AuthFinished,

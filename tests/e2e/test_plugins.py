@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.events import ArtifactSaved, ObserverFinished
+from core.events.types import ArtifactSaved, ObserverFinished
 from tests.e2e.running import environment, run
 from tests.observers.plugin_package import install, install_example
 

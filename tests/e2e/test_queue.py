@@ -7,9 +7,9 @@ import os
 import signal
 from pathlib import Path
 
-from core.events import Event, MessageFinished, QueryFinished, QueryReceived, TextDelta
-from core.queue import QUEUE_FILE, read_queue
-from core.session import Session, SessionState
+from core.events.types import Event, MessageFinished, QueryFinished, QueryReceived, TextDelta
+from core.session.session import Session, SessionState
+from core.storage.queue_file import QUEUE_FILE, read_queue
 from tests.e2e.test_sessions import children, demo_session, of, own_home
 
 __all__ = ["own_home"]

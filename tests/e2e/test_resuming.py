@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.events import (
+from core.events.types import (
     ArtifactSaved,
     QueryFinished,
     QueryReceived,
@@ -21,8 +21,8 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.journal import read_journal
-from core.queue import QUEUE_FILE
+from core.records.journal import read_journal
+from core.storage.queue_file import QUEUE_FILE
 from tests.e2e.running import environment, program, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from PIL import Image
 
-from core.events import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
+from core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from tests.e2e.chromium import BROWSER
 from tests.e2e.running import run
 from tests.e2e.served import Served, browsing, drawn, kept_open, serving, until

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.events import (
+from core.events.types import (
     AuthFinished,
     AuthRequired,
     ErrorRaised,
@@ -24,8 +24,8 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.session import Session, SessionState
-from core.settings import load_settings
+from core.session.session import Session, SessionState
+from core.settings.model import load_settings
 from tui.compose import compose_session
 
 MAIL = "Email the report to the team"

@@ -6,8 +6,8 @@ import stat
 import tomllib
 from pathlib import Path
 
-from core.events import QueryFinished, SessionStarted
-from core.journal import read_journal
+from core.events.types import QueryFinished, SessionStarted
+from core.records.journal import read_journal
 from tests.e2e.running import environment
 from tests.e2e.scripted_model import Text, scripted_model
 from tests.e2e.terminal import terminal

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from core.events import Event, QueryFinished, QueryReceived, QuerySteered
-from core.session import Session, SessionState
-from core.settings import load_settings
+from core.events.types import Event, QueryFinished, QueryReceived, QuerySteered
+from core.session.session import Session, SessionState
+from core.settings.model import load_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.test_sessions import of, own_home
 from tui.compose import compose_session

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.events import QueryFinished, SessionFinished
-from core.journal import read_journal
+from core.events.types import QueryFinished, SessionFinished
+from core.records.journal import read_journal
 from tests.e2e.terminal import CONVERSATION, OBSERVERS, PATIENCE, TRACE, WORKSPACE, Terminal, terminal
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from core.events import SessionFinished, TracingFailed
+from core.events.types import SessionFinished, TracingFailed
 from tests.collector import Collector, collector
 from tests.e2e.running import environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model

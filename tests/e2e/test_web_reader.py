@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from core.blacklist import Blacklist
-from core.events import McpStatus, ObserverFinished, ToolCallFinished
+from core.events.types import McpStatus, ObserverFinished, ToolCallFinished
+from core.web_reader.blacklist import Blacklist
 from tests.e2e.added_server import events_of, own_home
 from tests.e2e.running import run
 from tests.e2e.scripted_model import Block, Text, Use

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from tests.observers.formats import problems_in
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.events import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolResult
 from core.plugins import Problem
 from observers.api import ObserverError, keep_json

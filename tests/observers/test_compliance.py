@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.agent.definitions import read_subagent
-from core.agent.rules import Rule, read_rules
+from core.agent.definitions.prompts import read_subagent
+from core.agent.definitions.rules import Rule, read_rules
 from core.errors import SettingsError
 from core.observation import ToolResult
 from observers.base import ObserverContext

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.blacklist import Blacklist
 from core.observation import McpObservation, ToolResult
+from core.storage.workspace import Workspace
 from core.text import Redactor
 from core.toolkit.articles import Article, article_path, encode_article
-from core.workspace import Workspace
+from core.web_reader.blacklist import Blacklist
 from observers import enrichment
 from observers.base import Interest, ObserverContext, Outcome
 from observers.corpus import Corpus

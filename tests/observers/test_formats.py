@@ -10,7 +10,7 @@ import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without typ
 import pytest
 
 from core.observation import ToolResult
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.corpus import Corpus
 from observers.formats import FORMATS, ResultRow, artifact_schema

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.decode import MAX_TEXT, decode_text
 from observers.search.observer import SearchResults

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from core.observation import ToolResult
-from core.packing import unpack
+from core.storage.compression import unpack
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
 from observers import turns
 from observers.base import ObserverContext
 from observers.ledger import URL_LIST, Ledger
@@ -30,7 +30,7 @@ SAVER = """
 import sys
 from datetime import datetime
 from pathlib import Path
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.search.observer import SearchResults
 from tests.observers.conftest import NOON
@@ -185,7 +185,7 @@ def test_a_large_artifact_is_packed_once_and_known_in_its_form(
 
 def test_rewriting_keeps_other_programs_out(context: ObserverContext) -> None:
     rewriter = start(
-        "import sys\nfrom pathlib import Path\nfrom core.workspace import Workspace\n"
+        "import sys\nfrom pathlib import Path\nfrom core.storage.workspace import Workspace\n"
         "from observers.ledger import Ledger\n"
         "workspace = Workspace.open(Path(sys.argv[1]))\nledger = Ledger(workspace)\n"
         "with ledger.editing:\n"

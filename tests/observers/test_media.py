@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from core.errors import ObserverError, WorkspaceError
-from core.files import AlreadyThere, Root
 from core.observation import ToolCall, ToolResult
+from core.storage.files import AlreadyThere, Root
 from observers import media
 from observers.base import ObserverContext
 from observers.media import Media, media_type

@@ -19,12 +19,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.aside import Aside
-from core.blacklist import Blacklist
-from core.events import ArtifactSaved, Event, ObserverFinished
+from core.concurrency.worker import Aside
+from core.events.types import ArtifactSaved, Event, ObserverFinished
 from core.observation import ToolCall, ToolResult
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
+from core.web_reader.blacklist import Blacklist
 from observers.base import ObserverContext, Outcome, Saved
 from observers.beside import Beside
 from observers.catalogue import default_observers

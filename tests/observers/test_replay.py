@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 from core.errors import ObserverError, WorkspaceError
-from core.event_json import encode_event
-from core.events import QueryReceived, ToolCallFinished, ToolCallStarted
-from core.journal import Journal
+from core.events.codec import encode_event
+from core.events.types import QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
-from core.spill import spill
+from core.records.journal import Journal
+from core.storage.large_results import spill
+from core.storage.workspace import Workspace
 from core.text import Redactor
-from core.workspace import Workspace
 from observers.base import ObserverContext, texts_of
 from observers.catalogue import default_observers
 from observers.replay import observe_result

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from core.events import ArtifactSaved, Event, ObserverFinished, ObserverStarted
+from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolCall, ToolResult
 from observers.base import Interest, ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers

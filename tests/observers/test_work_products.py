@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import WorkspaceError
 from core.observation import ToolResult
-from core.workspace import Workspace
+from core.storage.workspace import Workspace
 from observers.base import ObserverContext, Outcome
 from observers.work_products import WorkProducts, is_draft
 

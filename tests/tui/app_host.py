@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.worker import WorkerState
 
-from core.events import Event, PermissionAsked
+from core.events.types import Event, PermissionAsked
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import finished
 from tui.app import UaTuiApp

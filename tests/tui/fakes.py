@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.bus import Bus
-from core.events import (
+from core.events.types import (
     AuthFinished,
     BudgetRaised,
     ErrorRaised,
@@ -23,9 +23,9 @@ from core.events import (
     SessionFinished,
     SessionStarted,
 )
-from core.models import KnownModel, ModelChoice
-from core.settings import Settings
-from core.tracing import Trace
+from core.provider.models import KnownModel, ModelChoice
+from core.settings.model import Settings
+from core.telemetry.tracer import Trace
 from tui.app import UaTuiApp
 from tui.clipboard import Clipboard
 from tui.ports import Spawn

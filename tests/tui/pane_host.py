@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.widget import Widget
 from textual.widgets import Button
 
-from core.events import ToolCallFinished, ToolCallStarted
+from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import AnyObservation, McpObservation, TextContent
 from tui.lines import LineView
 from tui.panes.observers import ObserversPane

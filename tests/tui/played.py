@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.bus import Bus
-from core.events import (
+from core.events.types import (
     ApiRetry,
     ArtifactSaved,
     ComplianceEnforced,

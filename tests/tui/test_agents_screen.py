@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.events import McpServer
-from core.settings import Places
+from core.events.types import McpServer
+from core.settings.model import Places
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_legibility import quiet_colours, unreadable

@@ -6,7 +6,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from core.events import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
+from core.events.types import ObserverFinished, ObserverStarted, ToolCallFinished, ToolCallStarted
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until

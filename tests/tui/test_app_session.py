@@ -9,8 +9,8 @@ import pytest
 from textual.widgets import Static
 
 from core.errors import AgentUnavailable, CredentialsError
-from core.events import AuthRequired, Event, PermissionAnswered, PermissionAsked, TextDelta
-from core.settings import Settings
+from core.events.types import AuthRequired, Event, PermissionAnswered, PermissionAsked, TextDelta
+from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tui.app import DEMO, UaTuiApp

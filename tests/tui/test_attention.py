@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 from textual import events
 
-from core.events import AuthRequired, Event, PermissionAnswered, PermissionAsked, QueryFinished, QueryReceived
-from core.settings import Settings
+from core.events.types import (
+    AuthRequired,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+)
+from core.settings.model import Settings
 from tests.tui.fakes import make_app, make_session
 from tui.attention import Attention, notification, way_of
 

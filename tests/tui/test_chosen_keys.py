@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from core.events import PermissionAsked
-from core.key_choices import KeyChoice
-from core.settings import load_settings
+from core.events.types import PermissionAsked
+from core.settings.keymap import KeyChoice
+from core.settings.model import load_settings
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until

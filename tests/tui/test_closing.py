@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
-from core.events import PermissionAnswered, PermissionAsked
+from core.events.types import PermissionAnswered, PermissionAsked
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.pane_host import started

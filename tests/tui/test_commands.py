@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.tracing import Trace
+from core.telemetry.tracer import Trace
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until

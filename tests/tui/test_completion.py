@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from core.workspace import SAVED_REPORTS, WORKSPACES
+from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished, until

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.doctor.beside import DoctorFailed
 from core.doctor.check import Check, Status
-from core.events import McpServer, McpStatus
-from core.settings import Settings
-from core.tracing import Trace
+from core.doctor.child import DoctorFailed
+from core.events.types import McpServer, McpStatus
+from core.settings.model import Settings
+from core.telemetry.tracer import Trace
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_legibility import quiet_colours, unreadable

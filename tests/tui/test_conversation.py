@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 import pytest
 
-from core.events import (
+from core.events.continuation import GO_ON
+from core.events.types import (
     ApiRetry,
     AuthFinished,
     AuthRequired,
@@ -30,8 +31,7 @@ from core.events import (
     TextDelta,
     ThinkingDelta,
 )
-from core.going_on import GO_ON
-from core.refusals import AT_LIMIT
+from core.provider.refusals import AT_LIMIT
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tui.panes.blocks import ConversationTheme, Notice, Tone, render_block

@@ -6,7 +6,7 @@ from datetime import UTC
 import pytest
 from textual.pilot import Pilot
 
-from core.events import Event
+from core.events.types import Event
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost
 from tests.tui.played import fixed_bus, played_events

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.events import Event, MessageFinished, PermissionAsked, QueryReceived, TextDelta, ThinkingDelta
+from core.events.types import Event, MessageFinished, PermissionAsked, QueryReceived, TextDelta, ThinkingDelta
 from tests.tui.pane_host import PaneHost, at, rows
 from tui.markdown import MarkdownTheme, markdown_units, render_markdown
 from tui.panes.conversation import ConversationPane

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.blacklist import KEPT_FOR, Blacklist, Listing, Strike
-from core.events import (
+from core.events.types import (
     AuthRequired,
     BudgetReached,
     McpServer,
@@ -26,6 +25,7 @@ from core.events import (
     ToolCallStarted,
     Usage,
 )
+from core.web_reader.blacklist import KEPT_FOR, Blacklist, Listing, Strike
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, cases, draw, no_blinking
 from tests.tui.test_snapshots import played_app, steps

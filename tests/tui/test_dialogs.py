@@ -13,9 +13,9 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
-from core.events import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
-from core.setting_up import SettingUp
-from core.settings import Settings
+from core.events.types import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
+from core.provider.setup import SettingUp
+from core.settings.model import Settings
 from tests.tui.files_host import finished, until
 from tui.at_work import AtWork
 from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.events import ApiRetry, McpServer, McpStatus
+from core.events.types import ApiRetry, McpServer, McpStatus
 from tui.event_lines import MARKS, EventLines, Wording
 from tui.plain.wording import WORDS
 

@@ -11,7 +11,7 @@ import pytest
 from textual.screen import Screen
 from textual.widgets import OptionList
 
-from core.events import PermissionAsked
+from core.events.types import PermissionAsked
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import Host, hosted, screen_text, until

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from core.events import (
+from core.events.types import (
     Event,
     MessageFinished,
     QueryFinished,

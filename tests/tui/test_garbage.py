@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import TextDelta
+from core.events.types import TextDelta
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tui.line_cache import MOST_LINES

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from core.events import Event, QueryReceived, QuerySteered, SessionStarted, TextDelta
+from core.events.types import Event, QueryReceived, QuerySteered, SessionStarted, TextDelta
 from tui.headless import ProgressPrinter
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import PermissionAsked
+from core.events.types import PermissionAsked
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until

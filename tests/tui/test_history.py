@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.files import Root
+from core.storage.files import Root
 from core.text import Redactor
 from tui.history import LIMIT, PromptHistory, history_file_name, open_history
 

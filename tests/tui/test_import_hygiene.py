@@ -9,15 +9,15 @@ import pytest
 
 HEAVY = (
     "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml",
-    "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session",
-    "core.net", "core.tracing", "core.files", "core.agent", "hashlib", "zstandard", "tomllib",
+    "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session.session",
+    "core.net.client", "core.telemetry.tracer", "core.storage.files", "core.agent", "hashlib", "zstandard", "tomllib",
     "tui.panes.conversation", "tui.panes.trace", "tui.panes.workspace", "tui.panes.prompt",
     "textual.widgets._text_area", "tui.pictures.shelf", "tui.clipboard", "tui.desktop",
 )  # fmt: skip
 
 FIRST_FRAME = """
 import asyncio, sys
-from core.settings import Settings
+from core.settings.model import Settings
 from tui.app import UaTuiApp
 
 seen = []
@@ -37,8 +37,8 @@ print("\\n".join(seen))
 
 FIRST_FRAME_OF_THE_PAST = """
 import pathlib, sys, tempfile
-from core.past_session import PastSession
-from core.settings import Settings
+from core.history.session import PastSession
+from core.settings.model import Settings
 from tui.past.app import PastApp
 
 seen = []
@@ -63,7 +63,7 @@ except SystemExit:
     pass
 print("\\n".join(sys.modules), file=sys.stderr)
 """
-FINDING = {"hashlib", "core.files", "zstandard"}
+FINDING = {"hashlib", "core.storage.files", "zstandard"}
 """What comes with the names of the folders in which a session is looked for."""
 
 
@@ -96,4 +96,4 @@ def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None
     )
     imported = set(done.stderr.split())
     assert "tui.options" in imported
-    assert [name for name in (*HEAVY, "textual", "core.settings", "asyncio") if name in imported] == []
+    assert [name for name in (*HEAVY, "textual", "core.settings.model", "asyncio") if name in imported] == []

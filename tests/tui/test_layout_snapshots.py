@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.key_choices import KeyChoice
+from core.settings.keymap import KeyChoice
 from tests.tui.pictured import SIZES
 from tests.tui.test_snapshots import played_app, steps
 from tui.keys import choose_keys

@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES, Theme
 from textual.widget import Widget
 
-from core.events import BudgetReached, ErrorRaised, McpServer, McpStatus
+from core.events.types import BudgetReached, ErrorRaised, McpServer, McpStatus
 from tests.tui.files_host import until
 from tests.tui.pictured import Stage
 from tests.tui.test_dialog_snapshots import DIALOGS, listens

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import SettingsError
-from core.models import KnownModel, ModelChoice
+from core.provider.models import KnownModel, ModelChoice
 from tests.tui.fakes import FakeModels, make_app, make_session
 from tests.tui.files_host import until
 from tui.app import UaTuiApp

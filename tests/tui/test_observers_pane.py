@@ -2,8 +2,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from core.events import ArtifactSaved, ComplianceEnforced, ComplianceFailed, ObserverFinished, ObserverStarted
-from core.metrics import RunMetrics
+from core.events.types import (
+    ArtifactSaved,
+    ComplianceEnforced,
+    ComplianceFailed,
+    ObserverFinished,
+    ObserverStarted,
+)
+from core.records.metrics import RunMetrics
 from tests.tui.pane_host import PaneHost, rows, started
 from tui.panes.observer_table import TableStyles, render_table
 from tui.panes.observers import ObserversPane, ObserversTheme, Run, render_run

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from core.events import ArtifactSaved
-from core.packing import pack
-from core.workspace import Workspace
+from core.events.types import ArtifactSaved
+from core.storage.compression import pack
+from core.storage.workspace import Workspace
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.test_viewer_screen import ready
 from tests.tui.test_viewers import shown

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from core.events import Event, ObserverFinished, QueryReceived
+from core.events.types import Event, ObserverFinished, QueryReceived
 from tests.tui.files_host import Host, until
 from tests.tui.pane_host import PaneHost, finished, started
 from tests.tui.played import fixed_bus, played_events

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core import past_journal
-from core.event_json import encode_event
-from core.events import (
+from core.events.codec import encode_event
+from core.events.types import (
     AuthRequired,
     ErrorRaised,
     Event,
@@ -25,10 +24,11 @@ from core.events import (
     SessionStarted,
     TextDelta,
 )
-from core.past_facts import PastFacts
-from core.past_session import PastSession
-from core.settings import Settings
-from core.workspace import WORKSPACES
+from core.history import journal_reader as past_journal
+from core.history.session import PastSession
+from core.history.stats import PastFacts
+from core.settings.model import Settings
+from core.storage.workspace import WORKSPACES
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.pane_host import finished, rows, started

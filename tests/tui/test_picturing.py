@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageChops
 
-from core.events import ToolCallFinished, ToolCallStarted
+from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import ImageContent, McpObservation, TextContent
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until

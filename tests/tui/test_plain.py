@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.events import (
+from core.events.types import (
     ArtifactSaved,
     AuthRequired,
     Event,

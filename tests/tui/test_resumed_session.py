@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from core.errors import ConversationGone, JournalError
-from core.events import (
+from core.events.types import (
     Event,
     QueryFinished,
     QueryReceived,
@@ -18,9 +18,9 @@ from core.events import (
     SessionStarted,
     ToolCallFinished,
 )
-from core.past_session import PastSession
-from core.resuming import Resume
-from core.settings import Settings
+from core.history.session import PastSession
+from core.session.resume import Resume
+from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
 from tests.tui.files_host import until
 from tests.tui.pane_host import finished, rows, started

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.events import (
+from core.events.types import (
     ApiRetry,
     ArtifactSaved,
     ComplianceEnforced,

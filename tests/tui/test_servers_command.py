@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.connections.own_servers import OwnServer, project_servers
-from core.server_trust import ServerTrust
+from core.connections.server_trust import ServerTrust
+from core.connections.user_servers import OwnServer, project_servers
 from tui.cli import main
 
 SERVERS = {

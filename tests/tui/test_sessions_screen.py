@@ -15,8 +15,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from core.errors import UniversalAgentError
-from core.event_json import encode_event
-from core.events import (
+from core.events.codec import encode_event
+from core.events.types import (
     Event,
     QueryFinished,
     QueryReceived,
@@ -24,10 +24,10 @@ from core.events import (
     SessionStarted,
     ToolCallStarted,
 )
-from core.session_index import SessionIndex
-from core.session_summary import TITLE, Summary
+from core.history.headline import TITLE, Summary
+from core.history.index import SessionIndex
+from core.storage.workspace import WORKSPACES
 from core.version import VERSION
-from core.workspace import WORKSPACES
 from tests.many_sessions import COUNT, WORD, lay_sessions
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until

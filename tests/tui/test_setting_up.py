@@ -6,7 +6,7 @@ import pytest
 from textual.pilot import Pilot
 
 from core.errors import CredentialsError
-from core.settings import Settings
+from core.settings.model import Settings
 from core.text import Redactor
 from tests.model_server import model_server
 from tests.tui.app_host import failed, listen, settled

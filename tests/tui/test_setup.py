@@ -15,9 +15,9 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
-from core.agent.model_request import DEFAULT_URL
-from core.setting_up import LOCAL_URL, ZAI_URL, SettingUp
-from core.settings import Settings
+from core.provider.request import DEFAULT_URL
+from core.provider.setup import LOCAL_URL, ZAI_URL, SettingUp
+from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.tui.files_host import until
 from tui.programs import NoProgram
@@ -93,8 +93,8 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """A model that answers, also in the place of Anthropic's own and of Z.AI's."""
     with model_server() as running:
-        monkeypatch.setattr("core.agent.model_request.DEFAULT_URL", running.url)
-        monkeypatch.setattr("core.setting_up.ZAI_URL", f"{running.url}/zai")
+        monkeypatch.setattr("core.provider.request.DEFAULT_URL", running.url)
+        monkeypatch.setattr("core.provider.setup.ZAI_URL", f"{running.url}/zai")
         running.answers["/zai/v1/messages"] = running.answers["/v1/messages"]
         yield running
 
@@ -404,7 +404,7 @@ async def test_what_cannot_be_stored_is_used_all_the_same(
         await pilot.press("1")
         await paste(pilot, KEY)
         with monkeypatch.context() as broken:
-            broken.setattr("core.files.os.fsync", full)
+            broken.setattr("core.storage.files.os.fsync", full)
             await pilot.press("enter")
             await until(lambda: "could not be stored" in app.shown)
         assert "No space left on device" in app.shown.replace("\n", " ")

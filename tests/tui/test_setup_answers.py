@@ -11,10 +11,10 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.claude_login import Login
 from core.errors import SettingsError
-from core.model_check import ModelVerdict
-from core.setting_up import Plan, Stored
+from core.provider.claude_login import Login
+from core.provider.probe import ModelVerdict
+from core.provider.setup import Plan, Stored
 from tests.tui.files_host import until
 from tests.tui.test_dialogs import Stage
 from tests.tui.test_setup_snapshots import BAD, GOOD, SERVER, Desk

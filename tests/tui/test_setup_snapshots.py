@@ -12,10 +12,10 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from core.claude_login import Login
-from core.model_check import ModelVerdict
-from core.setting_up import Plan, SettingUp, Stored
-from core.settings import Settings
+from core.provider.claude_login import Login
+from core.provider.probe import ModelVerdict
+from core.provider.setup import Plan, SettingUp, Stored
+from core.settings.model import Settings
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, Stage, cases, draw, no_blinking
 from tui.screens import setup_login

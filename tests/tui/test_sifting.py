@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from textual.events import Key
 
-from core.events import Event, QueryReceived
+from core.events.types import Event, QueryReceived
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, finished, started
 from tui.panes.call_filter import CallFilter

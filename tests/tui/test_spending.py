@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from core.errors import SettingsError
-from core.events import BudgetReached
+from core.events.types import BudgetReached
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_dialogs import Stage

@@ -4,7 +4,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from core.events import (
+from core.events.types import (
     ApiRetry,
     AuthFinished,
     AuthRequired,

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from core.events import (
+from core.events.types import (
     BudgetRaised,
     BudgetReached,
     Event,
@@ -22,8 +22,8 @@ from core.events import (
     TracingFailed,
     Usage,
 )
-from core.past_facts import PastFacts, Totals
-from core.tracing import Trace
+from core.history.stats import PastFacts, Totals
+from core.telemetry.tracer import Trace
 from tui.panes.status_facts import StatusFacts
 from tui.panes.status_line import Line, cell, lay_out
 

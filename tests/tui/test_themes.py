@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from textual.theme import BUILTIN_THEMES
 from textual.widget import Widget
 
-from core.theme_names import OF_TEXTUAL, OWN_THEMES
+from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tui.app import UaTuiApp

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from PIL import Image
 
-from core.events import (
+from core.events.types import (
     ArtifactSaved,
     MessageFinished,
     SubagentFinished,
@@ -31,9 +31,9 @@ from core.observation import (
     TextContent,
     WorkbenchObservation,
 )
-from core.spill import spill
+from core.storage.large_results import spill
+from core.storage.workspace import Workspace
 from core.text import is_unsafe
-from core.workspace import Workspace
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.test_viewers import lines
 from tui.format import size

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from textual.pilot import Pilot
 
-from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
 from core.observation import (
     ImageContent,
     McpObservation,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import ServerTrustAnswered, ServerTrustAsked
+from core.events.types import ServerTrustAnswered, ServerTrustAsked
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.test_dialogs import Stage

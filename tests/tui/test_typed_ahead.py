@@ -10,7 +10,7 @@ from textual import events
 from textual.app import App
 from textual.keys import _character_to_key
 
-from core.events import AuthRequired, PermissionAsked
+from core.events.types import AuthRequired, PermissionAsked
 from tests.tui.app_host import ASKED, ask, at_work, listen, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.settings import Settings
+from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, make_session
 from tui import compose
 from tui.headless import run_headless

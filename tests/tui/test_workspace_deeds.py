@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import WorkspaceError
-from core.files import Root
-from core.packing import pack
+from core.storage.compression import pack
+from core.storage.files import Root
 from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
 from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace import WorkspacePane

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from core.events import ArtifactSaved, SubagentProgress, ToolCallFinished, ToolCallStarted, Usage
-from core.packing import pack
+from core.events.types import ArtifactSaved, SubagentProgress, ToolCallFinished, ToolCallStarted, Usage
+from core.storage.compression import pack
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.played import QUERY, fixed_bus, played_events

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import QueryReceived
+from core.events.types import QueryReceived
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
 from tui.panes import folder_watch, workspace_tree

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import ArtifactSaved, QueryFinished, QueryReceived, SessionStarted
+from core.events.types import ArtifactSaved, QueryFinished, QueryReceived, SessionStarted
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, is_folder, laid_session, model_of, on_screen, rows
 from tui.panes.folder_scan import list_folder

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
-from core.files import Root
-from core.journal import Journal
+from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation
+from core.records.journal import Journal
+from core.storage.files import Root
 from core.text import Redactor
 from core.toolkit.articles import article_path
 from tests.tui.files_host import Host, hosted, screen_text, until

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Self
 
-from core.events import (
+from core.events.types import (
     ApiRetry,
     ArtifactSaved,
     ComplianceEnforced,

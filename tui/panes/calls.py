@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from rich.segment import Segment
 from rich.style import Style
 
-from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
 from core.observation import CrawlObservation, SubagentObservation
 from core.text import clean_line
 from tui.format import Mark, duration, main_argument, middle_cut, size, spinner, tail_cut, tool_label

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Self
 
-from core.events import (
+from core.events.continuation import is_own
+from core.events.types import (
     Event,
     McpStatus,
     MessageFinished,
@@ -25,7 +26,6 @@ from core.events import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from core.going_on import is_own
 from core.text import clean
 from tui.format import clock, duration, tool_label
 from tui.garbage import deferred

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.storage.workspace import SAVED_REPORTS
 from core.text import clean_line, is_unsafe
 from core.toolkit.files import RECORDS
-from core.workspace import SAVED_REPORTS
 from tui.panes.folder_scan import Listing, Request, list_folders
 
 __all__ = ["FileIndex", "FoundFile", "search"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from fnmatch import translate
 
-from core.packing import inner_name
+from core.storage.compression import inner_name
 
 __all__ = ["Match", "matcher"]
 

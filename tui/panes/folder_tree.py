@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from core.packing import SUFFIX
+from core.storage.compression import SUFFIX
 from tui.panes.folder_filter import Match, matcher
 from tui.panes.folder_scan import Entry, Listing, Order, Request
 

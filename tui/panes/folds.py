@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
-from core.events import MessageFinished, SubagentStarted, TextDelta, ThinkingDelta
+from core.events.types import MessageFinished, SubagentStarted, TextDelta, ThinkingDelta
 from core.text import clean, clean_line
 from tui.format import count as scaled
 from tui.format import duration

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from core.events import (
+from core.events.types import (
     ApiRetry,
     AuthFinished,
     AuthRequired,
@@ -30,8 +30,8 @@ from core.events import (
     SessionStarted,
     TracingFailed,
 )
-from core.model_words import retry_words
-from core.refusals import AT_LIMIT, REFUSALS
+from core.provider.error_messages import retry_words
+from core.provider.refusals import AT_LIMIT, REFUSALS
 from core.text import clean, clean_line
 from tui.agent_ends import telling
 from tui.format import duration, spent_of, tool_name

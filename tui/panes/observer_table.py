@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from core.metrics import RunMetrics
+from core.records.metrics import RunMetrics
 from tui.format import count, middle_cut, milliseconds
 from tui.text_layout import Line, cut_line, width_of
 

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
-from core.events import (
+from core.events.types import (
     ArtifactSaved,
     ComplianceEnforced,
     ComplianceFailed,
@@ -21,7 +21,7 @@ from core.events import (
     ObserverStarted,
     ToolCallStarted,
 )
-from core.metrics import RunMetrics
+from core.records.metrics import RunMetrics
 from core.text import clean, clean_line
 from tui.format import Mark, middle_cut, milliseconds, tail_cut, tool_label
 from tui.lines import LineView

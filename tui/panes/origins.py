@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import JournalError
-from core.events import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
-from core.journal import iter_journal
-from core.packing import inner_name
+from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.records.journal import iter_journal
+from core.storage.compression import inner_name
 
 __all__ = ["LARGEST_JOURNAL", "Call", "Origin", "Origins", "read_origin"]
 

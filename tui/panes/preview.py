@@ -14,8 +14,8 @@ from textual.content import Content, Span
 from textual.message import Message
 
 from core.errors import UniversalAgentError
-from core.events import ArtifactSaved, Event
-from core.packing import inner_name
+from core.events.types import ArtifactSaved, Event
+from core.storage.compression import inner_name
 from core.text import clean_line
 from tui.copying import copy_text
 from tui.format import size

@@ -111,7 +111,7 @@ class Prompt(TextArea):
 
     def offer_files(self, folder: Path) -> None:
         """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
-        from core.workspace import SAVED_REPORTS, WORKSPACES
+        from core.storage.workspace import SAVED_REPORTS, WORKSPACES
         from tui.panes.file_index import FileIndex
 
         of_session = folder.parent.name == WORKSPACES

@@ -14,14 +14,14 @@ from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widget import Widget
 
-from core.events import Event
-from core.telemetry import Exports
+from core.events.types import Event
+from core.telemetry.environment import Exports
 from tui.keys import keys_of
 from tui.panes.status_facts import StatusFacts
 from tui.panes.status_line import KEPT, Cell, Line, lay_out, short_count, short_model, short_time
 
 if TYPE_CHECKING:
-    from core.settings import Settings
+    from core.settings.model import Settings
     from tui.commands import Command
 
 __all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_time", "traces"]

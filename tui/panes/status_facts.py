@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from core.budget import WARN_AT
-from core.events import (
+from core.events.types import (
     ApiRetry,
     AuthFinished,
     AuthRequired,
@@ -37,14 +36,15 @@ from core.events import (
     ToolCallStarted,
     TracingFailed,
 )
-from core.tally import TokenCount
+from core.records.counters import TokenCount
+from core.session.budget import WARN_AT
 from core.text import clean_line
 from tui.format import tool_label
 from tui.panes.status_line import KEPT, Cell, cell, short_count, short_model, short_time
 from tui.terms import effort_of, fallback_of
 
 if TYPE_CHECKING:
-    from core.tracing import Trace
+    from core.telemetry.tracer import Trace
 
 __all__ = ["StatusFacts"]
 

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
-from core.events import Event
+from core.events.types import Event
 from tui.panes.call_tree import CallTree
 from tui.panes.calls import CallNode, TraceTheme, render_node
 from tui.panes.words import render_words

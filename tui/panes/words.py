@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.segment import Segment
 
-from core.events import MessageFinished, TextDelta
+from core.events.types import MessageFinished, TextDelta
 from core.text import clean, clean_line
 from tui.format import Mark, tail_cut
 from tui.panes.calls import FOLDED, UNFOLDED, CallNode, TraceTheme

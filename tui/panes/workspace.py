@@ -16,8 +16,15 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input
 
-from core.events import ArtifactSaved, Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
-from core.workspace import SAVED_REPORTS, WORKSPACES
+from core.events.types import (
+    ArtifactSaved,
+    Event,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+)
+from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tui.panes.origins import Origins
 from tui.panes.workspace_deeds import FileDeeds
 from tui.panes.workspace_places import place_of, places_of

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from core.errors import UniversalAgentError
-from core.packing import inner_name
+from core.storage.compression import inner_name
 from core.text import clean_line
 from tui.copying import copy_text
 from tui.format import size

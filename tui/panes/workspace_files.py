@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from core.errors import WorkspaceError
-from core.files import Root
+from core.storage.files import Root
 from core.text import clean_line
 from tui.panes.workspace_tree import RECORDS, Place
 from tui.viewers.reading import decode, looks_binary, read_piece

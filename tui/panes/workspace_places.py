@@ -6,7 +6,7 @@ import os
 from functools import partial
 from pathlib import Path
 
-from core.workspace import WORKSPACES
+from core.storage.workspace import WORKSPACES
 from tui.panes.folder_tree import FolderTree
 from tui.panes.workspace_tree import Place
 

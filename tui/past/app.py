@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 
-from core.past_session import PastSession
-from core.settings import Settings
-from core.workspace import SAVED_REPORTS, WORKSPACES
+from core.history.session import PastSession
+from core.settings.model import Settings
+from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tui.app import UaTuiApp
 from tui.kept_layout import KeptLayout
 from tui.panes.notice import NoticeBar

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.errors import JournalError
-from core.events import ArtifactSaved, ToolCallFinished, ToolCallStarted
-from core.past_journal import PastArtifactSaved, PastCallFinished, PastCallStarted, PastJournal
+from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.history.journal_reader import PastArtifactSaved, PastCallFinished, PastCallStarted, PastJournal
 from tui.panes.calls import CallRecord
 from tui.progress import Progress
 

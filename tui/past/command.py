@@ -42,9 +42,9 @@ def run(args: argparse.Namespace) -> int:
 
     # There is no log to write; without any handler what is logged would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
-    from core.past_session import PastSession
-    from core.past_sessions import find_session
-    from core.settings import load_settings
+    from core.history.lookup import find_session
+    from core.history.session import PastSession
+    from core.settings.model import load_settings
 
     try:
         base = Path(args.workspace) if args.workspace else None
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from tui.sessions import resumed_folder
 
     if (folder := resumed_folder(result)) is not None:
-        from core.resuming import resume_with
+        from core.session.resume import resume_with
         from tui.screen import run_screen
 
         settings, resume = resume_with(settings, folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.past_facts import PastFacts
+from core.history.stats import PastFacts
 from core.text import clean
 from tui.format import size
 from tui.panes.blocks import Tone

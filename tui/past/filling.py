@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.errors import JournalError
-from core.events import Event
-from core.past_facts import PastFacts
-from core.past_session import PastSession
+from core.events.types import Event
+from core.history.session import PastSession
+from core.history.stats import PastFacts
 from tui.frame import Frame
 from tui.garbage import put_off, resume
 

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from core.events import Event, ToolCallFinished, ToolCallStarted
-from core.past_journal import PastCallStarted, PastJournal
+from core.events.types import Event, ToolCallFinished, ToolCallStarted
+from core.history.journal_reader import PastCallStarted, PastJournal
 from tui.panes.calls import CallNode, CallRecord, Record
 from tui.panes.conversation import ConversationPane
 from tui.panes.notices import Message

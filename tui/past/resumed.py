@@ -12,11 +12,11 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 
 from core.errors import ConversationGone
-from core.past_facts import PastFacts
-from core.past_session import PastSession
-from core.settings import Settings
-from core.tally import TokenCount
-from core.workspace import SAVED_REPORTS, WORKSPACES
+from core.history.session import PastSession
+from core.history.stats import PastFacts
+from core.records.counters import TokenCount
+from core.settings.model import Settings
+from core.storage.workspace import SAVED_REPORTS, WORKSPACES
 from tui.app import UaTuiApp
 from tui.frame import Frame
 from tui.panes.notice import NoticeBar
@@ -25,7 +25,7 @@ from tui.past.filling import Filling
 from tui.ports import Build
 
 if TYPE_CHECKING:
-    from core.resuming import Resume
+    from core.session.resume import Resume
     from tui.clipboard import Clipboard
 
 __all__ = ["ResumedApp", "ResumedFrame", "ResumedStatus"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from core.events import Event
+from core.events.types import Event
 from tui.panes.calls import CallNode
 from tui.panes.origins import Origins
 from tui.panes.trace import TracePane

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from core.past_facts import PastFacts
+from core.history.stats import PastFacts
 from tui.panes.status import ALWAYS, GOES_BACK, KEPT, Cell, StatusLine, short_count, short_model, short_time
 
 __all__ = ["PastStatus"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.events import Event
+from core.events.types import Event
 from tui.panes.origins import Origins
 from tui.panes.workspace import WorkspacePane
 

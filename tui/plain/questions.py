@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.events import AuthRequired, PermissionAsked, ServerTrustAsked
+from core.events.types import AuthRequired, PermissionAsked, ServerTrustAsked
 from core.text import clean, clean_line
 
 __all__ = ["DENIED", "Answer", "Question", "question_of"]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.errors import UniversalAgentError
-from core.events import (
+from core.events.types import (
     AuthFinished,
     AuthRequired,
     BudgetReached,
@@ -23,9 +23,9 @@ from core.events import (
     ServerTrustAnswered,
     ServerTrustAsked,
 )
-from core.resuming import Resume
-from core.session import Session
-from core.settings import Settings
+from core.session.resume import Resume
+from core.session.session import Session
+from core.settings.model import Settings
 from core.text import clean, clean_line
 from tui.garbage import deferred
 from tui.headless import note_signal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from core.events import (
+from core.events.types import (
     ArtifactSaved,
     Event,
     MessageFinished,

@@ -8,8 +8,8 @@ from textwrap import wrap
 from rich.cells import set_cell_size
 from textual.content import Content
 
-from core.agent.roster import Entry
-from core.events import McpServer as Server
+from core.agent.definitions.roster import Entry
+from core.events.types import McpServer as Server
 from core.text import clean_line
 from tui.format import middle_cut, tail_cut, tool_name
 

@@ -12,9 +12,9 @@ from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.agent.roster import Entry, entries, expected_servers, read_roster
+from core.agent.definitions.roster import Entry, entries, expected_servers, read_roster
 from core.errors import UniversalAgentError
-from core.settings import Places, Settings
+from core.settings.model import Places, Settings
 from core.text import clean_line
 from tui.jobs import start_job
 from tui.keys import Keys, keys_of

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from core.events import ArtifactSaved
+from core.events.types import ArtifactSaved
 from core.text import clean_line
 from tui.format import middle_cut, size, tail_cut
 from tui.screens.choice_list import ChoiceList
@@ -151,7 +151,7 @@ def leaves_of(artifacts: Sequence[ArtifactSaved], stored: str | None) -> list[Le
 def why_gone(folder: Path, path: str) -> str:
     """Why a file of the session in `folder` cannot be gone to, in a sentence; empty when it is there. Blocks."""
     from core.errors import UniversalAgentError
-    from core.workspace import Workspace
+    from core.storage.workspace import Workspace
 
     told = clean_line(path, 200)
     try:

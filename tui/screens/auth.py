@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from core.events import AuthRequired
+from core.events.types import AuthRequired
 from tui.copying import copy_text
 from tui.links import browser_link
 from tui.screens.arguments import reveal

@@ -13,9 +13,9 @@ from textual.content import Content
 from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.blacklist import STRIKES, Blacklist, Listing
 from core.errors import UniversalAgentError
 from core.text import clean_line
+from core.web_reader.blacklist import STRIKES, Blacklist, Listing
 from tui.blacklist import last_error
 from tui.screens.choice_list import ChoiceList
 from tui.screens.dialog import Box, Choice, Dialog, Foot

@@ -9,13 +9,13 @@ from textwrap import wrap
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from core.connections.composio import SERVER as COMPOSIO
-from core.connections.own_servers import OwnServer
+from core.connections.composio.session import SERVER as COMPOSIO
 from core.connections.toolkit import SERVER as TOOLKIT
+from core.connections.user_servers import OwnServer
 from core.connections.web_reader import SERVER as WEB_READER
-from core.credentials import Credential
 from core.doctor.check import Check, could_start
-from core.events import McpServer
+from core.events.types import McpServer
+from core.provider.credentials import Credential
 from core.text import Redactor, clean, clean_line
 from tui.format import middle_cut, tail_cut, tool_name
 from tui.keys import Keys

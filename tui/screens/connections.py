@@ -16,15 +16,15 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.connections.own_servers import OwnServer
-from core.credentials import credentials_of, servers_of
+from core.connections.user_servers import OwnServer
 from core.doctor.check import Check
-from core.doctor.own_servers import own_servers_of
+from core.doctor.servers import own_servers_of
 from core.errors import UniversalAgentError
-from core.events import Event, McpServer, McpStatus
-from core.settings import Settings
+from core.events.types import Event, McpServer, McpStatus
+from core.provider.credentials import credentials_of, servers_of
+from core.settings.model import Settings
+from core.telemetry.tracer import trace_targets
 from core.text import clean_line
-from core.tracing import trace_targets
 from tui.jobs import start_job
 from tui.keys import Keys, keys_of
 from tui.ports import SessionPort
@@ -266,7 +266,7 @@ class ConnectionsScreen(Closing[None]):
         start_job(self, self._test, "doctor")
 
     async def _test(self) -> None:
-        from core.doctor.beside import examine_beside
+        from core.doctor.child import examine_beside
 
         try:
             async for check in (self._examine or examine_beside)(self._settings):

@@ -14,8 +14,8 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.models import KnownModel, ModelChoice
-from core.settings import EFFORTS, Effort
+from core.provider.models import KnownModel, ModelChoice
+from core.settings.model import EFFORTS, Effort
 from core.text import clean_line
 from tui.format import middle_cut, tail_cut
 from tui.screens.choice_list import ChoiceList

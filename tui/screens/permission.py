@@ -12,9 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from core.agent.gate import REASON_LIMIT
-from core.agent.permissions import can_be_remembered, short_name
-from core.agent.session_patterns import (
+from core.agent.permissions.gate import REASON_LIMIT
+from core.agent.permissions.patterns import (
     SessionPattern,
     exact_pattern,
     first_word,
@@ -22,7 +21,8 @@ from core.agent.session_patterns import (
     server_of,
     split_patterns,
 )
-from core.events import PermissionAsked
+from core.agent.permissions.policy import can_be_remembered, short_name
+from core.events.types import PermissionAsked
 from tui.screens.arguments import ArgumentsView, inner_tools, reveal
 from tui.screens.dialog import Box, Choice, Dialog, Foot, fields
 from tui.screens.inner_calls import call_lines

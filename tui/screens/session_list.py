@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from core.session_summary import Summary
+from core.history.headline import Summary
 from tui.format import duration, money, tail_cut
 
 __all__ = ["MARKS", "SessionList"]

@@ -17,8 +17,8 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from core.errors import JournalError, UniversalAgentError
-from core.session_index import SessionIndex
-from core.session_summary import Summary
+from core.history.headline import Summary
+from core.history.index import SessionIndex
 from core.text import clean_line
 from tui.format import tail_cut
 from tui.jobs import start_job

@@ -18,9 +18,9 @@ from textual.timer import Timer
 from textual.widgets import Button, Input, Static
 
 from core.errors import SettingsError
-from core.model_check import ModelVerdict
-from core.setting_up import Given, Plan, SettingUp, Stored, wrong_entry
-from core.settings import Settings
+from core.provider.probe import ModelVerdict
+from core.provider.setup import Given, Plan, SettingUp, Stored, wrong_entry
+from core.settings.model import Settings
 from tui.jobs import start_job
 from tui.logging_in import log_in
 from tui.screens.dialog import Box, Choice, Dialog, Foot

@@ -8,8 +8,8 @@ from typing import Any
 
 from textual.app import App
 
-from core.claude_login import look_for_login
-from core.settings import Settings
+from core.provider.claude_login import look_for_login
+from core.settings.model import Settings
 from tui.copying import copy_text
 from tui.logging_in import command_to_log_in
 from tui.programs import NoProgram

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Input, Static
 
-from core.setting_up import LOCAL_URL, Given, Way, tidy_address, tidy_key
+from core.provider.setup import LOCAL_URL, Given, Way, tidy_address, tidy_key
 from tui.screens.arguments import reveal
 
 __all__ = ["FORMS", "WAYS", "Entry", "Form", "FormText", "Said", "WayRow", "paragraphs"]

@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widgets import Input
 
-from core.events import UNSTAMPED, ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.events.types import UNSTAMPED, ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
 from core.text import clean_line
 from tui.copying import MOST_COPIED, copy_text
 from tui.format import Mark, clock, duration, milliseconds, size, tool_label, tool_name

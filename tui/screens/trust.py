@@ -12,7 +12,7 @@ from textual.containers import Grid
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from core.events import ServerTrustAsked
+from core.events.types import ServerTrustAsked
 from tui.screens.arguments import reveal_line
 from tui.screens.dialog import Box, Choice, Dialog, Foot
 

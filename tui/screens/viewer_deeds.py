@@ -13,8 +13,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from core.errors import UniversalAgentError
-from core.files import Root
-from core.packing import inner_name
+from core.storage.compression import inner_name
+from core.storage.files import Root
 from core.text import clean_line
 from tui.copying import copy_text
 from tui.following import follow_link

@@ -16,8 +16,8 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
 from core.errors import SettingsError
-from core.secret_values import secrets
-from core.settings import Settings, load_settings
+from core.settings.model import Settings, load_settings
+from core.settings.secrets import secrets
 from core.text import Redactor, clean
 from tui.links import browser_link
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from textual.content import Span
 
-from core.events import ToolCallFinished, ToolCallStarted
+from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import (
     ImageContent,
     McpObservation,

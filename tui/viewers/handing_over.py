@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from core.errors import WorkspaceError
-from core.packing import inner_name
-from core.paths import split_path
+from core.storage.compression import inner_name
+from core.storage.paths import split_path
 from tui.viewers.reading import decode, open_regular, read_piece
 from tui.viewers.safe_html import LARGEST, TooDeep, write_browser_copy
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import WorkspaceError
-from core.packing import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
+from core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
 from core.text import clean
 from tui.viewers.stopping import NEVER, Stop
 

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from core.errors import UniversalAgentError
-from core.events import ToolCallFinished
+from core.events.types import ToolCallFinished
 from core.observation import ImageContent, TextContent
 from core.text import clean_line
 from tui.format import size
@@ -69,7 +69,7 @@ def whole_result(finished: ToolCallFinished, folder: Path | None) -> WholeResult
 
 
 def _read(folder: Path, relative: str) -> bytes | None:
-    from core.workspace import Workspace
+    from core.storage.workspace import Workspace
 
     workspace = Workspace(folder, folder)
     path = workspace.artifact_path(relative)

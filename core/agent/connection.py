@@ -1,0 +1,124 @@
+"""The one agent of a session: connected when it is needed, again after it died, and let go at the end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from core.agent.loop import AgentLoop
+from core.concurrency.spawn import Handle, Spawn
+from core.errors import AgentUnavailable
+
+__all__ = ["AgentConnection"]
+
+
+class AgentConnection:
+    """Keeps at most one agent loop, and what works for it.
+
+    Attributes:
+        loop: the newest one, alive or not; None before the first and while another is connected.
+
+    Args:
+        connect: connects a new loop.
+        terms: what a connection is made for and keeps to its end; for others another one is made.
+        spawn: starts the work beside the session.
+        over: whether the session is, so that nothing is connected any more.
+        died: told why an agent ended that was not let go.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Coroutine[Any, Any, AgentLoop]],
+        spawn: Spawn,
+        *,
+        terms: Callable[[], object],
+        over: Callable[[], bool],
+        died: Callable[[Exception], None],
+    ) -> None:
+        self.loop: AgentLoop | None = None
+        self._connect = connect
+        self._spawn = spawn
+        self._terms = terms
+        self._made_for: object = None
+        self._over = over
+        self._died = died
+        self._one_at_a_time = asyncio.Lock()
+        self._connecting: asyncio.Task[AgentLoop] | None = None
+        self._handles: list[Handle] = []
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there is an agent to be asked."""
+        return self.loop is not None and self.loop.is_alive
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether there is an agent to be asked on the terms of now."""
+        return self.is_alive and self._made_for == self._terms()
+
+    @property
+    def untaken(self) -> Sequence[str]:
+        """What was said into the last query and not taken up, oldest first."""
+        return () if self.loop is None else self.loop.untaken
+
+    async def connect(self) -> bool:
+        """Connect the agent; False when it is connected already.
+
+        Raises:
+            AgentUnavailable: it could not be started, or the session is over.
+        """
+        async with self._one_at_a_time:
+            if self._over():
+                raise AgentUnavailable("the session is over")
+            if self.is_fit:
+                return False
+            old, self.loop = self.loop, None
+            if old is not None:
+                await old.close()
+                await self._end_work()
+            self._made_for = self._terms()
+            connecting = self._connecting = asyncio.create_task(self._connect())
+            try:
+                loop = self.loop = await connecting
+            except asyncio.CancelledError:
+                if self._over() and connecting.cancelled():
+                    raise AgentUnavailable("the session ended while the agent was connecting") from None
+                connecting.cancel()
+                await asyncio.gather(connecting, return_exceptions=True)
+                raise
+            finally:
+                self._connecting = None
+            self._handles += [
+                self._spawn(loop.read(), "reader", "agent"),
+                self._spawn(loop.watch_servers(), "servers", "agent"),
+                self._spawn(self._watch_end(loop), "watch", "agent"),
+            ]
+            return True
+
+    async def interrupt(self) -> None:
+        """Stop the running query, if there is one."""
+        if self.loop is not None:
+            await self.loop.interrupt()
+
+    async def close(self) -> None:
+        """Give up connecting, and let the agent go."""
+        if self._connecting is not None:
+            self._connecting.cancel()
+            await asyncio.gather(self._connecting, return_exceptions=True)
+        if self.loop is not None:
+            await self.loop.close()
+        await self._end_work()
+
+    async def _end_work(self) -> None:
+        """End what works for a loop that was let go; what a front end lent its own workers for ends with those."""
+        handles, self._handles = self._handles, []
+        for handle in handles:
+            handle.cancel()
+        tasks = [handle for handle in handles if isinstance(handle, asyncio.Task)]
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _watch_end(self, loop: AgentLoop) -> None:
+        await loop.ended.wait()
+        if self.loop is loop and loop.failure is not None:
+            self._died(loop.failure)

@@ -1,0 +1,179 @@
+"""Rules for sub-agents, read from their front matter: what must be in the workspace before one may stop."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from core.errors import PathRefused, SettingsError, WorkspaceError
+from core.storage.compression import SUFFIX
+from core.storage.paths import split_path
+from core.storage.workspace import Workspace
+from core.text import clean_line, without_surrogates
+
+__all__ = ["Condition", "Rule", "is_kept", "read_rules"]
+
+_KEYS = ("name", "when", "requires", "message")
+_LONGEST_NAME = 80
+_LONGEST_CONDITION = 1_000
+_LONGEST_MESSAGE = 2_000
+_LONGEST_REQUEST = 100_000
+_MOST_RULES = 50
+_MAGIC = frozenset("*?[")
+
+
+class Condition:
+    """A regular expression on what a sub-agent was asked for, in any case of letters.
+
+    It is matched in linear time whatever it says, so that a careless one cannot stop the session; look-around
+    and back-references are not known. Only the first 100,000 characters of a request are looked at.
+
+    Raises:
+        ValueError: it is not such an expression; the message says why.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        import re2  # type: ignore[import-untyped]
+
+        options = re2.Options()
+        options.case_sensitive = False
+        options.max_mem = 1 << 20
+        options.log_errors = False
+        self.pattern = pattern
+        try:
+            self._compiled = re2.compile(pattern, options)
+        except (re2.error, UnicodeEncodeError) as error:
+            reason = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) else str(error)
+            raise ValueError(clean_line(reason, 200)) from error
+
+    def holds(self, request: str) -> bool:
+        """Tell whether the expression is found in `request`."""
+        return self._compiled.search(without_surrogates(request[:_LONGEST_REQUEST])) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is asked of one sub-agent.
+
+    The rule holds when `condition` holds of the request, or always without one. Then `required`, a path in the
+    workspace whose parts may have the wildcards `*`, `?` and `[...]`, must be a file that is not empty.
+    `message` is said to the sub-agent word for word and never holds text of a tool or a page.
+    """
+
+    name: str
+    agent: str
+    required: str
+    message: str
+    condition: Condition | None = field(default=None, compare=False)
+
+    def holds(self, agent: str, request: str) -> bool:
+        """Tell whether the rule is about `agent` when it is asked for `request`."""
+        return self.agent == agent and (self.condition is None or self.condition.holds(request))
+
+
+def is_kept(rule: Rule, workspace: Workspace) -> bool:
+    """Tell whether the workspace has what a rule requires, packed or not.
+
+    Links, folders and empty files do not count.
+    """
+    return _is_there(workspace, "", rule.required.split("/"))
+
+
+def _is_there(workspace: Workspace, folder: str, parts: list[str]) -> bool:
+    head, *rest = parts
+    try:
+        if not _MAGIC & set(head):
+            path = f"{folder}{head}"
+            if rest:
+                return _is_there(workspace, f"{path}/", rest)
+            return workspace.root.size(workspace.artifact_path(path)) > 0
+        entries = workspace.list(folder.removesuffix("/"))
+    except (WorkspaceError, OSError):
+        return False
+    found = [
+        entry
+        for entry in entries
+        if entry.is_dir == bool(rest)
+        and (fnmatchcase(entry.name, head) or fnmatchcase(entry.name.removesuffix(SUFFIX), head))
+    ]
+    if not rest:
+        return any(entry.size > 0 for entry in found)
+    return any(_is_there(workspace, f"{folder}{entry.name}/", rest) for entry in found)
+
+
+def read_rules(value: Any, agent: str, *, origin: str) -> tuple[Rule, ...]:
+    """Read the list under `compliance` in a sub-agent's front matter.
+
+    Raises:
+        SettingsError: the list or one of its rules is wrong; the message names `origin`, the rule, and what
+            to write instead.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list) or len(value) > _MOST_RULES:
+        raise SettingsError(
+            f"{origin}: compliance is not a list of at most {_MOST_RULES} rules: "
+            "begin each with '- name:', then requires and message"
+        )
+    rules = [_read_rule(item, agent, f"{origin}: compliance rule {n}") for n, item in enumerate(value, 1)]
+    names = [rule.name for rule in rules]
+    for name in names:
+        if names.count(name) > 1:
+            raise SettingsError(f"{origin}: two compliance rules are named {name!r}: give each its own name")
+    return tuple(rules)
+
+
+def _read_rule(item: Any, agent: str, where: str) -> Rule:
+    if not isinstance(item, Mapping):
+        raise SettingsError(f"{where} is not a mapping: give it the keys name, requires and message")
+    for key in item:
+        if key not in _KEYS:
+            named = key if isinstance(key, str) else f"a {type(key).__name__}"
+            close = difflib.get_close_matches(named, _KEYS, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"a rule has {', '.join(_KEYS)}"
+            raise SettingsError(f"{where} has the unknown key {clean_line(named, 60)!r}: {hint}")
+    name = _text(item, "name", _LONGEST_NAME, where)
+    where = f"{where} ({clean_line(name)})"
+    return Rule(
+        name=clean_line(name),
+        agent=agent,
+        required=_required(item, where),
+        message=_text(item, "message", _LONGEST_MESSAGE, where),
+        condition=_condition(item, where),
+    )
+
+
+def _text(item: Mapping[Any, Any], key: str, longest: int, where: str) -> str:
+    value = item.get(key)
+    if not isinstance(value, str) or not value.strip() or len(value) > longest:
+        raise SettingsError(f"{where} needs {key}: a text of at most {longest:,} characters")
+    return value.strip()
+
+
+def _condition(item: Mapping[Any, Any], where: str) -> Condition | None:
+    if item.get("when") is None:
+        return None
+    pattern = _text(item, "when", _LONGEST_CONDITION, where)
+    try:
+        return Condition(pattern)
+    except ValueError as error:
+        raise SettingsError(
+            f"{where}: when is not a regular expression without look-around and back-references ({error}): "
+            "mend it, or leave it out for a rule that always holds"
+        ) from error
+
+
+def _required(item: Mapping[Any, Any], where: str) -> str:
+    path = _text(item, "requires", 1_000, where)
+    try:
+        parts = split_path(path)
+    except PathRefused as error:
+        raise SettingsError(f"{where}: requires is no path in the workspace: {error}") from error
+    if "**" in parts:
+        raise SettingsError(
+            f"{where}: requires has the part **, which is not known: name each folder, or use *"
+        )
+    return path

@@ -1,0 +1,196 @@
+"""Finds the skills of a session, and makes those that are switched on ready for the agent.
+
+A skill is a folder `<name>/SKILL.md` with front matter and instructions that the agent loads when it needs them, and
+files that the instructions speak of. The agent is given copies in a private folder: of the front matter no more than
+name and description, so that a skill can neither bring hooks nor rights, and never a link.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.agent.definitions.front_matter import needed_text, read_markdown, split_front_matter
+from core.agent.definitions.prompts import Source
+from core.agent.definitions.subagents import Home, Unusable, files_of
+from core.errors import SettingsError
+from core.text import clean, clean_line
+
+__all__ = [
+    "ALL",
+    "PLUGIN",
+    "FoundSkills",
+    "Skill",
+    "chosen_skills",
+    "find_skills",
+    "lay_out",
+    "without_mentions",
+]
+
+PLUGIN = "ua-tui"
+"""What stands before the name of a skill as the model sees it."""
+
+ALL = "all"
+"""What the setting says for every skill of the user's own."""
+
+_FILE = "SKILL.md"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_LONGEST_DESCRIPTION = 1_024
+_MOST_FILES = 200
+_MOST_BYTES = 10 << 20
+_DEEPEST = 5
+_MENTION = re.compile(r"(?<!\S)@(?=\S)")
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A skill: when it is of use (`description`), what it says, and the folder its files are in.
+
+    `origin` is its `SKILL.md`, as it is shown.
+    """
+
+    name: str
+    description: str
+    body: str
+    folder: Path
+    source: Source
+    origin: str
+
+
+@dataclass(frozen=True)
+class FoundSkills:
+    """The skills by whom a name counts for, those that win first; `replaced` are those that lost theirs."""
+
+    skills: tuple[Skill, ...] = ()
+    unusable: tuple[Unusable, ...] = ()
+    replaced: tuple[Skill, ...] = ()
+
+
+def find_skills(places: Sequence[Home]) -> FoundSkills:
+    """Read every skill; one that is wrong is left out and told, and the others count.
+
+    The user's own count before those of a folder, which may not put itself in the place of one that is switched on.
+    """
+    found: dict[str, Skill] = {}
+    unusable: list[Unusable] = []
+    replaced: list[Skill] = []
+    for place in sorted(places, key=lambda each: each.source == "project"):
+        folders, problem = files_of(place, "*")
+        if problem:
+            unusable.append(Unusable(clean_line(str(place.folder), 500), place.source, problem))
+        for folder in folders:
+            path = folder / _FILE
+            origin = clean_line(str(path), 500)
+            if not folder.is_dir():
+                continue
+            try:
+                skill = _read(path, place, origin)
+            except SettingsError as error:
+                unusable.append(Unusable(origin, place.source, f"{error}. It is left out."))
+            else:
+                if found.setdefault(skill.name, skill) is not skill:
+                    replaced.append(skill)
+    return FoundSkills(tuple(found.values()), tuple(unusable), tuple(replaced))
+
+
+def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[Skill], list[str]]:
+    """The skills that the setting names, and what is wrong with names that mean none.
+
+    The word for all of them means the user's own: those of a folder are switched on by their names alone.
+    """
+    if tuple(names) == (ALL,):
+        return [skill for skill in skills if skill.source == "user"], []
+    by_name = {skill.name: skill for skill in skills}
+    problems = []
+    for name in names:
+        if name in by_name:
+            continue
+        close = difflib.get_close_matches(name, by_name, n=1)
+        hint = f"did you mean {close[0]}?" if close else "ua-tui agents lists those there are."
+        problems.append(
+            f"The setting skills names {clean_line(name, 60)}, and there is no such skill: {hint}"
+        )
+    return [by_name[name] for name in names if name in by_name], problems
+
+
+def lay_out(skills: Sequence[Skill], folder: Path) -> list[str]:
+    """Write copies of skills into a folder, in the form the agent takes; gives what could not be copied.
+
+    Files that are links, or beyond the limits of number and size, are left out and told.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / ".claude-plugin").mkdir(parents=True, mode=0o700)
+    about = {"name": PLUGIN, "version": "1.0.0", "description": "Skills that the user switched on."}
+    (folder / ".claude-plugin" / "plugin.json").write_text(json.dumps(about), encoding="utf-8")
+    problems = []
+    for skill in skills:
+        target = folder / "skills" / skill.name
+        target.mkdir(parents=True, mode=0o700)
+        left_out = _copy(skill, target)
+        head = f"name: {json.dumps(skill.name)}\ndescription: {json.dumps(skill.description)}"
+        (target / _FILE).write_text(f"---\n{head}\n---\n{skill.body}", encoding="utf-8")
+        if left_out:
+            named = ", ".join(clean_line(each, 60) for each in left_out[:3])
+            more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
+            problems.append(
+                f"Of the skill {skill.name} these files are not taken, as they are links, unreadable or beyond "
+                f"{_MOST_FILES} files or {_MOST_BYTES >> 20} MiB: {named}{more}."
+            )
+    return problems
+
+
+def without_mentions(text: str) -> str:
+    """Part each `@` from the word after it.
+
+    The agent reads a file that the text of a skill or its arguments name as `@path`, wherever it is, and asks nobody.
+    """
+    return _MENTION.sub("@ ", text)
+
+
+def _read(path: Path, place: Home, origin: str) -> Skill:
+    text = read_markdown(path, inside=place.bound)
+    fields, body = split_front_matter(text, origin=origin, what="a skill")
+    name = needed_text(fields, "name", 64, origin=origin) if "name" in fields else path.parent.name
+    if not _NAME.fullmatch(name):
+        raise SettingsError(
+            f"{origin}: the name {clean_line(name, 60)!r} has other characters than small letters, digits and -"
+        )
+    description = needed_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin)
+    return Skill(name, description, without_mentions(clean(body)), path.parent, place.source, origin)
+
+
+def _copy(skill: Skill, target: Path) -> list[str]:
+    """Copy the files of a skill beside its instructions; gives those that were left out."""
+    left_out: list[str] = []
+    count = size = 0
+    for path, relative in _walk(skill.folder):
+        if relative == _FILE:
+            continue
+        try:
+            if path.is_symlink() or not path.is_file() or count >= _MOST_FILES:
+                raise OSError
+            size += path.stat().st_size
+            if size > _MOST_BYTES:
+                raise OSError
+            (target / relative).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.copyfile(path, target / relative, follow_symlinks=False)
+            count += 1
+        except OSError:
+            left_out.append(relative)
+    return left_out
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
+    for at, folders, files in os.walk(folder):
+        depth = len(Path(at).relative_to(folder).parts)
+        # Folders that are links are not entered; those too deep hold nothing that instructions speak of.
+        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < _DEEPEST else []
+        for name in sorted(files):
+            path = Path(at, name)
+            yield path, str(path.relative_to(folder))

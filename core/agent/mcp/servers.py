@@ -1,0 +1,316 @@
+"""The port to the MCP servers of a session: what a person may do about them while the agent lives."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from itertools import count
+from typing import Any, Protocol
+
+from core.agent.mcp.reconnect import MOST_TRIES, Later, Restarting, by_the_loop
+from core.agent.mcp.states import Doing, ServerStates
+from core.agent.mcp.status_poll import ServerWatch
+from core.concurrency.spawn import Handle, Spawn, spawn_task
+from core.errors import ConnectionFailed, UniversalAgentError
+from core.events.types import Event, McpServer, McpStatus
+from core.text import clean_line
+
+__all__ = ["ServerAgent", "Servers"]
+
+log = logging.getLogger(__name__)
+
+_SETTLED_WITHIN = 45.0
+_SOON = 5.0
+_LOOK_EVERY, _LOOK_LATER = 0.25, 1.0
+_OFF_WITHIN = 10.0
+_CALLED_MEANWHILE = 1.0
+
+
+class ServerAgent(Protocol):
+    """An agent that knows MCP servers."""
+
+    async def servers(self) -> list[dict[str, Any]]:
+        """The state of every server as the agent tells it now."""
+        ...
+
+    async def reconnect_server(self, name: str) -> None:
+        """Connect one again; raises ConnectionFailed."""
+        ...
+
+    async def switch_server(self, name: str, *, on: bool) -> None:
+        """Give the agent the tools of one, or take them away; raises ConnectionFailed."""
+        ...
+
+    async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
+        """Let the agent connect servers that it was not started with; raises ConnectionFailed."""
+        ...
+
+
+async def _never(_name: str) -> None:
+    """Nothing is ever over."""
+
+
+def _unheard(_where: str, _error: Exception) -> None:
+    """Nobody is to be told."""
+
+
+class Servers:
+    """The port to the servers of a session: looks at them, connects them again, switches them on and off.
+
+    Nothing here waits: each command begins its work and returns at once, with a sentence when it cannot be done, else
+    with nothing, and what comes of it is told as `mcp_status`. What is switched off stays so when the agent is started
+    again. A server that worked and failed is connected again by itself, with waits that grow, and given up at last.
+
+    Args:
+        states: what is known of the servers.
+        publish: takes the events.
+        reopen: makes the configuration of a server that could not be opened before; raises UniversalAgentError.
+        renew: makes another one of a server whose session is over, None while it holds; raises UniversalAgentError.
+        spawn: starts the work.
+        report: tells of an error and where it was.
+        later: calls after a while.
+    """
+
+    def __init__(
+        self,
+        states: ServerStates,
+        publish: Callable[[Event], Event],
+        reopen: Callable[[str], Awaitable[Mapping[str, dict[str, Any]]]],
+        spawn: Spawn = spawn_task,
+        renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
+        report: Callable[[str, Exception], None] = _unheard,
+        later: Later = by_the_loop,
+    ) -> None:
+        self._states = states
+        self._publish = publish
+        self._reopen = reopen
+        self._renew = renew
+        self._spawn = spawn
+        self._report = report
+        self._restarting = Restarting(self._restart, self._give_up, later=later)
+        self._watch = ServerWatch(self.refresh, states.died, self._lives, states.is_remote, later)
+        self._agent: Callable[[], ServerAgent | None] = lambda: None
+        self._work: dict[int, Handle] = {}
+        self._numbers = count()
+        self._looking = False
+        self._closed = False
+        self._off: set[str] = set()
+        self._opened: dict[str, Mapping[str, dict[str, Any]]] = {}
+        self._added: list[str] = []
+
+    @property
+    def known(self) -> tuple[McpServer, ...]:
+        """Every server as it was last told of."""
+        return self._states.known
+
+    def refresh(self) -> None:
+        """Look how the servers stand, and go on looking while one is still connecting."""
+        if not self._looking and self._agent() is not None:
+            self._looking = True
+            self._begin(self._look)
+
+    def reconnect(self, name: str) -> str:
+        """Connect a server again; gives why that cannot be tried."""
+        refusal = self._refusal(name)
+        if not refusal and self._is(name, "disabled"):
+            return f"{clean_line(name, 60)} is disabled: enable it first."
+        if not refusal:
+            self._restarting.afresh(name)
+        return refusal or self._do(name, "reconnecting")
+
+    def switch(self, name: str, *, on: bool) -> str:
+        """Give the agent a server's tools, or take them away; gives why that cannot be tried."""
+        refusal = self._refusal(name)
+        if not refusal and name in self._states.left_out:
+            return f"{clean_line(name, 60)} was never connected: reconnect it first."
+        return refusal or self._do(name, "enabling" if on else "disabling")
+
+    def take(self, event: Event) -> None:
+        """Take up what happens in the session, which tells when to look at the servers."""
+        if not self._closed:
+            self._watch.take(event)
+
+    async def take_up(self, agent: Callable[[], ServerAgent | None]) -> None:
+        """Take up an agent that was just started: switch off what was, before anything is asked of it.
+
+        `agent` gives it as long as it lives, then None.
+        """
+        self._agent = agent
+        self._added.clear()
+        self._restarting.clear()
+        self._states.begin_anew()
+        for name in sorted(self._off):
+            if (known := agent()) is not None:
+                try:
+                    await asyncio.wait_for(known.switch_server(name, on=False), _OFF_WITHIN)
+                except ConnectionFailed as error:
+                    self._tell(self._states.failed(name, str(error)))
+                except TimeoutError:
+                    self._tell(self._states.failed(name, f"it was not disabled within {_OFF_WITHIN:g} s"))
+
+    async def attend(self) -> None:
+        """Look at the servers of the agent that was taken up until none is connecting."""
+        await self._look()
+
+    def close(self) -> None:
+        """Give up all that is under way, and tell of nothing any more."""
+        self._closed = True
+        self._restarting.clear()
+        self._watch.close()
+        for handle in list(self._work.values()):
+            handle.cancel()
+
+    def _is(self, name: str, status: str) -> bool:
+        return any(server.name == name and server.status == status for server in self.known)
+
+    def _refusal(self, name: str) -> str:
+        shown = clean_line(name, 60)
+        server = next((server for server in self.known if server.name == name), None)
+        if server is None:
+            return f"There is no server {shown}."
+        if (doing := self._states.busy(name)) is not None:
+            return f"{shown} is {doing} already."
+        if server.status == "off":
+            return server.error or f"{shown} is not set up."
+        if self._agent() is None:
+            return "The agent is not running: start it again with Ctrl+R."
+        return ""
+
+    def _do(self, name: str, doing: Doing) -> str:
+        self._tell(self._states.doing(name, doing))
+        self._begin(partial(self._done, name, doing))
+        return ""
+
+    async def _done(self, name: str, doing: Doing) -> None:
+        try:
+            try:
+                await self._act(name, doing)
+            except Exception as error:
+                # A connection may come from a library that raises anything.
+                fault = None if isinstance(error, UniversalAgentError) else error
+                log.info("%s the server %s failed: %s", doing, name, error, exc_info=fault)
+                self._tell(self._states.failed(name, str(error) or type(error).__name__))
+            else:
+                self._states.lives(name)
+            await self._look_once(done=name)
+        finally:
+            self._tell(self._states.doing(name, None))
+        await self._look()
+
+    async def _act(self, name: str, doing: Doing) -> None:
+        agent = self._agent()
+        if agent is None:
+            raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
+        if doing != "reconnecting":
+            # Kept before it is done: an agent that is started meanwhile must know.
+            (self._off.discard if doing == "enabling" else self._off.add)(name)
+            await agent.switch_server(name, on=doing == "enabling")
+        elif name in self._states.left_out:
+            await self._add(agent, name, await self._reopen(name))
+        elif (renewed := await self._renew(name)) is not None:
+            await self._add(agent, name, renewed)
+        else:
+            await agent.reconnect_server(name)
+
+    async def _add(self, agent: ServerAgent, name: str, servers: Mapping[str, dict[str, Any]]) -> None:
+        self._opened[name] = servers
+        self._added = [*(each for each in self._added if each != name), name]
+        # The agent lets go of what was added before and is not among them.
+        await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
+
+    async def _look(self) -> None:
+        began = time.monotonic()
+        try:
+            while (taken := time.monotonic() - began) < _SETTLED_WITHIN:
+                if not await self._look_once():
+                    return
+                await asyncio.sleep(_LOOK_EVERY if taken < _SOON else _LOOK_LATER)
+        finally:
+            self._looking = False
+
+    async def _look_once(self, done: str = "") -> bool:
+        """Look how the servers stand; gives whether one is connecting. `done` was just seen to."""
+        agent = self._agent()
+        if agent is None:
+            return False
+        try:
+            told = await agent.servers()
+        except Exception as error:
+            log.info("the state of the MCP servers could not be read: %s", error)
+            return False
+        names = {name for raw in told if isinstance(name := raw.get("name"), str)}
+        for connection, servers in self._opened.items():
+            if servers and names.issuperset(servers):
+                self._states.let_in(connection)
+        self._states.take(told)
+        for name, status in self._states.reported:
+            if self._states.busy(name) is None or name == done:
+                self._follow(name, status)
+        self._tell(self._states.tell())
+        return any(raw.get("status") == "pending" for raw in told)
+
+    def _follow(self, name: str, status: str) -> None:
+        """Have a server connected again that failed."""
+        match status:
+            case "connected":
+                self._restarting.works(name)
+                self._states.due(name, None)
+            case "failed":
+                if (wait := self._restarting.fails(name)) is not None:
+                    self._states.due(name, wait)
+            case "pending" | "reconnecting":
+                pass
+            case _:
+                self._restarting.forget(name)
+                self._states.due(name, None)
+
+    def _restart(self, name: str) -> None:
+        """Connect a server again that is due."""
+        self._states.due(name, None)
+        if self._closed or self._agent() is None or self._states.busy(name) is not None:
+            return
+        if self._watch.is_called(name):
+            # The command line has started it for that call, or is about to.
+            self._restarting.put_off(name, _CALLED_MEANWHILE)
+        elif self._is(name, "failed"):
+            self._do(name, "reconnecting")
+        else:
+            self.refresh()
+
+    def _give_up(self, name: str) -> None:
+        server = next((each for each in self.known if each.name == name), None)
+        why = (server and (server.error or server.last_error)) or "it does not answer"
+        told = (
+            f"{clean_line(name, 60)} failed and could not be connected again in {MOST_TRIES} tries "
+            f"({_without_remedy(clean_line(why, 300).rstrip('.'))}): "
+            "see to it, then connect it again with r in /connections"
+        )
+        self._report("MCP", ConnectionFailed(told))
+
+    def _lives(self, name: str) -> None:
+        if self._states.lives(name):
+            self.refresh()
+
+    def _tell(self, events: Iterator[McpStatus]) -> None:
+        for event in events:
+            if not self._closed:
+                self._publish(event)
+
+    def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
+        number = next(self._numbers)
+
+        async def kept() -> None:
+            try:
+                await work()
+            finally:
+                self._work.pop(number, None)
+
+        self._work[number] = self._spawn(kept(), "servers", "agent")
+
+
+def _without_remedy(why: str) -> str:
+    """What happened, of words of ours that end in what to do."""
+    return why.partition(": ")[0] if why.startswith("it ") else why

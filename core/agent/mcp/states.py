@@ -1,0 +1,175 @@
+"""What is known of the MCP servers of a session, over all connections of its agent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from core.agent.mcp.error_messages import plainly
+from core.events.types import McpServer, McpStatus
+from core.text import Redactor, clean, clean_line
+
+__all__ = ["Doing", "ServerStates"]
+
+_MOST_TOOLS = 500
+_LONGEST_ERROR = 2_000
+
+Doing = Literal["reconnecting", "enabling", "disabling"]
+"""What is being done with a server; it is told of as the server's state."""
+
+
+class ServerStates:
+    """What is known of the servers, over all connections of the agent; tells of it when anything is new.
+
+    `off` are servers that are not there and why, told of with the others.
+    """
+
+    def __init__(self, redactor: Redactor | None = None, off: Sequence[McpServer] = ()) -> None:
+        self._redactor = redactor or Redactor()
+        self._off: dict[str, McpServer] = {server.name: server for server in off}
+        self._told: dict[str, McpServer] = {}
+        self._doing: dict[str, Doing] = {}
+        self._errors: dict[str, str] = {}
+        self._dead: dict[str, str] = {}
+        self._due: dict[str, float] = {}
+        self._worked: set[str] = set()
+        self._remote: set[str] = set()
+        self._shown: list[McpServer] = []
+
+    @property
+    def known(self) -> tuple[McpServer, ...]:
+        """Every server as it was last told of."""
+        return tuple(self._shown)
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The servers that the agent has never been told of."""
+        return frozenset(name for name in self._off if name not in self._told)
+
+    @property
+    def reported(self) -> tuple[tuple[str, str], ...]:
+        """Every server that the agent knows, and its state apart from what is being done with it."""
+        return tuple((name, self._now(server).status) for name, server in self._told.items())
+
+    def leave_out(self, server: McpServer) -> None:
+        """Take down that a server is not there, and why."""
+        self._off[server.name] = server
+
+    def let_in(self, name: str) -> None:
+        """Take down that the agent has been told of a server."""
+        self._off.pop(name, None)
+
+    def seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:
+        """Take what the agent tells of its servers, and tell of it when anything is new."""
+        self.take(told)
+        yield from self.tell()
+
+    def take(self, told: Sequence[Any]) -> None:
+        """Take what the agent tells of its servers; what was known of one whose state is the same is kept."""
+        servers: dict[str, McpServer] = {}
+        for raw in told:
+            if (server := self._read(raw)) is None:
+                continue
+            known = self._told.get(server.name)
+            if known is not None and known.status == server.status:
+                # What the agent says at the beginning of a query is without tools and errors.
+                if server.tools is None:
+                    server = msgspec.structs.replace(server, tools=known.tools, tool_names=known.tool_names)
+                server = msgspec.structs.replace(server, error=server.error or known.error)
+            servers[server.name] = server
+            if server.error:
+                self._errors[server.name] = server.error
+            if server.status == "connected":
+                self._worked.add(server.name)
+            if raw.get("transport") in ("http", "sse"):
+                self._remote.add(server.name)
+        self._told = servers or self._told
+
+    def failed(self, name: str, why: str) -> Iterator[McpStatus]:
+        """Keep why something that was asked of a server did not work."""
+        self._errors[name] = self._tidy(plainly(why))
+        yield from self.tell()
+
+    def doing(self, name: str, doing: Doing | None) -> Iterator[McpStatus]:
+        """Take down what is being done with a server; None when it is done."""
+        if doing is None:
+            self._doing.pop(name, None)
+        else:
+            self._doing[name] = doing
+        yield from self.tell()
+
+    def died(self, name: str, why: str) -> None:
+        """Take down that a server is gone, whatever the agent tells of it."""
+        self._dead[name] = self._errors[name] = self._tidy(plainly(why))
+
+    def lives(self, name: str) -> bool:
+        """Take down that a server answers; gives whether that is new."""
+        return self._dead.pop(name, None) is not None
+
+    def due(self, name: str, seconds: float | None) -> None:
+        """Take down in how many seconds a server is connected again by itself; None when it is not."""
+        if seconds is None:
+            self._due.pop(name, None)
+        else:
+            self._due[name] = seconds
+
+    def begin_anew(self) -> None:
+        """Forget what was known of servers that another agent connects."""
+        for known in (self._dead, self._due, self._worked):
+            known.clear()
+
+    def is_remote(self, name: str) -> bool:
+        """Whether a server is reached over the network."""
+        return name in self._remote
+
+    def busy(self, name: str) -> Doing | None:
+        """What is being done with a server."""
+        return self._doing.get(name)
+
+    def tell(self) -> Iterator[McpStatus]:
+        """Tell of the servers when anything about them is new."""
+        servers = [*self._told.values(), *(off for off in self._off.values() if off.name not in self._told)]
+        shown = []
+        for server in map(self._now, servers):
+            doing = self._doing.get(server.name)
+            shown.append(
+                msgspec.structs.replace(
+                    server,
+                    status=doing or server.status,
+                    last_error=self._errors.get(server.name),
+                    again_s=self._due.get(server.name) if doing is None else None,
+                )
+            )
+        if shown and shown != self._shown:
+            self._shown = shown
+            yield McpStatus(servers=shown)
+
+    def _now(self, server: McpServer) -> McpServer:
+        if server.status == "connected" and server.name in self._dead:
+            return msgspec.structs.replace(server, status="failed", error=self._dead[server.name])
+        if server.status == "pending" and server.name in self._worked:
+            # The command line tries by itself for a while when a remote server is away.
+            return msgspec.structs.replace(server, status="reconnecting")
+        return server
+
+    def _read(self, raw: Any) -> McpServer | None:
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("name"), str):
+            return None
+        tools = raw.get("tools")
+        names = (
+            [tool.get("name") for tool in tools if isinstance(tool, Mapping)]
+            if isinstance(tools, list)
+            else []
+        )
+        return McpServer(
+            name=clean(raw["name"]),
+            status=clean(str(raw.get("status") or "unknown")),
+            tools=len(tools) if isinstance(tools, list) else None,
+            tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:_MOST_TOOLS],
+            error=self._tidy(plainly(str(raw["error"]))) if raw.get("error") else None,
+        )
+
+    def _tidy(self, text: str) -> str:
+        return clean(self._redactor.redact(text))[:_LONGEST_ERROR]

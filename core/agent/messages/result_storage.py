@@ -1,0 +1,144 @@
+"""Makes of what the SDK gave for a call what observers and events get of it, a large one in a child process."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from core.agent.messages.results import RawResult, ResultAdapter, is_cut_off
+from core.concurrency.worker import Aside, AsideFailed, Pieces, packed
+from core.observation import AnyObservation, TextContent
+from core.storage.large_results import spill
+from core.storage.workspace import Workspace
+from core.text import Redactor
+
+if TYPE_CHECKING:
+    from core.concurrency.worker_child import Desk
+
+__all__ = ["LARGE", "Settler", "settle_in_child"]
+
+log = logging.getLogger(__name__)
+
+LARGE = 256 << 10
+"""From this size on, in characters, a result is not read in this process."""
+
+_MOST_NODES = 2_000
+_LONG = 16 << 10
+_DEEPEST = 8
+_TEXT = 1
+_TASK = "core.agent.messages.result_storage:settle_in_child"
+
+
+class Settler:
+    """Adapts and stores results; without an `aside`, or when it fails, all of them in the calling thread."""
+
+    def __init__(
+        self, adapter: ResultAdapter, workspace: Workspace, redactor: Redactor, aside: Aside | None = None
+    ) -> None:
+        self._adapter = adapter
+        self._workspace = workspace
+        self._redactor = redactor
+        self._aside = aside
+
+    def settle(
+        self, raw: RawResult, facts: Mapping[str, Any], denial: str | None = None
+    ) -> tuple[AnyObservation, AnyObservation]:
+        """Return the observation for observers and the one for events, as `core.storage.large_results.spill` does.
+
+        `facts` are the other arguments of `ResultAdapter.observe`; `denial` is the reason, when the call was not
+        allowed to run. Of a large result the observers too get the preview, and the file that holds it whole.
+
+        Takes time in proportion to the result: call it in a thread.
+        """
+        if self._aside is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
+            try:
+                return self._beside(self._aside, raw, facts)
+            except AsideFailed as error:
+                log.warning("a large tool result is read in the main process: %s", error)
+        observation = self._adapter.observe(raw=raw, **facts)
+        if denial is not None:
+            # The agent wraps the reason in words of its own, meant for the model.
+            observation = msgspec.structs.replace(observation, error=denial)
+        return spill(observation, self._workspace, self._redactor)
+
+    def _beside(
+        self, aside: Aside, raw: RawResult, facts: Mapping[str, Any]
+    ) -> tuple[AnyObservation, AnyObservation]:
+        root = self._adapter.saved_results_root
+        texts: list[str] = []
+        shell = {part.name: _without_texts(getattr(raw, part.name), texts) for part in fields(raw)}
+        asked = {"root": None if root is None else str(root), "raw": shell, "facts": dict(facts)}
+        whole, shown = (
+            None if given is None else msgspec.msgpack.decode(given, type=AnyObservation)
+            for given in aside.call(_TASK, packed(asked), lambda _name: Pieces(texts))
+        )
+        assert shown is not None
+        return whole if whole is not None else shown, shown
+
+
+def settle_in_child(desk: Desk, argument: bytes) -> tuple[bytes | None, bytes]:
+    """Settle a result in the child, and leave its content there for the observers."""
+    asked = msgspec.msgpack.decode(argument)
+    root = asked["root"]
+    adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
+    raw = RawResult(**_with_texts(asked["raw"], desk.texts("raw")))
+    observation = adapter.observe(raw=raw, **asked["facts"])
+    whole, shown = spill(observation, desk.workspace, desk.workspace.redactor)
+    encode = msgspec.msgpack.encode
+    if whole.stored_at is None:
+        return encode(whole), encode(shown)
+    size = sum(len(block.text) for block in whole.content if isinstance(block, TextContent))
+    desk.keep(whole.tool_use_id, whole.content, size)
+    return None, encode(shown)
+
+
+def _without_texts(value: Any, texts: list[str], depth: int = 0) -> Any:
+    """The value with each long text moved to `texts`, because encoding it in one go would hold everything up."""
+    match value:
+        case str() if len(value) >= _LONG:
+            texts.append(value)
+            return msgspec.msgpack.Ext(_TEXT, str(len(texts) - 1).encode())
+        case dict() if depth < _DEEPEST and len(value) < _MOST_NODES:
+            return {key: _without_texts(item, texts, depth + 1) for key, item in value.items()}
+        case list() | tuple() if depth < _DEEPEST and len(value) < _MOST_NODES:
+            return [_without_texts(item, texts, depth + 1) for item in value]
+        case _:
+            return value
+
+
+def _with_texts(value: Any, texts: list[str]) -> Any:
+    match value:
+        case msgspec.msgpack.Ext(code=code, data=data) if code == _TEXT:
+            return texts[int(bytes(data))]
+        case dict() if texts:
+            return {key: _with_texts(item, texts) for key, item in value.items()}
+        case list() if texts:
+            return [_with_texts(item, texts) for item in value]
+        case _:
+            return value
+
+
+def _is_large(raw: RawResult) -> bool:
+    """Whether the parts of a result that would be read are large, told without looking at all of them."""
+    waiting: list[Any] = [raw.block or raw.hook_copy]
+    size = seen = 0
+    while waiting:
+        part = waiting.pop()
+        seen += 1
+        match part:
+            case str():
+                size += len(part)
+            case dict():
+                waiting += part.values()
+            case list() | tuple():
+                waiting += part
+            case _:
+                pass
+        if size >= LARGE or seen + len(waiting) > _MOST_NODES:
+            return True
+    return False

@@ -1,0 +1,99 @@
+"""Follows the sub-agents: which are at work, which call started each, and its one end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.events.types import Event, SubagentFinished, SubagentProgress, SubagentStarted, Usage
+from core.text import clean
+
+if TYPE_CHECKING:
+    import claude_agent_sdk as sdk
+
+__all__ = ["SubagentTasks"]
+
+
+@dataclass
+class _Task:
+    tool_use_id: str
+    name: str
+    description: str
+
+
+class SubagentTasks:
+    """The sub-agents of one connection, by task id."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Task] = {}
+
+    def call_of(self, task_id: str) -> str | None:
+        """The call that started a sub-agent which is at work."""
+        task = self._open.get(task_id)
+        return task.tool_use_id if task else None
+
+    def close(self, status: Literal["error", "cancelled"] = "cancelled") -> Iterator[Event]:
+        """End every sub-agent that is still at work."""
+        for task_id in list(self._open):
+            task = self._open.pop(task_id)
+            yield SubagentFinished(
+                task_id=task_id, tool_use_id=task.tool_use_id, name=task.name, status=status
+            )
+
+    def feed(
+        self, message: sdk.TaskStartedMessage | sdk.TaskProgressMessage | sdk.TaskNotificationMessage
+    ) -> Iterator[Event]:
+        """Tell of a sub-agent's beginning, progress or end."""
+        import claude_agent_sdk as sdk
+
+        task_id = message.task_id
+        known = self._open.get(task_id)
+        match message:
+            case sdk.TaskStartedMessage():
+                name = clean(str(message.data.get("subagent_type") or message.task_type or "sub-agent"))
+                known = _Task(message.tool_use_id or "", name, clean(message.description))
+                self._open[task_id] = known
+                yield SubagentStarted(
+                    task_id=task_id, tool_use_id=known.tool_use_id, name=name, description=known.description
+                )
+            case sdk.TaskProgressMessage() if known:
+                yield SubagentProgress(
+                    task_id=task_id,
+                    tool_use_id=known.tool_use_id,
+                    name=known.name,
+                    description=clean(message.description),
+                    usage=_task_usage(message.usage),
+                )
+            case sdk.TaskNotificationMessage() if known:
+                self._open.pop(task_id, None)
+                yield SubagentFinished(
+                    task_id=task_id,
+                    tool_use_id=known.tool_use_id,
+                    name=known.name,
+                    status=_task_status(message.status),
+                    usage=_task_usage(message.usage),
+                )
+            case _:
+                return
+
+    def feed_update(self, message: sdk.TaskUpdatedMessage) -> Iterator[Event]:
+        """Tell of an end that no notification follows."""
+        # A finished task is told of twice, here and by a notification that has more to say; only a task
+        # that was stopped may be told of here alone.
+        if message.status in {"killed", "failed"} and (known := self._open.pop(message.task_id, None)):
+            yield SubagentFinished(
+                task_id=message.task_id,
+                tool_use_id=known.tool_use_id,
+                name=known.name,
+                status=_task_status(message.status),
+            )
+
+
+def _task_usage(raw: Any) -> Usage | None:
+    total = raw.get("total_tokens") if isinstance(raw, dict) else None
+    return Usage(output_tokens=total) if isinstance(total, int) else None
+
+
+def _task_status(status: str) -> Literal["success", "error", "cancelled"]:
+    return {"completed": "success", "failed": "error"}.get(status, "cancelled")  # type: ignore[return-value]  # the three literals

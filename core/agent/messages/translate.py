@@ -1,0 +1,367 @@
+"""Turns the SDK's messages into events, keeping track of which calls, sub-agents and messages are open.
+
+The SDK delivers the main agent's text twice: as it streams, and again block by block. Text is taken from the
+stream; a block is used only when nothing of its message was streamed, as for the text of sub-agents and for
+the notices the command-line agent writes itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.agent.mcp.states import ServerStates
+from core.agent.messages.prices import Prices
+from core.agent.messages.subagents import SubagentTasks
+from core.agent.messages.usage import TokenCount, usage_of, window_of
+from core.events.types import (
+    ApiRetry,
+    Event,
+    McpStatus,
+    MessageFinished,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallStarted,
+    Usage,
+)
+from core.provider.error_messages import failure_words
+from core.provider.refusals import AT_LIMIT
+from core.text import Redactor, clean
+
+if TYPE_CHECKING:
+    import claude_agent_sdk as sdk
+
+__all__ = ["OpenCall", "RawToolResult", "Taken", "Translator", "TurnBegun", "TurnResult"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class OpenCall:
+    """A tool call that has not come to its end."""
+
+    tool_use_id: str
+    name: str
+    input: dict[str, Any]
+    query_id: str
+    parent_tool_use_id: str | None
+    started_at: datetime
+    started: float
+
+
+@dataclass(frozen=True)
+class RawToolResult:
+    """A tool result as a message carried it; the call it ends is still open."""
+
+    tool_use_id: str
+    block: Any
+    is_error: bool
+    message_copy: Any
+
+
+@dataclass(frozen=True)
+class TurnResult:
+    """How a turn ended, as the agent itself says."""
+
+    status: Literal["success", "error", "interrupted"]
+    text: str
+    error: str | None
+    turns: int
+    cost_usd: float | None
+    usage: Usage | None
+    context_window: int | None = None
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The agent has taken up the message that was sent under this id."""
+
+    message_id: str
+
+
+@dataclass(frozen=True)
+class TurnBegun:
+    """The agent has begun a turn, maybe by itself."""
+
+
+@dataclass
+class _OpenMessage:
+    message_id: str
+    model: str = ""
+    text: list[str] = field(default_factory=list)
+    usage: dict[str, Any] = field(default_factory=dict)
+    stop_reason: str | None = None
+
+
+class Translator:
+    """Feeds on SDK messages, yields events and tool results; one lives as long as its connection.
+
+    `off` are servers that are not there and why, told of with the others; `server` is the model's address; `prices`
+    learns what models cost.
+    """
+
+    def __init__(
+        self,
+        *,
+        redactor: Redactor | None = None,
+        servers: ServerStates | None = None,
+        server: str | None = None,
+        prices: Prices | None = None,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._redactor = redactor or Redactor()
+        self.query_id = ""
+        self.query = ""
+        self.iteration = 0
+        self.provider_session_id: str | None = None
+        self.model: str | None = None
+        self.calls: dict[str, OpenCall] = {}
+        self.last_text = ""
+        self._now = now or (lambda: datetime.now(UTC))
+        self.tasks = SubagentTasks()
+        self._servers = servers or ServerStates()
+        self._server = server or "the model's service"
+        self.prices = prices or Prices()
+        self._tokens = TokenCount(self.prices)
+        self._open: _OpenMessage | None = None
+        self._streamed: set[str] = set()
+        self._pieces = 0
+
+    def begin(self, query_id: str, query: str) -> None:
+        """Give what follows to this query."""
+        self.query_id = query_id
+        self.query = query
+        self.last_text = ""
+
+    def feed(self, message: sdk.Message) -> Iterator[Event | RawToolResult | TurnResult | Taken | TurnBegun]:
+        """Translate one message, in order."""
+        import claude_agent_sdk as sdk
+
+        match message:
+            case sdk.StreamEvent():
+                yield from self._stream(message)
+            case sdk.AssistantMessage():
+                yield from self._assistant(message)
+            case sdk.UserMessage():
+                yield from self._user(message)
+            case sdk.TaskStartedMessage() | sdk.TaskProgressMessage() | sdk.TaskNotificationMessage():
+                yield from self.tasks.feed(message)
+            case sdk.TaskUpdatedMessage():
+                yield from self.tasks.feed_update(message)
+            case sdk.SystemMessage():
+                yield from self._system(message)
+            case sdk.ResultMessage():
+                yield from self._close_message()
+                yield self._result(message)
+            case _:
+                return
+
+    def servers_seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:
+        """Tell of the MCP servers when anything about them is new."""
+        yield from self._servers.seen(told)
+
+    def close_message(self) -> Iterator[Event]:
+        """End the message that is still streaming, keeping what came of it."""
+        yield from self._close_message()
+
+    def request_of(self, task_id: str) -> str:
+        """What a sub-agent was asked to do, with the query it serves; empty when it is not known."""
+        call = self.calls.get(self.tasks.call_of(task_id) or "")
+        if call is None:
+            return self.query
+        asked = [str(call.input.get(key) or "") for key in ("description", "prompt")]
+        return "\n".join([self.query, *asked])
+
+    def _stream(self, message: sdk.StreamEvent) -> Iterator[Event]:
+        if message.parent_tool_use_id is not None:
+            return
+        match message.event:
+            case {"type": "message_start", "message": dict(started)}:
+                yield from self._close_message()
+                message_id = str(started.get("id") or f"message_{self.iteration + 1}")
+                model = str(started.get("model") or "")
+                self._open = _OpenMessage(message_id, model, usage=dict(started.get("usage") or {}))
+                self._streamed.add(message_id)
+                self.iteration += 1
+                self.model = model or self.model
+            case {"type": "content_block_start", "index": int(index), "content_block": {"type": "text"}}:
+                if index and self._open and self._open.text:
+                    yield from self._text("\n\n")
+            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
+                yield from self._text(self._tidy(text))
+            case {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": str(text)}}:
+                if self._open and text:
+                    yield ThinkingDelta(
+                        query_id=self.query_id, message_id=self._open.message_id, text=self._tidy(text)
+                    )
+            case {"type": "message_delta", "delta": dict(delta), **rest}:
+                if self._open:
+                    self._open.stop_reason = delta.get("stop_reason")
+                    self._open.usage.update(rest.get("usage") or {})
+            case {"type": "message_stop"}:
+                yield from self._close_message()
+            case _:
+                return
+
+    def _tidy(self, text: str) -> str:
+        return self._redactor.redact(clean(text))
+
+    def _text(self, text: str) -> Iterator[Event]:
+        if self._open and text:
+            self._open.text.append(text)
+            yield TextDelta(query_id=self.query_id, message_id=self._open.message_id, text=text)
+
+    def _close_message(self) -> Iterator[Event]:
+        done, self._open = self._open, None
+        if done is None:
+            return
+        text = self._redactor.redact("".join(done.text)).strip()
+        self.last_text = text or self.last_text
+        usage = usage_of(done.usage)
+        yield MessageFinished(
+            query_id=self.query_id,
+            message_id=done.message_id,
+            text=text,
+            usage=usage,
+            stop_reason=done.stop_reason,
+        )
+        yield from self._tokens.of_message(self.query_id, done.message_id, done.model, usage)
+
+    def _assistant(self, message: sdk.AssistantMessage) -> Iterator[Event]:
+        import claude_agent_sdk as sdk
+
+        parent = message.parent_tool_use_id
+        streamed = parent is None and message.message_id in self._streamed
+        yield from self._tokens.of_block(self.query_id, message)
+        for block in message.content:
+            match block:
+                case sdk.ToolUseBlock():
+                    yield from self._call_started(block, parent)
+                case sdk.TextBlock() if not streamed and block.text.strip():
+                    self._pieces += 1
+                    text = self._tidy(block.text).strip()
+                    if message.error is not None:
+                        text = failure_words(text)
+                    if parent is None:
+                        self.last_text = text
+                    yield MessageFinished(
+                        query_id=self.query_id,
+                        message_id=f"{message.message_id or 'message'}.{self._pieces}",
+                        text=text,
+                        usage=usage_of(message.usage),
+                        stop_reason=message.stop_reason,
+                        parent_tool_use_id=parent,
+                    )
+                case sdk.ThinkingBlock() if not streamed and block.thinking.strip():
+                    self._pieces += 1
+                    yield ThinkingDelta(
+                        query_id=self.query_id,
+                        message_id=f"{message.message_id or 'message'}.{self._pieces}",
+                        text=self._tidy(block.thinking),
+                        parent_tool_use_id=parent,
+                    )
+                case _:
+                    continue
+
+    def _call_started(self, block: sdk.ToolUseBlock, parent: str | None) -> Iterator[Event]:
+        if block.id in self.calls:
+            return
+        self.calls[block.id] = OpenCall(
+            tool_use_id=block.id,
+            name=clean(block.name),
+            input=block.input,
+            query_id=self.query_id,
+            parent_tool_use_id=parent,
+            started_at=self._now(),
+            started=time.monotonic(),
+        )
+        yield ToolCallStarted(
+            query_id=self.query_id,
+            tool_use_id=block.id,
+            name=clean(block.name),
+            input=self._redactor.redact_value(block.input),
+            iteration=max(1, self.iteration),
+            parent_tool_use_id=parent,
+        )
+
+    def _user(self, message: sdk.UserMessage) -> Iterator[RawToolResult | Taken]:
+        import claude_agent_sdk as sdk
+
+        if isinstance(message.content, str):
+            if message.uuid:
+                yield Taken(message.uuid)
+            return
+        results = [block for block in message.content if isinstance(block, sdk.ToolResultBlock)]
+        for block in results:
+            yield RawToolResult(
+                tool_use_id=block.tool_use_id,
+                block=block.content,
+                is_error=bool(block.is_error),
+                message_copy=message.tool_use_result if len(results) == 1 else None,
+            )
+
+    def _system(self, message: sdk.SystemMessage) -> Iterator[Event | TurnBegun]:
+        data = message.data
+        match message.subtype:
+            case "init":
+                yield TurnBegun()
+                self.provider_session_id = data.get("session_id") or self.provider_session_id
+                self.model = data.get("model") or self.model
+                servers = data.get("mcp_servers")
+                yield from self.servers_seen(servers or [])
+            case "api_retry":
+                yield ApiRetry(
+                    attempt=_int(data.get("attempt"), 1),
+                    max_attempts=_int(data.get("max_retries"), 0),
+                    delay_ms=float(_int(data.get("retry_delay_ms"), 0)),
+                    error=self._retry_reason(data),
+                )
+            case _:
+                return
+
+    def _retry_reason(self, data: dict[str, Any]) -> str:
+        said = clean(str(data.get("error") or data.get("error_status") or ""))
+        if said in {"", "unknown"} and data.get("error_status") is None:
+            return f"no connection to {clean(self._server)}"
+        return said
+
+    def _result(self, message: sdk.ResultMessage) -> TurnResult:
+        text = self._tidy(message.result or "").strip() or self.last_text
+        self.prices.measure(message.model_usage)
+        aborted = str(message.terminal_reason or "").startswith("aborted")
+        status: Literal["success", "error", "interrupted"] = "success"
+        error: str | None = None
+        if aborted or (message.subtype == "error_during_execution" and not message.errors):
+            status = "interrupted"
+        elif message.is_error or message.subtype != "success":
+            status, error = "error", _failure(message, text)
+        return TurnResult(
+            status=status,
+            text=text if status == "success" else self.last_text,
+            error=error,
+            turns=message.num_turns,
+            cost_usd=message.total_cost_usd,
+            usage=usage_of(message.usage),
+            context_window=window_of(message.model_usage, self.model),
+        )
+
+
+def _failure(message: sdk.ResultMessage, text: str) -> str:
+    match message.subtype:
+        case "error_max_turns":
+            return "the agent reached its limit of turns; raise max_turns to let it go on"
+        case "error_max_budget_usd":
+            return AT_LIMIT
+        case _:
+            said = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
+            if (words := failure_words(said)) != said:
+                log.info("the agent ended with %s", said)
+            return words or f"the agent ended with {message.subtype}"
+
+
+def _int(value: Any, default: int) -> int:
+    return int(value) if isinstance(value, int | float) else default

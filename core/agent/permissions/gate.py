@@ -1,0 +1,144 @@
+"""Where a tool call waits for a person's word."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+from core.agent.permissions.patterns import exact_pattern
+from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, can_be_remembered
+from core.events.types import Event, PermissionAnswered, PermissionAsked
+from core.text import Redactor, clean
+
+__all__ = ["REASON_LIMIT", "Answer", "PermissionGate"]
+
+REASON_LIMIT = 1_000
+"""How many characters of a person's reason for a no the model is told."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was decided about one waiting call.
+
+    `reason` is told to the model when it is a no. `patterns` say what a yes for the session means; without any it
+    means the tools of the call.
+    """
+
+    allow: bool
+    scope: str = "once"
+    reason: str = ""
+    patterns: tuple[str, ...] = ()
+
+
+@dataclass
+class _Waiting:
+    event: PermissionAsked
+    judgement: Judgement
+    future: asyncio.Future[Answer] = field(repr=False)
+
+
+class PermissionGate:
+    """Asks, waits without a limit of time, and answers exactly once.
+
+    Without anybody to ask (`interactive=False`) every question is answered with a no that names the
+    option that would have allowed the call.
+    """
+
+    def __init__(
+        self,
+        policy: PermissionPolicy,
+        publish: Callable[[Event], Event],
+        *,
+        interactive: bool,
+        redactor: Redactor,
+    ) -> None:
+        self._policy = policy
+        self._publish = publish
+        self._interactive = interactive
+        self._redactor = redactor
+        self._waiting: dict[str, _Waiting] = {}
+        self._denied: dict[str, str] = {}
+
+    def denial_of(self, tool_use_id: str) -> str | None:
+        """Why this call was refused, by a person, a rule or a pipeline; None when it was not."""
+        return self._denied.get(tool_use_id)
+
+    def note_denied(self, tool_use_id: str, reason: str) -> None:
+        """Remember that a call was refused elsewhere, as by a pipeline."""
+        self._denied[tool_use_id] = reason
+
+    async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> Answer:
+        """Have a call allowed or denied; the policy is asked again first, as it may have learned since."""
+        judgement = self._policy.judge(tool_name, tool_input)
+        if judgement.verdict is Verdict.ALLOW:
+            return Answer(True, scope="policy", reason=judgement.reason)
+        event = PermissionAsked(
+            request_id=uuid4().hex[:12],
+            tool_name=tool_name,
+            input=self._redactor.redact_value(tool_input),
+            tool_use_id=tool_use_id,
+            subjects=[clean(subject) for subject in judgement.subjects],
+            reason=judgement.reason,
+            once_only=not all(can_be_remembered(subject) for subject in judgement.subjects),
+        )
+        self._publish(event)
+        if not self._interactive:
+            named = ", ".join(event.subjects)
+            answer = Answer(
+                False, "headless", f"Nobody is there to ask. To allow it, start with --allow '{named}'."
+            )
+        else:
+            waiting = _Waiting(event, judgement, asyncio.get_running_loop().create_future())
+            self._waiting[event.request_id] = waiting
+            try:
+                answer = await waiting.future
+            except asyncio.CancelledError:
+                self._answered(event, Answer(False, "interrupted"))
+                raise
+            finally:
+                self._waiting.pop(event.request_id, None)
+            answer = self._settled(event, waiting.judgement, answer)
+        if not answer.allow:
+            self._denied[tool_use_id] = answer.reason or "The person said no."
+        self._answered(event, answer)
+        return answer
+
+    def _settled(self, event: PermissionAsked, judgement: Judgement, answer: Answer) -> Answer:
+        """Take down what a person said, as far as it can hold."""
+        if not answer.allow:
+            return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT])
+        if answer.scope != "session":
+            return answer
+        problem = self._policy.remember(event.tool_name, judgement.subjects, answer.patterns)
+        if problem is not None:
+            return Answer(True, "once", problem)
+        return replace(answer, patterns=answer.patterns or tuple(map(exact_pattern, judgement.subjects)))
+
+    def answer(self, request_id: str, answer: Answer) -> bool:
+        """Answer a waiting call; False when nothing waits under this id any more."""
+        waiting = self._waiting.get(request_id)
+        if waiting is None or waiting.future.done():
+            return False
+        waiting.future.set_result(answer)
+        return True
+
+    def cancel_all(self, reason: str) -> None:
+        """Answer everything that waits with a no."""
+        for request_id in list(self._waiting):
+            self.answer(request_id, Answer(False, "interrupted", reason))
+
+    def _answered(self, event: PermissionAsked, answer: Answer) -> None:
+        self._publish(
+            PermissionAnswered(
+                request_id=event.request_id,
+                tool_name=event.tool_name,
+                decision="allow" if answer.allow else "deny",
+                subjects=event.subjects,
+                scope=answer.scope,
+                reason=answer.reason,
+                patterns=[clean(pattern) for pattern in answer.patterns],
+            )
+        )

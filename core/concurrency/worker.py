@@ -1,0 +1,204 @@
+"""A child process for work on large results, which in this one would keep the event loop waiting.
+
+Reading, searching and writing megabytes happens inside single calls of compiled code, and no other thread runs
+until such a call is over. The child is started when it is first needed, with a lower priority, and ends by
+itself when it has had nothing to do for a while, so that its memory is given back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+import msgspec
+
+from core.errors import UniversalAgentError
+from core.storage.workspace import Workspace
+from core.text import clean_line
+
+__all__ = ["Aside", "AsideFailed", "AsideUnavailable", "Pieces", "in_pieces", "packed"]
+
+_PIECE = 64 << 10
+_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH")
+_START_SECONDS = 60.0
+_STOP_SECONDS = 2.0
+
+
+class AsideFailed(UniversalAgentError):
+    """The child process could not do its work, or was ended before it had."""
+
+
+class AsideUnavailable(AsideFailed):
+    """The child process did not take the work up at all: whoever gave it may do it in their own process."""
+
+
+class Pieces:
+    """Texts to be sent a little at a time, so that other threads run in between."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = tuple(texts)
+
+
+def in_pieces(text: str) -> Iterator[bytes]:
+    """The text as UTF-8, at most 64 Ki characters at a time."""
+    for at in range(0, len(text), _PIECE):
+        yield text[at : at + _PIECE].encode("utf-8", "surrogatepass")
+
+
+def packed(value: Any) -> bytes:
+    """Encode what is to be handed to the child.
+
+    Raises:
+        AsideUnavailable: there is something in it that cannot be handed over, such as half a character.
+    """
+    try:
+        return msgspec.msgpack.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        reason = clean_line(str(error), 200)
+        raise AsideUnavailable(
+            f"it cannot be handed to the process that works on large results ({reason})"
+        ) from error
+
+
+class Aside:
+    """Runs tasks in the child, one at a time; for threads, never for the event loop.
+
+    A task is a function of one of our modules, named `module:function`. It is given a `worker_child.Desk`
+    and an argument. Arguments and results are what msgpack can carry.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._link: Connection | None = None
+        self._closed = False
+
+    def call(self, task: str, argument: Any, answer: Callable[[str], Pieces] | None = None) -> Any:
+        """Run a task to its end; `answer` gives the texts that the task asks for by name.
+
+        Raises:
+            AsideUnavailable: the child cannot be started, or the argument not be handed over.
+            AsideFailed: the child ended before the task did, or the task raised something.
+        """
+        with self._lock:
+            # Some come from the environment, whose bytes need not be text.
+            secrets = sorted(self.workspace.redactor.values)
+            message = packed((task, argument, [value.encode("utf-8", "surrogatepass") for value in secrets]))
+            while True:
+                is_new = self._link is None
+                link = self._link or self._start()
+                heard = False
+                try:
+                    link.send_bytes(message)
+                    while True:
+                        kind, value = _decoded(link)
+                        heard = heard or kind != "log"
+                        match kind:
+                            case "done":
+                                return value
+                            case "failed":
+                                raise AsideFailed(str(value))
+                            case "ask" if answer is not None:
+                                _give(link, answer(str(value)))
+                            case "log":
+                                logging.getLogger(str(value[0])).log(int(value[1]), "%s", value[2])
+                except AsideFailed:
+                    raise
+                except (EOFError, OSError) as error:
+                    self._end()
+                    if is_new or heard or self._closed:
+                        raise AsideFailed(
+                            "the process that works on large results ended before it was done; "
+                            "the result may be too large for this machine's memory"
+                        ) from error
+                    # It had just ended for want of work: another one takes the task.
+                except BaseException:
+                    # It still waits for something that would be taken for the next task.
+                    self._end()
+                    raise
+
+    def close(self) -> None:
+        """End the child, at whatever it is; no task can be run any more."""
+        self._closed = True
+        process = self._process
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.terminate()
+        if self._lock.acquire(timeout=_STOP_SECONDS):
+            try:
+                self._end()
+            finally:
+                self._lock.release()
+
+    def _start(self) -> Connection:
+        if self._closed:
+            raise AsideFailed("the session is closing")
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise _not_started(error.strerror) from error
+        self._link = Connection(ours.detach())
+        with theirs:
+            arguments = [str(theirs.fileno()), str(self.workspace.path), str(self.workspace.reports_path)]
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    [sys.executable or "python3", "-P", "-m", "core.concurrency.worker_child", *arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={name: os.environ[name] for name in _INHERITED if name in os.environ},
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                self._end()
+                raise _not_started(error) from error
+        try:
+            # Whoever closes does not know of a process that was not there yet.
+            if not self._closed and self._link.poll(_START_SECONDS) and _decoded(self._link)[0] == "ready":
+                return self._link
+        except (EOFError, OSError):
+            pass
+        closed = self._closed
+        self._end()
+        raise AsideFailed("the session is closing") if closed else _not_started("it ended at once")
+
+    def _end(self) -> None:
+        if self._link is not None:
+            with suppress(OSError):
+                self._link.close()
+        if self._process is not None:
+            for harder in (self._process.terminate, self._process.kill):
+                try:
+                    self._process.wait(_STOP_SECONDS)
+                    break
+                except subprocess.TimeoutExpired:
+                    harder()
+            else:
+                self._process.wait()
+        self._link = self._process = None
+
+
+def _not_started(reason: object) -> AsideUnavailable:
+    return AsideUnavailable(f"the process that works on large results cannot be started ({reason})")
+
+
+def _decoded(link: Connection) -> tuple[str, Any]:
+    return msgspec.msgpack.decode(link.recv_bytes(), type=tuple[str, Any])
+
+
+def _give(link: Connection, texts: Pieces) -> None:
+    link.send_bytes(msgspec.msgpack.encode(len(texts.texts)))
+    for text in texts.texts:
+        for piece in in_pieces(text):
+            link.send_bytes(piece)
+        link.send_bytes(b"")

@@ -1,0 +1,93 @@
+"""The doctor beside a living session: its checks are made in a child process, whose imports keep nobody waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from core.doctor.check import Check
+from core.errors import UniversalAgentError
+from core.settings.model import Settings
+from core.settings.secrets import secrets
+from core.text import Redactor, clean_line
+
+__all__ = ["DoctorFailed", "examine_beside"]
+
+log = logging.getLogger(__name__)
+
+_WITHIN = 90.0
+_LONGEST_LINE = 64 << 10
+
+
+class DoctorFailed(UniversalAgentError):
+    """The checks could not be made, or did not come to their end."""
+
+
+async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
+    """Run every check in a child process and give each as it ends; leaving early ends the child.
+
+    Raises:
+        DoctorFailed: it could not be started, or ended before all was done.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-m", "core.doctor",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=_LONGEST_LINE,
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise DoctorFailed(f"the checks cannot be started: {error.strerror}; try again") from error
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    said = asyncio.create_task(process.stderr.read())
+    try:
+        async with asyncio.timeout(_WITHIN):
+            with suppress(ConnectionError):
+                process.stdin.write(json.dumps(_plain(settings), default=str).encode())
+                process.stdin.close()
+            async for line in process.stdout:
+                yield Check(**json.loads(line))
+            code = await process.wait()
+        if code:
+            redact = Redactor(secrets(settings, os.environ)).redact
+            last = clean_line(redact((await said).decode("utf-8", "replace").strip().rpartition("\n")[2]))
+            raise DoctorFailed(f"the checks ended before all was done ({code}): {last or 'nothing was said'}")
+    except TimeoutError as error:
+        raise DoctorFailed(f"the checks did not end within {_WITHIN:g} s; try again") from error
+    except (ValueError, TypeError) as error:
+        raise DoctorFailed("the checks could not be read: this is a fault of ua-tui") from error
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+        said.cancel()
+        await asyncio.gather(said, return_exceptions=True)
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    # Keys are for the screen, and may be anything that a file can say.
+    names = [each.name for each in fields(settings) if each.name not in ("keys", "mcp_servers")]
+    values = {name: getattr(settings, name) for name in names}
+    servers = [
+        {"value": each.value, "name": each.name, "path": str(each.path), "in_folder": each.in_folder}
+        for each in settings.mcp_servers
+    ]
+    return {"mcp_servers": servers} | {
+        name: str(value.absolute()) if isinstance(value, Path) else value
+        for name, value in values.items()
+        if value is not None
+    }

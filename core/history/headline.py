@@ -1,0 +1,317 @@
+"""A session in a line: what it was about, what it took and how it ended, from the two ends of its journal."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from core.errors import JournalError
+from core.events.codec import decode_event
+from core.events.types import (
+    Event,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    TokensSpent,
+)
+from core.history.journal_reader import NOT_REGULAR, unreadable
+from core.history.session import JOURNAL
+from core.text import clean_line
+
+__all__ = ["TITLE", "Stamp", "Summary", "beginning_of", "read_summary", "stamp_of", "words_of"]
+
+TITLE = "title.txt"
+"""The file in a session's folder that has the title a person gave it."""
+LONGEST_TITLE = 200
+LONGEST_QUERY = 400
+_HEAD = 96 << 10
+_TAIL = 16 << 10
+_BLOCK = 1 << 20
+_LONGEST_LINE = 8 << 20
+_LEAST = 1e-9
+
+Stamp = tuple[int, int, int]
+"""What changes when a session does: when its journal was written and how long it is, and when it was named."""
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """One session; what is not known is None or empty. All texts are clean lines.
+
+    `started` is in seconds since the epoch, `seconds` how long it took. `state` is `unknown` where the session has no
+    end, which a running and a crashed one have not, until somebody looks; `corrupt` says in `why` what is wrong.
+    `counted` is how many bytes of a journal without an end were added up. Of the `cost` so much is an `estimate`, as no
+    query's end tells it, and of that so much is `open`, which the end of the query that runs or was cut off may tell.
+    """
+
+    name: str
+    stamp: Stamp = (0, 0, 0)
+    title: str = ""
+    query: str = ""
+    started: float | None = None
+    seconds: float | None = None
+    cost: float | None = None
+    estimate: float = 0.0
+    open: float = 0.0
+    calls: int | None = None
+    artifacts: int | None = None
+    state: Literal["finished", "crashed", "running", "corrupt", "unknown"] = "unknown"
+    why: str = ""
+    demo: bool = False
+    counted: int = 0
+
+    @property
+    def heading(self) -> str:
+        """What it is called: its title, or else what was asked first."""
+        return self.title or self.query
+
+    @property
+    def line(self) -> str:
+        """What a list has for it: its heading, or else why it has none."""
+        return self.heading or self.why or "nothing was asked"
+
+
+def stamp_of(folder: Path) -> Stamp:
+    """Tell whether a session changed, without reading it; zeros for what is not there."""
+    try:
+        journal = os.stat(folder / JOURNAL, follow_symlinks=False)
+        written, length = journal.st_mtime_ns, journal.st_size
+    except OSError:
+        written = length = 0
+    try:
+        named = os.stat(folder / TITLE, follow_symlinks=False).st_mtime_ns
+    except OSError:
+        named = 0
+    return written, length, named
+
+
+def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> Summary:
+    """Read a session's summary; never raises: what cannot be read is marked `corrupt`.
+
+    Of a session that has an end the two ends of its journal are read, of any other all of it, or what came since
+    `before`.
+    """
+    name = folder.name
+    title = _read_title(folder) if stamp[2] else ""
+    corrupt = Summary(name=name, stamp=stamp, title=title, state="corrupt")
+    if folder.is_symlink():
+        return msgspec.structs.replace(corrupt, title="", why="it is a link, and only folders are sessions")
+    try:
+        file = _open(folder / JOURNAL)
+    except OSError as error:
+        return msgspec.structs.replace(corrupt, why=unreadable(error))
+    try:
+        head = os.pread(file, _HEAD, 0)
+        started, query = _beginning(head)
+        if started is None:
+            return msgspec.structs.replace(corrupt, query=query, why=_damage(head))
+        summary = Summary(
+            name=name,
+            stamp=stamp,
+            title=title,
+            query=query,
+            started=started.at.timestamp(),
+            demo=started.demo,
+            why=_later(head),
+        )
+        end = _end(file, stamp[1])
+        if end is None:
+            return _added_up(file, summary, before)
+        return msgspec.structs.replace(
+            summary,
+            state="finished",
+            seconds=end.duration_ms / 1000,
+            cost=end.cost_usd,
+            calls=end.tool_calls,
+            artifacts=end.artifacts,
+        )
+    except OSError as error:
+        return msgspec.structs.replace(corrupt, why=unreadable(error))
+    finally:
+        os.close(file)
+
+
+def beginning_of(folder: Path) -> SessionStarted:
+    """Read how a session began.
+
+    Raises:
+        JournalError: its journal does not tell, or cannot be read; the message says why, as the list does.
+    """
+    try:
+        file = _open(folder / JOURNAL)
+        try:
+            head = os.pread(file, _HEAD, 0)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise JournalError(unreadable(error)) from error
+    started, _ = _beginning(head)
+    if started is None:
+        raise JournalError(_damage(head))
+    return started
+
+
+def words_of(folder: Path) -> Iterator[str]:
+    """Give the texts of all queries and answers of a session, in order; nothing of one that cannot be read."""
+    try:
+        file = _open(folder / JOURNAL)
+    except OSError:
+        return
+    try:
+        for line, _ in _lines(file, b'{"event":"query_'):
+            match _event(line):
+                case QueryReceived(text=text) | QueryFinished(text=text):
+                    yield text
+                case _:
+                    continue
+    except OSError:
+        return
+    finally:
+        os.close(file)
+
+
+def _open(path: Path) -> int:
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(0, NOT_REGULAR)
+    return file
+
+
+def _damage(head: bytes) -> str:
+    """Say what is wrong with a journal that does not tell how its session began."""
+    return (_later(head) or "its journal is damaged") if head else "its journal is empty"
+
+
+def _later(head: bytes) -> str:
+    """Say which later version of the program wrote a journal that begins so; empty when none did."""
+    from core.version import VERSION
+
+    try:
+        first = msgspec.json.decode(head.partition(b"\n")[0], type=_First)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    if not _numbers(VERSION) or _numbers(first.version) <= _numbers(VERSION):
+        return ""
+    return f"it was written by ua-tui {clean_line(first.version, 40)}, which is later than this one"
+
+
+class _First(msgspec.Struct, frozen=True):
+    version: str = ""
+
+
+def _numbers(version: str) -> list[int]:
+    """The numbers of a version; none of one that is not known."""
+    if "unknown" in version:
+        return []
+    return [int(each) for each in re.findall(r"\d{1,9}", version.partition("+")[0])[:3]]
+
+
+def _read_title(folder: Path) -> str:
+    try:
+        file = _open(folder / TITLE)
+    except OSError:
+        return ""
+    try:
+        return clean_line(os.read(file, 4 * LONGEST_TITLE).decode("utf-8", "replace"), LONGEST_TITLE)
+    except OSError:
+        return ""
+    finally:
+        os.close(file)
+
+
+def _event(line: bytes) -> Event | None:
+    try:
+        return decode_event(line)
+    except ValueError:
+        return None
+
+
+def _beginning(head: bytes) -> tuple[SessionStarted | None, str]:
+    started: SessionStarted | None = None
+    for line in head.split(b"\n"):
+        # Only these two matter, and hundreds of lines may stand between them.
+        if started is None and line.startswith(b'{"event":"session_started"'):
+            found = _event(line)
+            started = found if isinstance(found, SessionStarted) else None
+        elif line.startswith(b'{"event":"query_received"'):
+            asked = _event(line)
+            if isinstance(asked, QueryReceived):
+                return started, clean_line(asked.text, LONGEST_QUERY)
+    return started, ""
+
+
+def _end(file: int, length: int) -> SessionFinished | None:
+    tail = os.pread(file, _TAIL, max(0, length - _TAIL))
+    last = tail.rstrip(b"\n").rpartition(b"\n")[2]
+    end = _event(last) if last.startswith(b'{"event":"session_finished"') else None
+    return end if isinstance(end, SessionFinished) else None
+
+
+def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
+    calls = artifacts = start = 0
+    cost: float | None = None
+    estimate = running = 0.0
+    seconds: float | None = None
+    if before is not None and before.started == summary.started and 0 < before.counted <= summary.stamp[1]:
+        calls, artifacts, start = before.calls or 0, before.artifacts or 0, before.counted
+        cost, seconds, estimate, running = before.cost, before.seconds, before.estimate, before.open
+    last, counted = b"", start
+    for line, place in _lines(file, b'{"event":"', start):
+        last, counted = line, place
+        if line.startswith(b'{"event":"tool_call_started"'):
+            calls += 1
+        elif line.startswith(b'{"event":"artifact_saved"'):
+            artifacts += 1
+        elif line.startswith(b'{"event":"query_finished"'):
+            ended = _event(line)
+            if isinstance(ended, QueryFinished):
+                if ended.cost_usd is not None:
+                    cost, estimate = (cost or 0.0) - running + ended.cost_usd, estimate - running
+                running = 0.0
+        elif line.startswith(b'{"event":"tokens_spent"'):
+            spent = _event(line)
+            if isinstance(spent, TokensSpent) and spent.cost_usd:
+                cost = (cost or 0.0) + spent.cost_usd
+                estimate, running = estimate + spent.cost_usd, running + spent.cost_usd
+    at = _event(last)
+    if at is not None and summary.started is not None:
+        seconds = max(0.0, at.at.timestamp() - summary.started)
+    return msgspec.structs.replace(
+        summary,
+        calls=calls,
+        artifacts=artifacts,
+        cost=cost,
+        # What is taken away again may leave a rest that is none.
+        estimate=estimate if estimate > _LEAST else 0.0,
+        open=running,
+        seconds=seconds,
+        counted=counted,
+    )
+
+
+def _lines(file: int, beginning: bytes, at: int = 0) -> Iterator[tuple[bytes, int]]:
+    """Give the whole lines from `at` on that begin so, and the place behind each; far too long ones are left out."""
+    rest = b""
+    marked = b"\n" + beginning
+    while block := os.pread(file, _BLOCK, at):
+        at += len(block)
+        end = block.rfind(b"\n")
+        if end < 0:
+            rest = rest + block if len(rest) < _LONGEST_LINE else b""
+            continue
+        # With a break before the first line all begin alike.
+        whole = b"\n" + rest + block[: end + 1]
+        behind = at - len(block) + end + 1
+        rest = block[end + 1 :]
+        place = whole.find(marked)
+        while place >= 0:
+            stop = whole.find(b"\n", place + 1)
+            yield whole[place + 1 : stop], behind - len(whole) + stop + 1
+            place = whole.find(marked, stop)

@@ -1,0 +1,270 @@
+"""The journal of a past session, read by blocks and never written: from its start, from near its end, or one line."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import UTC
+from pathlib import Path
+
+import msgspec
+
+from core.errors import JournalError
+from core.events.codec import decode_event
+from core.events.types import ArtifactSaved, Event, ToolCallFinished, ToolCallStarted, UnknownEvent
+
+__all__ = [
+    "LARGEST",
+    "LONGEST_LINE",
+    "NOT_REGULAR",
+    "PastArtifactSaved",
+    "PastCallFinished",
+    "PastCallStarted",
+    "PastJournal",
+    "unreadable",
+]
+
+BLOCK = 256 << 10
+"""Bytes read and decoded at a time: a few milliseconds of work."""
+LARGEST = 512 << 20
+"""Bytes; of a journal that is longer only so much of its end is shown."""
+LONGEST_LINE = 4 << 20
+"""Bytes; a longer line is none that a session writes."""
+NOT_REGULAR = "it is not a regular file"
+"""What is wrong with a journal that can be opened, but is no file."""
+
+
+class PastCallStarted(ToolCallStarted, frozen=True, kw_only=True, tag="tool_call_started"):
+    """A call, and the place of its line in the journal, in bytes."""
+
+    place: int = 0
+
+
+class PastCallFinished(ToolCallFinished, frozen=True, kw_only=True, tag="tool_call_finished"):
+    """The end of a call, and the place of its line in the journal, in bytes."""
+
+    place: int = 0
+
+
+class PastArtifactSaved(ArtifactSaved, frozen=True, kw_only=True, tag="artifact_saved"):
+    """A file, and the place of the line that tells of it in the journal, in bytes."""
+
+    place: int = 0
+
+
+class PastJournal:
+    """A journal as it was when it was opened, and what `more` finds appended afterwards.
+
+    `skipped` counts the lines read so far that are no events, `unknown` the events of a later version; `torn` says
+    that the last line has no end, and `end` is behind the last one that has, when `batches` came to its end.
+    `batches` and `more` may go on in any thread, one at a time; `event_at` and `close` may be called in any at any
+    time.
+
+    Raises:
+        JournalError: there is no such file, it is a link or no regular file, or it may not be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.skipped = 0
+        self.unknown = 0
+        self.torn = False
+        self.end = 0
+        try:
+            self._file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise JournalError(
+                f"The session in {path.parent} cannot be opened: {unreadable(error)}."
+            ) from error
+        found = os.fstat(self._file)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(self._file)
+            why = unreadable(OSError(0, NOT_REGULAR))
+            raise JournalError(f"The session in {path.parent} cannot be opened: {why}.")
+        self.size = found.st_size
+        self.left_out = max(0, self.size - LARGEST)
+        """How many bytes at the beginning are not read, because the journal is too long."""
+        self._open = True
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the file; closing again does nothing."""
+        with self._lock:
+            if self._open:
+                self._open = False
+                os.close(self._file)
+
+    def first(self) -> Event | None:
+        """The event of the first line, None when that is none."""
+        head = self._read(0, min(BLOCK, self.size))
+        try:
+            return _whole(decode_event(head.partition(b"\n")[0]))
+        except ValueError:
+            return None
+
+    def tail_place(self, length: int) -> int:
+        """Where the first whole line begins in the last `length` bytes, or the journal when it is no longer."""
+        start = max(0, self.size - length)
+        if not start:
+            return 0
+        at = start - 1
+        while at < self.size:
+            block = self._read(at, min(BLOCK, self.size - at))
+            end = block.find(b"\n")
+            if end >= 0:
+                return at + end + 1
+            if not block:
+                break
+            at += len(block)
+        return self.size
+
+    def batches(self, start: int) -> Iterator[tuple[int, list[Event]]]:
+        """Yield the events from the line at `start` on, some hundred at a time, with how many bytes are read by then.
+
+        A call's events and the files that came of it tell their places; lines that are no events are counted.
+
+        Raises:
+            JournalError: the file cannot be read any more.
+        """
+        self.skipped = self.unknown = 0
+        self.torn = False
+        self.end = start
+        for at, place, lines in self._lines(start):
+            events = self._events(place, lines)
+            self.end = place if self.torn else at
+            yield at, events
+
+    def more(self, start: int) -> tuple[int, list[Event]]:
+        """Read the events of whole lines that were appended from `start` on, some hundred at a time.
+
+        Gives the place behind them, which is `start` while there is nothing new.
+
+        Raises:
+            JournalError: the file cannot be read any more.
+        """
+        with self._lock:
+            if not self._open:
+                raise JournalError(f"The journal {self.path} is closed.")
+            # What was read of it is looked up again, even if it shrank since.
+            self.size = max(self.size, os.fstat(self._file).st_size)
+        data, end = b"", -1
+        while end < 0 and len(data) <= LONGEST_LINE:
+            block = self._read(start + len(data), BLOCK)
+            if not block:
+                return start, []
+            data += block
+            end = data.rfind(b"\n")
+        # A part of a line that is too long is counted as a line that is damaged.
+        lines = data.split(b"\n")[:-1] if end >= 0 else [data]
+        return start + (end + 1 if end >= 0 else len(data)), self._events(start, lines)
+
+    def event_at(self, place: int) -> Event:
+        """Read the one event whose line begins at `place`.
+
+        Raises:
+            JournalError: it is not there any more.
+        """
+        line = b""
+        while b"\n" not in line and len(line) <= LONGEST_LINE and place + len(line) < self.size:
+            block = self._read(place + len(line), min(BLOCK, self.size - place - len(line)))
+            if not block:
+                break
+            line += block
+        try:
+            return _whole(decode_event(line.partition(b"\n")[0]))
+        except ValueError as error:
+            raise JournalError(f"The journal {self.path} was changed: the line is gone.") from error
+
+    def _events(self, place: int, lines: Sequence[bytes]) -> list[Event]:
+        events: list[Event] = []
+        for line in lines:
+            event = self._event(line, place)
+            if event is not None:
+                events.append(event)
+            place += len(line) + 1
+        return events
+
+    def _event(self, line: bytes, place: int) -> Event | None:
+        try:
+            event = decode_event(line)
+        except ValueError:
+            if line.strip(b" \t\r\0"):
+                # Only a last line that no line break ends can reach so far.
+                self.torn = place + len(line) >= self.size
+                self.skipped += not self.torn
+            return None
+        if isinstance(event, UnknownEvent):
+            self.unknown += 1
+            return None
+        return _placed(_whole(event), place)
+
+    def _lines(self, start: int) -> Iterator[tuple[int, int, list[bytes]]]:
+        """Yield what has been read up to, where the first of the lines begins, and the lines."""
+        at = place = start
+        rest = b""
+        too_long = False
+        while at < self.size:
+            block = self._read(at, min(BLOCK, self.size - at))
+            if not block:
+                break
+            at += len(block)
+            if too_long:
+                _, end, block = block.partition(b"\n")
+                if not end:
+                    continue
+                too_long = False
+                place = at - len(block)
+            lines = (rest + block).split(b"\n")
+            rest = lines.pop()
+            yield at, place, lines
+            place = at - len(rest)
+            if len(rest) > LONGEST_LINE:
+                self.skipped += 1
+                too_long, rest = True, b""
+        if rest:
+            yield at, place, [rest]
+
+    def _read(self, place: int, length: int) -> bytes:
+        try:
+            # Closed meanwhile, the number could stand for another file.
+            with self._lock:
+                if not self._open:
+                    raise JournalError(f"The journal {self.path} is closed.")
+                return os.pread(self._file, length, place)
+        except OSError as error:
+            raise JournalError(
+                f"The journal {self.path} cannot be read: {error.strerror or error}."
+            ) from error
+
+
+def unreadable(error: OSError) -> str:
+    """Say of a session what is wrong with its journal, in the words that every list and command has for it."""
+    match error.errno:
+        case errno.ENOENT:
+            return "it holds no journal"
+        case errno.ELOOP:
+            return "its journal is a link, which is not followed"
+        case errno.EACCES | errno.EPERM:
+            return "it may not be read: check the permissions of its folder and its journal"
+        case _:
+            return f"its journal cannot be read: {error.strerror or error}"
+
+
+def _whole(event: Event) -> Event:
+    # A time without a zone cannot be compared with the others; ours are all UTC.
+    return event if event.at.tzinfo else msgspec.structs.replace(event, at=event.at.replace(tzinfo=UTC))
+
+
+_PLACED: dict[type[Event], type[PastCallStarted | PastCallFinished | PastArtifactSaved]] = {
+    ToolCallStarted: PastCallStarted,
+    ToolCallFinished: PastCallFinished,
+    ArtifactSaved: PastArtifactSaved,
+}
+
+
+def _placed(event: Event, place: int) -> Event:
+    kind = _PLACED.get(type(event))
+    return event if kind is None else kind(**msgspec.structs.asdict(event), place=place)

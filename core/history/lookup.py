@@ -1,0 +1,93 @@
+"""The sessions that lie below a folder, and the one that a person means."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from core.errors import SettingsError
+from core.history.session import JOURNAL
+from core.storage.workspace import WORKSPACES
+from core.text import clean_line
+
+__all__ = ["LATEST", "find_session", "named_entries", "session_names"]
+
+LATEST = "latest"
+_NAME = re.compile(r"session_(\d{8}_\d{6})(?:-(\d+))?")
+
+
+def session_names(base: Path) -> list[str]:
+    """The names of the sessions below `base`, the newest first; only folders count, never links to any."""
+    try:
+        return named_entries(base)
+    except OSError:
+        return []
+
+
+def named_entries(base: Path, *, links: bool = False) -> list[str]:
+    """The names of the sessions below `base`, the newest first, also of links that are named so when asked for.
+
+    Raises:
+        OSError: the folder that holds them cannot be read.
+    """
+    try:
+        with os.scandir(base / WORKSPACES) as found:
+            names = [
+                each.name
+                for each in found
+                if _NAME.fullmatch(each.name)
+                and (each.is_dir(follow_symlinks=False) or (links and each.is_symlink()))
+            ]
+    except FileNotFoundError:
+        return []
+    return sorted(names, key=_order, reverse=True)
+
+
+def find_session(base: Path, wanted: str) -> Path:
+    """The folder of the session that `wanted` names: a folder, the name of a session below `base`, or `latest`.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    sessions = base / WORKSPACES
+    shown, place = clean_line(wanted, 300), clean_line(str(sessions), 300)
+    if wanted == LATEST:
+        newest = next((name for name in session_names(base) if _has_journal(sessions / name)), None)
+        if newest is None:
+            raise SettingsError(
+                f"there is no session in {place}: give a session's folder, or --workspace DIR"
+            )
+        return sessions / newest
+    candidates = [Path(wanted)] if wanted else []
+    if wanted not in {"", ".", ".."} and os.sep not in wanted:
+        candidates = [sessions / wanted, sessions / f"session_{wanted}", *candidates]
+    try:
+        for folder in candidates:
+            if folder.is_dir():
+                return _checked(folder)
+        if wanted and os.path.lexists(wanted):
+            raise SettingsError(f"{shown} is not a folder: give a session's folder")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SettingsError(f"{shown} cannot be opened: {reason}") from error
+    raise SettingsError(f"there is no session {shown!r}: neither a folder here nor a session in {place}")
+
+
+def _checked(folder: Path) -> Path:
+    if not os.path.lexists(folder / JOURNAL):
+        raise SettingsError(
+            f"the session in {clean_line(str(folder), 700)} cannot be opened: it holds no journal ({JOURNAL}); "
+            "`ua-tui sessions` lists those that can"
+        )
+    return folder
+
+
+def _has_journal(folder: Path) -> bool:
+    return (folder / JOURNAL).is_file() and not (folder / JOURNAL).is_symlink()
+
+
+def _order(name: str) -> tuple[str, int]:
+    found = _NAME.fullmatch(name)
+    assert found is not None
+    return found[1], int(found[2] or 1)

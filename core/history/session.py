@@ -1,0 +1,305 @@
+"""A session that is past or runs elsewhere, opened to be looked at: its events come from its journal."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import msgspec
+
+from core.bus import Bus
+from core.errors import UniversalAgentError
+from core.events.types import Event, QueryReceived, SessionFinished, SessionStarted
+from core.history.event_replay import PastEvents
+from core.history.journal_reader import PastJournal
+from core.history.no_servers import NoModels, NoServers
+from core.history.stats import PastFacts, Totals, known_at_end
+from core.storage.queue_file import QUEUE_FILE, KeptQueue
+
+__all__ = ["JOURNAL", "PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
+
+JOURNAL = "journal.jsonl"
+TAIL = 384 << 10
+"""Bytes of the journal's end that are shown before the rest is read."""
+LOOK_SECONDS = 0.25
+"""How often is looked for what a session that runs elsewhere has done."""
+FEWEST = 50
+"""Events; an end that begins with a query is preferred if it has so many."""
+_LARGEST_QUEUE = 16 << 20
+
+
+class SessionOver(UniversalAgentError):
+    """Something was asked of a past session."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastFolder:
+    """Where the session's files are."""
+
+    path: Path
+
+
+class PastSession:
+    """One session as its journal tells it, for a screen that shows it to be read; nothing is ever written.
+
+    `start` publishes the end of the journal on the bus; when that is not the whole, `whole` then gives all events
+    from the first one on. Of streamed text they give only what no finished message repeats. Of a session that runs in
+    another program `follow` then gives what happens there. All read in a thread.
+
+    Args:
+        folder: the session's folder.
+        tail: how many bytes of the journal's end `start` reads.
+
+    Raises:
+        JournalError: there is no journal that can be read.
+    """
+
+    def __init__(self, folder: Path, *, tail: int = TAIL) -> None:
+        self.bus = Bus()
+        self.workspace = PastFolder(Path(os.path.abspath(folder)))
+        self.journal = PastJournal(self.workspace.path / JOURNAL)
+        self.facts = PastFacts(left_out=self.journal.left_out)
+        self.unsent: tuple[str, ...] = ()
+        """The queries that still waited when the program ended, oldest first."""
+        self.servers = NoServers()
+        self.trace = None
+        self.closed = False
+        self._tail = tail
+        self._settled = PastEvents(self.workspace.path)
+        self._totals = Totals(self.facts)
+
+    # -- what it gives ----------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Publish the end of the journal, behind the session's first event."""
+        events = await asyncio.to_thread(self._read_tail)
+        for event in events:
+            self.bus.forward(event)
+
+    @property
+    def complete(self) -> bool:
+        """Whether `start` published everything there is to be shown."""
+        return self.facts.read >= 1.0
+
+    async def whole(self) -> AsyncIterator[list[Event]]:
+        """Give all events from the first one on, some hundred at a time; `facts` is complete afterwards.
+
+        Raises:
+            JournalError: the journal cannot be read any more.
+        """
+        facts, start = self._fresh_facts(), self.journal.tail_place(self.journal.size - self.journal.left_out)
+        if start:
+            yield self._begun(facts)
+        settled = self._settled = PastEvents(self.workspace.path)
+        batches = self.journal.batches(start)
+        totals = self._totals = Totals(facts)
+        while not self.closed:
+            batch = await asyncio.to_thread(next, batches, None)
+            if batch is None:
+                break
+            at, raw = batch
+            events = list(settled.take(raw))
+            totals.take(events)
+            self.facts.read = min(0.999, (at - start) / max(1, self.journal.size - start))
+            yield events
+        else:
+            return
+        if rest := list(settled.rest()):
+            yield rest
+        self._complete(facts)
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Whether another program worked on it when that was looked at last."""
+        return self.facts.state == "running"
+
+    async def follow(self) -> AsyncIterator[list[Event]]:
+        """Give what is appended while another program works on the session; `facts` tell afterwards how it ended.
+
+        To be asked for once everything before it was given.
+
+        Raises:
+            JournalError: the journal cannot be read any more.
+        """
+        folder, place = self.workspace.path, self.journal.end
+        while not self.closed:
+            # Asked for first: what was written before the program ended is read after it.
+            runs = await asyncio.to_thread(runs_elsewhere, folder)
+            place, raw = await asyncio.to_thread(self.journal.more, place)
+            if raw:
+                events = list(self._settled.live(raw))
+                self._totals.take(events)
+                yield events
+            elif runs:
+                await asyncio.sleep(LOOK_SECONDS)
+            else:
+                break
+        else:
+            return
+        self.facts.state = "finished" if self._totals.finished else "crashed"
+        self.unsent = await asyncio.to_thread(_read_queue, folder)
+
+    def _read_tail(self) -> list[Event]:
+        start = self.journal.tail_place(self._tail)
+        settled = self._settled
+        raw = [event for _, events in self.journal.batches(start) for event in events]
+        if start:
+            first = next((at for at, event in enumerate(raw) if isinstance(event, QueryReceived)), 0)
+            raw = raw[first:] if len(raw) - first >= FEWEST else raw
+        events = [*settled.take(raw), *settled.rest()]
+        facts = self._fresh_facts()
+        totals = Totals(facts)
+        totals.take(events)
+        facts.state = self._state(raw)
+        self.unsent = _read_queue(self.workspace.path) if facts.state != "running" else ()
+        if start:
+            events = [*self._begun(facts), *events]
+            # A part of the session does not tell what the whole of it cost, unless it says so at its end.
+            self.facts = known_at_end(facts, raw)
+        else:
+            self._totals = totals
+            self._complete(facts)
+        return events
+
+    def _begun(self, facts: PastFacts) -> list[Event]:
+        first = self.journal.first()
+        begun = (
+            list(PastEvents(self.workspace.path).take([first])) if isinstance(first, SessionStarted) else []
+        )
+        Totals(facts).take(begun)
+        return begun
+
+    def _fresh_facts(self) -> PastFacts:
+        return PastFacts(state=self.facts.state, left_out=self.journal.left_out)
+
+    def _complete(self, facts: PastFacts) -> None:
+        journal = self.journal
+        facts.skipped, facts.unknown = journal.skipped, journal.unknown
+        facts.torn = journal.torn and facts.state != "running"
+        facts.read = 1.0
+        self.facts = facts
+
+    def _state(self, events: Sequence[Event]) -> Literal["finished", "crashed", "running"]:
+        ends = [event for event in events if isinstance(event, SessionStarted | SessionFinished)]
+        if ends and isinstance(ends[-1], SessionFinished):
+            return "finished"
+        return "running" if runs_elsewhere(self.workspace.path) else "crashed"
+
+    # -- what cannot be asked of it ----------------------------------------------------------------
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """There is no agent, and none of its commands."""
+        return ()
+
+    @property
+    def models(self) -> NoModels:
+        """Nothing answers any more."""
+        return NoModels()
+
+    @property
+    def state(self) -> str:
+        """It is over."""
+        return "closed"
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """Nothing waits to run."""
+        return ()
+
+    @property
+    def queue_held(self) -> bool:
+        """Nothing is held back."""
+        return False
+
+    def submit(self, text: str) -> None:
+        """Refuse to run a query."""
+        self._refuse("be asked anything")
+
+    async def steer(self, text: str) -> bool:
+        """Refuse to take something into a query."""
+        self._refuse("be told anything")
+
+    def unqueue(self) -> str | None:
+        """There is nothing to take back."""
+        return None
+
+    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+        """There is no queue to change."""
+        return False
+
+    def resume_queue(self) -> None:
+        """Refuse to go on."""
+        self._refuse("go on")
+
+    def raise_budget(self, limit_usd: float) -> None:
+        """Refuse to cost more."""
+        self._refuse("cost more")
+
+    async def interrupt(self) -> None:
+        """There is nothing to stop."""
+
+    def answer_permission(
+        self,
+        request_id: str,
+        *,
+        allow: bool,
+        scope: str = "once",
+        reason: str = "",
+        patterns: Sequence[str] = (),
+    ) -> object:
+        """Refuse an answer: nobody waits for it."""
+        self._refuse("be answered")
+
+    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
+        """Refuse an answer: nobody waits for it."""
+        self._refuse("be answered")
+
+    def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
+        """Refuse an answer: nobody waits for it."""
+        self._refuse("be answered")
+
+    async def restart(self) -> None:
+        """Refuse to start an agent."""
+        self._refuse("be restarted")
+
+    async def close(self, reason: str) -> None:
+        """Let go of the journal."""
+        self.closed = True
+        self.journal.close()
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise SessionOver(f"{self.workspace.path.name} is a past session and cannot {what}; start a new one.")
+
+
+def runs_elsewhere(folder: Path) -> bool:
+    """Whether another process holds the lock of a session; nothing is written to find out."""
+    try:
+        lock = os.open(folder / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return False
+
+
+def _read_queue(folder: Path) -> tuple[str, ...]:
+    """The queries that were never sent; none when the file is not there, or none of ours."""
+    with suppress(OSError, ValueError):
+        file = os.open(folder / QUEUE_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(file, "rb") as opened:
+            data = opened.read(_LARGEST_QUEUE)
+        return msgspec.json.decode(data, type=KeptQueue).queries
+    return ()

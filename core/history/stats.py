@@ -1,0 +1,79 @@
+"""What is known of a past session as a whole, and the sums it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.events.types import Event, QueryFinished, SessionFinished, SessionStarted
+from core.records.counters import TokenCount
+
+__all__ = ["PastFacts", "Totals", "known_at_end"]
+
+
+@dataclass(slots=True)
+class PastFacts:
+    """What is known of a past session as a whole; money, tokens and times are complete when `read` is 1.
+
+    `seconds` is how long the session took, or else its queries together. `read` tells how much of the journal was
+    read, `events` how many there are to be shown, `left_out` how many bytes at its beginning are not, `skipped` and
+    `unknown` how many lines are no events or events of a later version, `torn` that the last one was cut off.
+    """
+
+    state: Literal["finished", "crashed", "running"] = "crashed"
+    model: str | None = None
+    permission_mode: str = "default"
+    demo: bool = False
+    cost: float | None = None
+    tokens: int = 0
+    seconds: float = 0.0
+    read: float = 0.0
+    events: int = 0
+    left_out: int = 0
+    skipped: int = 0
+    unknown: int = 0
+    torn: bool = False
+
+
+class Totals:
+    """Adds up what a session took; `finished` says whether it came to its end and did not go on."""
+
+    def __init__(self, facts: PastFacts) -> None:
+        self.finished = False
+        self._facts = facts
+        self._tokens = TokenCount()
+        self._worked = 0.0
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Add what events tell."""
+        facts = self._facts
+        for event in events:
+            facts.events += 1
+            self._tokens.take(event)
+            match event:
+                case SessionStarted():
+                    self.finished = False
+                    facts.model = event.model or facts.model
+                    facts.permission_mode, facts.demo = event.permission_mode, event.demo
+                case QueryFinished():
+                    if event.cost_usd is not None:
+                        facts.cost = (facts.cost or 0.0) + event.cost_usd
+                    self._worked += event.duration_ms / 1000
+                    facts.seconds = self._worked
+                case SessionFinished():
+                    self.finished = True
+                    facts.seconds = event.duration_ms / 1000 or facts.seconds
+                    facts.cost = event.cost_usd if event.cost_usd is not None else facts.cost
+                case _:
+                    pass
+        facts.tokens = self._tokens.total
+
+
+def known_at_end(facts: PastFacts, events: Sequence[Event]) -> PastFacts:
+    """Leave in facts that were made of a part of the session what the end of it tells of the whole."""
+    end = next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
+    facts.tokens = 0
+    facts.cost = end.cost_usd if end is not None else None
+    facts.seconds = end.duration_ms / 1000 if end is not None else 0.0
+    return facts

@@ -1,0 +1,377 @@
+"""The guarded HTTP client: fetches public pages, and nothing that is not one.
+
+Names are resolved once, every address they resolve to is checked, and the checked address is dialled, so
+that neither a redirect nor a second answer of a name server leads into a private network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+import httpx
+import stamina
+
+from core.errors import ConnectionFailed, FetchRefused
+from core.net.addresses import Routes, parse_endpoints
+from core.net.bodies import MEDIA_TYPES, Inflater, content_type, guess_media_type, text_encoding
+from core.net.dialer import GuardedBackend, Resolver, resolve_host
+from core.net.robots import RobotsCache
+from core.text import clean_line, is_unsafe
+
+__all__ = ["USER_AGENT", "Fetcher", "Page"]
+
+USER_AGENT = "ua-tui/0.1"
+MAX_REDIRECTS = 5
+ATTEMPTS = 3
+RETRY_AFTER_CAP = 8.0
+ROBOTS_SIZE = 512 << 10
+_LONGEST_URL = 4096
+_PORTS = {"http": 80, "https": 443}
+_REDIRECTS = {301, 302, 303, 307, 308}
+_TRY_AGAIN = {429, 502, 503, 504}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A fetched page: `body` is decompressed, `encoding` the one its text is decoded by."""
+
+    url: str
+    final_url: str
+    status: int
+    media_type: str
+    encoding: str
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body decoded, with U+FFFD for what does not decode; empty for a PDF."""
+        return "" if self.media_type == "application/pdf" else self.body.decode(self.encoding, "replace")
+
+
+@dataclass(frozen=True)
+class _Target:
+    """One request: the URL as people know it, and the one that goes over the wire."""
+
+    url: httpx.URL
+    wire: httpx.URL
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        return f"{self.url.scheme}://{self.url.netloc.decode('ascii')}"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    headers: httpx.Headers
+    media_type: str = ""
+    charset: str = ""
+    body: bytes = b""
+
+
+class _TryAgain(ConnectionFailed):
+    """A failure that may pass by itself; `wait` is how long the server asks to wait, in seconds."""
+
+    def __init__(self, message: str, *, code: str, wait: float | None = None) -> None:
+        super().__init__(message, code=code)
+        self.wait = wait
+
+
+class _Deadline:
+    """A span of time that stands still while waiting for a turn."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        return max(self._end - time.monotonic(), 0.0)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._end += time.monotonic() - started
+
+
+class Fetcher:
+    """Fetches public pages within limits; an async context manager.
+
+    `allow` names `host:port` that may be dialled although private. `routes` maps a host suffix to the
+    `host:port` where names below it are dialled, over plain HTTP and with the Host header unchanged.
+    `max_bytes` counts what comes over the wire, `max_decoded` what it decompresses to, `timeout` is the time
+    in seconds for one page with its redirects and retries, not counting the wait for a turn.
+    `resolve` finds the addresses of a host.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow: Iterable[str] = (),
+        routes: Mapping[str, str] = {},
+        max_bytes: int = 5 << 20,
+        max_decoded: int = 20 << 20,
+        timeout: float = 20.0,
+        concurrency: int = 10,
+        per_host: int = 4,
+        robots: bool = True,
+        user_agent: str = USER_AGENT,
+        resolve: Resolver = resolve_host,
+    ) -> None:
+        self._allow = parse_endpoints(allow)
+        self._routes = Routes.parse(routes)
+        self._max_bytes = max_bytes
+        self._max_decoded = max_decoded
+        self._timeout = timeout
+        self._concurrency = concurrency
+        self._per_host = per_host
+        self._robots = RobotsCache(user_agent) if robots else None
+        self._user_agent = user_agent
+        self._resolve = resolve
+        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._everywhere = asyncio.Semaphore(concurrency)
+        self._hosts: weakref.WeakValueDictionary[str, asyncio.Semaphore] = weakref.WeakValueDictionary()
+
+    async def __aenter__(self) -> Fetcher:
+        limits = httpx.Limits(max_connections=self._concurrency, keepalive_expiry=5.0)
+        transport = httpx.AsyncHTTPTransport(retries=0, trust_env=False, limits=limits)
+        # The one place where every connection is opened, whatever asked for it.
+        pool: Any = transport._pool
+        pool._network_backend = GuardedBackend(self._allow, self._routes, self._resolve)
+        self._transport = transport
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            await transport.aclose()
+
+    async def get(self, url: str) -> Page:
+        """Fetch a page, following at most five redirects.
+
+        Raises:
+            FetchRefused: the address, scheme, port, robots.txt, media type or size rules the page out.
+            ConnectionFailed: the page cannot be reached, answers with an error or takes too long.
+        """
+        shown = f"'{clean_line(url, 200)}'"
+        try:
+            target, answer = await self._follow(self._target(url), _Deadline(self._timeout), self._robots)
+            if not 200 <= answer.status < 300:
+                raise ConnectionFailed(_status_message(answer.status), code=f"http_{answer.status}")
+        except FetchRefused as error:
+            raise FetchRefused(f"{shown} is not fetched: {error}", code=error.code) from error.__cause__
+        except ConnectionFailed as error:
+            raise ConnectionFailed(f"cannot fetch {shown}: {error}", code=error.code) from error.__cause__
+        return Page(
+            url=url,
+            final_url=str(target.url),
+            status=answer.status,
+            media_type=answer.media_type,
+            encoding=text_encoding(answer.body, answer.media_type, answer.charset),
+            body=answer.body,
+        )
+
+    async def _follow(
+        self, target: _Target, deadline: _Deadline, robots: RobotsCache | None, size: int | None = None
+    ) -> tuple[_Target, _Answer]:
+        for _ in range(MAX_REDIRECTS + 1):
+            if robots is not None:
+                read = partial(self._read_robots, target, deadline)
+                await robots.check(target.origin, str(target.url), read, deadline.paused)
+            answer = await self._request(target, deadline, size)
+            location = answer.headers.get("location")
+            if answer.status not in _REDIRECTS or location is None:
+                return target, answer
+            target = self._redirected(target, location)
+        raise FetchRefused(f"it redirects more than {MAX_REDIRECTS} times; use the final address")
+
+    async def _request(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
+        def again(error: Exception) -> bool | float:
+            if not isinstance(error, _TryAgain) or deadline.left <= (error.wait or 0.0):
+                return False
+            return True if error.wait is None else error.wait
+
+        attempts = stamina.retry_context(
+            on=again, attempts=ATTEMPTS, timeout=None, wait_initial=0.3, wait_max=3.0, wait_jitter=0.3
+        )
+        try:
+            async for attempt in attempts:
+                with attempt:
+                    return await self._attempt(target, deadline, size)
+        except _TryAgain as error:
+            raise ConnectionFailed(str(error), code=error.code) from error.__cause__
+        raise AssertionError("a retry loop ends by returning or raising")
+
+    async def _attempt(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
+        host = self._hosts.setdefault(target.url.host, asyncio.Semaphore(self._per_host))
+        try:
+            async with AsyncExitStack() as turns:
+                with deadline.paused():
+                    await turns.enter_async_context(host)
+                    await turns.enter_async_context(self._everywhere)
+                async with asyncio.timeout(deadline.left):
+                    return await self._send(target, size)
+        except TimeoutError as error:
+            raise ConnectionFailed(
+                f"it took longer than {deadline.seconds:g} seconds; try again later", code="timeout"
+            ) from error
+        except httpx.TimeoutException as error:
+            raise _TryAgain("the site does not answer; try again later", code="timeout") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            reason = clean_line(str(error) or type(error).__name__, 200)
+            raise ConnectionFailed(
+                f"{reason}; check the address or try again later", code="unreachable"
+            ) from error
+
+    async def _send(self, target: _Target, size: int | None) -> _Answer:
+        if self._transport is None:
+            raise RuntimeError("a Fetcher is used inside 'async with'")
+        request = httpx.Request(
+            "GET",
+            target.wire,
+            headers={
+                "user-agent": self._user_agent,
+                "accept": "text/html,application/xhtml+xml,text/plain,text/markdown,application/json;q=0.9,"
+                "application/pdf;q=0.8",
+                "accept-language": "en,*;q=0.5",
+                "accept-encoding": "gzip, deflate",
+            },
+            extensions={
+                "timeout": {
+                    "connect": self._timeout / 2,
+                    "read": self._timeout / 2,
+                    "write": self._timeout / 2,
+                    "pool": self._timeout,
+                }
+            },
+        )
+        response = await self._transport.handle_async_request(request)
+        try:
+            status = response.status_code
+            if status in _TRY_AGAIN:
+                wait = _retry_after(response.headers.get("retry-after"))
+                raise _TryAgain(_status_message(status), code=f"http_{status}", wait=wait)
+            if not 200 <= status < 300:
+                return _Answer(status, response.headers)
+            return await self._read(response, size)
+        finally:
+            await response.aclose()
+
+    async def _read(self, response: httpx.Response, size: int | None) -> _Answer:
+        """Read a body within the limits; with `size`, as much of one of any type as fits in it."""
+        limit = self._max_bytes if size is None else size
+        too_large = f"its body is larger than {limit} bytes; choose another source"
+        media_type, charset = content_type(response.headers.get("content-type", ""))
+        if size is None:
+            if media_type and media_type not in MEDIA_TYPES:
+                raise FetchRefused(
+                    f"its type is '{clean_line(media_type, 80)}'; only pages, texts and PDFs are read",
+                    code="not_readable",
+                )
+            declared = response.headers.get("content-length", "")
+            if declared.isascii() and declared.isdecimal() and int(declared[:18]) > limit:
+                raise FetchRefused(too_large, code="too_large")
+        inflater = Inflater(response.headers.get("content-encoding", ""), self._max_decoded)
+        body = bytearray()
+        received = 0
+        async for piece in response.aiter_raw():
+            received += len(piece)
+            if received > limit and size is None:
+                raise FetchRefused(too_large, code="too_large")
+            body += inflater.feed(piece)
+            if size is not None and len(body) >= size:
+                del body[size:]
+                break
+        else:
+            inflater.finish()
+        if not media_type and size is None:
+            media_type = guess_media_type(bytes(body[:1024]))
+            if not media_type:
+                raise FetchRefused(
+                    "it has no type and does not look like text; choose another source", code="not_readable"
+                )
+        return _Answer(response.status_code, response.headers, media_type, charset, bytes(body))
+
+    async def _read_robots(self, target: _Target, deadline: _Deadline) -> str:
+        """Return the text of a site's robots.txt, empty when the site has none or does not show it."""
+        where = self._target(f"{target.origin}/robots.txt")
+        _, answer = await self._follow(where, deadline, None, ROBOTS_SIZE)
+        if answer.status >= 500:
+            raise ConnectionFailed(
+                f"the site's robots.txt answers {answer.status}; try again later", code="robots"
+            )
+        return answer.body.decode("utf-8", "replace") if answer.status < 300 else ""
+
+    def _redirected(self, target: _Target, location: str) -> _Target:
+        try:
+            return self._target(str(target.url.join(location)))
+        except (FetchRefused, httpx.InvalidURL, ValueError) as error:
+            raise FetchRefused(f"it redirects to '{clean_line(location, 200)}': {error}") from error
+
+    def _target(self, url: str) -> _Target:
+        if not url or len(url) > _LONGEST_URL or is_unsafe(url) or any(mark in url for mark in "\n\t\\ "):
+            raise FetchRefused("it is not a well-formed URL; check the address")
+        try:
+            parsed = httpx.URL(url).copy_with(fragment=None)
+            host = parsed.host.rstrip(".").lower()
+        except (httpx.InvalidURL, ValueError) as error:
+            raise FetchRefused(f"it is not a well-formed URL ({error}); check the address") from error
+        if parsed.scheme not in _PORTS:
+            raise FetchRefused("only http and https URLs are fetched; check the address")
+        if not host:
+            raise FetchRefused("it names no host; check the address")
+        if parsed.userinfo:
+            raise FetchRefused("it holds a user name or password; remove it")
+        port = _PORTS[parsed.scheme] if parsed.port is None else parsed.port
+        if port not in _PORTS.values() and (host, port) not in self._allow:
+            raise FetchRefused(f"only the ports 80 and 443 are used, not {port}; check the address")
+        routed = self._routes.place_of(host) is not None
+        return _Target(parsed, parsed.copy_with(scheme="http", port=None) if routed else parsed)
+
+
+def _status_message(status: int) -> str:
+    match status:
+        case 401 | 402 | 403 | 451:
+            advice = "the site does not give it to programs; choose another source"
+        case 404 | 410:
+            advice = "there is no such page; check the address"
+        case _ if status >= 500 or status == 429:
+            advice = "the site is overloaded or broken; try again later"
+        case _:
+            advice = "check the address"
+    reason = httpx.codes.get_reason_phrase(status) or "no page"
+    return f"the site answers {status} {reason}: {advice}"
+
+
+def _retry_after(header: str | None) -> float | None:
+    if header is None:
+        return None
+    text = header.strip()
+    if text.isascii() and text.isdecimal():
+        return min(float(text[:9]), RETRY_AFTER_CAP)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return min(max((moment - datetime.now(UTC)).total_seconds(), 0.0), RETRY_AFTER_CAP)

@@ -1,0 +1,101 @@
+"""Opening connections to the public internet only, whatever name, number or redirect leads there."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+
+import httpcore
+
+from core.errors import ConnectionFailed, FetchRefused
+from core.net.addresses import Routes, is_public
+from core.text import clean_line
+
+__all__ = ["GuardedBackend", "Resolver", "resolve_host"]
+
+Resolver = Callable[[str, int], Awaitable[list[str]]]
+"""Finds the IP addresses of a host; raises OSError when there is none."""
+
+
+async def resolve_host(host: str, port: int) -> list[str]:
+    """Ask the system for the addresses of a host, each once, in its order."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections to public addresses, allowed exceptions and routes only.
+
+    `backend` is what opens a connection to an address once it is checked.
+    """
+
+    def __init__(
+        self,
+        allow: frozenset[tuple[str, int]] = frozenset(),
+        routes: Routes | None = None,
+        resolve: Resolver = resolve_host,
+        backend: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self._backend = backend if backend is not None else httpcore.AnyIOBackend()
+        self._allow = allow
+        self._routes = routes if routes is not None else Routes()
+        self._resolve = resolve
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to the first address that answers, after all of them were found to be public."""
+        addresses, port = await self._checked(host, port)
+        failure: Exception | None = None
+        for address in addresses:
+            try:
+                return await self._backend.connect_tcp(
+                    address,
+                    port,
+                    timeout=timeout,
+                    local_address=local_address,
+                    socket_options=socket_options,
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failure = error
+        raise failure or httpcore.ConnectError("no address")
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Refuse: no page lives in a socket of this machine."""
+        raise FetchRefused(f"unix sockets are never opened ({clean_line(path, 80)})")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+    async def _checked(self, host: str, port: int) -> tuple[list[str], int]:
+        if (place := self._routes.place_of(host)) is not None:
+            return [place[0]], place[1]
+        name = clean_line(host, 120)
+        try:
+            addresses = await self._resolve(host, port)
+        except (OSError, UnicodeError) as error:
+            raise ConnectionFailed(
+                f"the host {name} is unknown ({error}); check the address", code="unreachable"
+            ) from error
+        if not addresses:
+            raise ConnectionFailed(f"the host {name} has no address; check the name", code="unreachable")
+        if (host.rstrip(".").lower(), port) not in self._allow:
+            for address in addresses:
+                if not is_public(address):
+                    raise FetchRefused(
+                        f"the host {name} is at {clean_line(address, 60)}, which is not a public address; "
+                        "only pages of the public internet are fetched"
+                    )
+        return addresses, port

@@ -1,0 +1,81 @@
+"""The login of the Claude command line: whether there is one, and the program that makes one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from core.settings.model import Settings
+
+__all__ = ["Login", "claude_program", "login_command", "login_environment", "look_for_login"]
+
+_LARGEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class Login:
+    """What was found of a login; `usable` says whether a session can be tried with it."""
+
+    usable: bool
+    told: str
+
+
+def look_for_login(settings: Settings, now: datetime | None = None) -> Login:
+    """Look for a login where the agent would, and whether it is still valid; its tokens are read by nobody else."""
+    folder = settings.claude_config_dir or Path.home() / ".claude"
+    path = folder / ".credentials.json"
+    try:
+        with path.open("rb") as file:
+            told: Any = json.loads(file.read(_LARGEST))
+    except FileNotFoundError:
+        return Login(False, f"There is no login in {folder} yet.")
+    except OSError as error:
+        return Login(False, f"The login in {path} cannot be read: {error.strerror}.")
+    except (ValueError, RecursionError):
+        return Login(False, f"The login in {path} cannot be read: log in again.")
+    account = told.get("claudeAiOauth") if isinstance(told, dict) else None
+    if not isinstance(account, dict) or not (account.get("accessToken") or account.get("refreshToken")):
+        return Login(False, f"There is no login in {path}: log in again.")
+    until = account.get("expiresAt")
+    # In milliseconds; with a refresh token the agent renews it by itself.
+    over = isinstance(until, int) and until / 1000 < (now or datetime.now(UTC)).timestamp()
+    if over and not account.get("refreshToken"):
+        return Login(False, f"The login in {path} has expired: log in again.")
+    plan = account.get("subscriptionType")
+    of = f" of Claude {plan.capitalize()}" if isinstance(plan, str) and plan.isalnum() else ""
+    return Login(True, f"A login{of} is there, in {path}.")
+
+
+def claude_program(settings: Settings) -> Path | None:
+    """The Claude command line that the agent runs on; None when there is none."""
+    if settings.cli_path is not None:
+        return settings.cli_path if settings.cli_path.is_file() else None
+    # Found without importing the SDK, which takes a second.
+    found = find_spec("claude_agent_sdk")
+    if found is not None and found.origin is not None:
+        bundled = Path(found.origin).parent / "_bundled" / "claude"
+        if bundled.is_file():
+            return bundled
+    other = shutil.which("claude")
+    return Path(other) if other is not None and os.path.isabs(other) else None
+
+
+def login_command(program: Path) -> list[str]:
+    """The command that makes a login."""
+    return [str(program), "auth", "login"]
+
+
+def login_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of that command: without keys, as with one of them there would be nothing to log in to."""
+    kept = {name: value for name, value in environ.items() if not name.startswith(("ANTHROPIC_", "UA_"))}
+    folder = settings.claude_config_dir
+    if folder is not None and folder != Path.home() / ".claude":
+        kept["CLAUDE_CONFIG_DIR"] = str(folder)
+    return kept

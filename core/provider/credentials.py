@@ -1,0 +1,95 @@
+"""What a session has been given to reach its services with: by name and place, never by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from core.errors import SettingsError
+from core.provider.claude_login import look_for_login
+from core.provider.probe import shown_server
+from core.provider.request import DEFAULT_URL
+from core.settings.files import UserFile
+from core.settings.model import ENVIRONMENT, USER_FILE, Settings, set_elsewhere
+from core.settings.sources import Given
+from core.text import clean_line
+
+__all__ = ["Credential", "credentials_of", "servers_of"]
+
+Service = Literal["model", "composio", "web reader", "logfire"]
+
+_SECRETS: tuple[tuple[Service, str], ...] = (
+    ("model", "api_key"),
+    ("model", "auth_token"),
+    ("composio", "composio_api_key"),
+    ("web reader", "web_reader_key"),
+    ("logfire", "logfire_token"),
+)
+
+
+@dataclass(frozen=True)
+class Credential:
+    """A credential by the name people know it by, and where it was found; no place means that it is missing."""
+
+    service: Service
+    name: str
+    place: str = ""
+
+    @property
+    def found(self) -> bool:
+        """Whether there is one."""
+        return bool(self.place)
+
+
+def credentials_of(
+    settings: Settings,
+    *,
+    environ: Mapping[str, str],
+    cwd: Path | None = None,
+    config_dir: Path | None = None,
+) -> list[Credential]:
+    """Every credential there may be, those of one service together; reads the files that may hold them.
+
+    One that no source has, though the settings do, was given by the program.
+    """
+    names = [name for _, name in _SECRETS]
+    try:
+        places = set_elsewhere(names, environ=environ, cwd=cwd)
+    except SettingsError:
+        # A file was broken since the start: what was read of it then is still used.
+        places = {}
+    in_user_file = UserFile(config_dir).names()
+    found = []
+    for service, name in _SECRETS:
+        place = ""
+        if getattr(settings, name):
+            where = places.get(name)
+            if where is not None:
+                place = clean_line(_place(where, ENVIRONMENT[name][1]))
+            else:
+                place = f"your {USER_FILE}" if name in in_user_file else "given by the program"
+        found.append(Credential(service, ENVIRONMENT[name][1], place))
+    login = clean_line(str(settings.claude_config_dir)) if look_for_login(settings).usable else ""
+    found.insert(2, Credential("model", "Claude login", login))
+    return found
+
+
+def _place(where: Given, name: str) -> str:
+    """Where a setting is from, in few words; a variable is named only if that is not `name`."""
+    match where.place:
+        case "environment":
+            kind = "environment"
+        case ".env":
+            kind = str(where.path)
+        case _:
+            return f"{where.name} in {where.path}"
+    return kind if where.name == name else f"{kind}, {where.name}"
+
+
+def servers_of(settings: Settings) -> dict[str, str]:
+    """The addresses that a session talks to, without the passwords there may be in them."""
+    model = shown_server(settings.base_url or DEFAULT_URL)
+    composio = shown_server(settings.composio_base_url) if settings.composio_base_url else "Composio's own"
+    return {"model": model, "composio": composio}

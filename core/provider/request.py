@@ -1,0 +1,66 @@
+"""One small request to the model, outside the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from core.errors import ConnectionFailed
+from core.settings.model import Settings
+from core.telemetry.http import Tell, telling
+from core.text import clean_line
+
+__all__ = ["DEFAULT_MODEL", "DEFAULT_URL", "endpoint", "small_request"]
+
+DEFAULT_URL = "https://api.anthropic.com"
+DEFAULT_MODEL = "claude-haiku-4-5"
+_API_VERSION = "2023-06-01"
+_MAX_TOKENS = 8
+_TIMEOUT = 5.0
+
+
+def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
+    """Where the Messages API takes messages, and with which headers, the credentials among them."""
+    headers = {"anthropic-version": _API_VERSION}
+    if settings.api_key:
+        headers["x-api-key"] = settings.api_key
+    if settings.auth_token:
+        headers["authorization"] = f"Bearer {settings.auth_token}"
+    return (settings.base_url or DEFAULT_URL).rstrip("/") + "/v1/messages", headers
+
+
+def small_request(
+    settings: Settings, tell: Tell | None = None
+) -> Callable[[str, str], Awaitable[str]] | None:
+    """Make the function that asks the model for a word; None when no key or no model is known for it.
+
+    The function takes a system prompt and a text, and returns the reply's text. It speaks the Messages API
+    (POST /v1/messages) and does not try twice. `tell` is told of its requests.
+    """
+    model = settings.simple_model or settings.model or (None if settings.base_url else DEFAULT_MODEL)
+    if model is None or not (settings.api_key or settings.auth_token or settings.base_url):
+        return None
+    url, headers = endpoint(settings)
+
+    async def ask(system: str, text: str) -> str:
+        import httpx
+
+        body = {
+            "model": model,
+            "max_tokens": _MAX_TOKENS,
+            "system": system,
+            "messages": [{"role": "user", "content": text}],
+        }
+        try:
+            with telling(tell, "POST", url) as answered:
+                async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
+                    response = await client.post(url, headers=headers, json=body)
+                answered(response.status_code)
+            response.raise_for_status()
+            blocks = response.json().get("content") or []
+        except (httpx.HTTPError, ValueError, AttributeError) as error:
+            raise ConnectionFailed(
+                f"the model did not answer a small request: {clean_line(str(error))}"
+            ) from error
+        return "".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))
+
+    return ask

@@ -1,0 +1,237 @@
+"""The ways to a model: what each asks for, what it means as settings, and how it is checked and stored."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from core.errors import SettingsError
+from core.provider.probe import DEADLINE, ModelVerdict, check_model, shown_server
+from core.provider.request import DEFAULT_URL
+from core.settings import parsers as values
+from core.settings.files import UserFile
+from core.settings.model import Settings, load_settings, set_elsewhere
+from core.settings.secrets import secrets
+
+__all__ = [
+    "LOCAL_URL",
+    "ZAI_URL",
+    "Given",
+    "Plan",
+    "SettingUp",
+    "Stored",
+    "Way",
+    "tidy_address",
+    "tidy_key",
+    "wrong_entry",
+]
+
+Way = Literal["anthropic", "login", "zai", "server"]
+
+ZAI_URL = "https://api.z.ai/api/anthropic"
+LOCAL_URL = "http://127.0.0.1:11434"
+"""Where Ollama listens unless it is told otherwise."""
+
+_LONGEST = 4096
+_LOADING_SECONDS = 120.0
+"""A local server may have to load its model first."""
+
+_ASSIGNED = re.compile(r"(?:export\s+)?[A-Za-z_]*(?:KEY|TOKEN)\s*=\s*", re.IGNORECASE)
+_LOCAL_HOST = re.compile(
+    r"localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[|[^.:/]+(:\d+)?(/|$)|[^/:]+\.(local|lan|internal)\b",
+    re.IGNORECASE,
+)
+_ENDPOINT = re.compile(r"/+v1(/+messages)?/*$")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a person entered, tidied; what a way does not ask for is empty."""
+
+    key: str = field(default="", repr=False)
+    address: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be stored, setting by setting (None takes one out), and the settings to go on with."""
+
+    way: Way
+    changes: Mapping[str, str | None] = field(repr=False)
+    settings: Settings
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What must never be shown or written anywhere else."""
+        return secrets(self.settings, {})
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where something was stored, and what must be known about it."""
+
+    path: Path
+    warnings: tuple[str, ...] = ()
+
+
+def tidy_key(text: str) -> str:
+    """Take from a key what gets around it when it is copied: blanks, line ends, quotes, the name of a variable."""
+    line = _ASSIGNED.sub("", text.strip(), count=1) if _ASSIGNED.match(text.strip()) else text
+    return "".join(line.split()).strip("\"'`")
+
+
+def tidy_address(text: str) -> str:
+    """Write an address as a base URL: with a scheme, without what the Messages API adds to it."""
+    address = "".join(text.split()).strip("\"'`")
+    if address and "://" not in address:
+        address = f"{'http' if _LOCAL_HOST.match(address) else 'https'}://{address}"
+    return _ENDPOINT.sub("", address).rstrip("/")
+
+
+def wrong_entry(way: Way, given: Given) -> tuple[str, str] | None:
+    """Say which field is wrong and what is wrong with it; None when all can be tried."""
+    needs_key = way in ("anthropic", "zai")
+    if way == "server" and not given.address:
+        return "address", f"Type the address of the server, such as {LOCAL_URL}"
+    if way == "server":
+        try:
+            values.url(given.address)
+        except ValueError as error:
+            return "address", f"This is no address: it takes {error}."
+    if needs_key and not given.key:
+        return "key", "Type or paste the key."
+    if given.key and not (given.key.isascii() and given.key.isprintable()):
+        return "key", "There are characters in it that no key has: copy it again."
+    if len(given.key) > _LONGEST:
+        return "key", "This is too long for a key: copy the key alone."
+    if needs_key and len(given.key) < 8:
+        return "key", "This is too short for a key: copy the whole of it."
+    if way == "anthropic" and given.key.startswith("sk-ant-oat"):
+        return (
+            "key",
+            "This is the token of a Claude login. An API key begins with sk-ant-api; or choose the login.",
+        )
+    if len(given.model) > 200 or not given.model.isprintable():
+        return "model", "This is no name of a model."
+    return None
+
+
+class SettingUp:
+    """Makes, checks and stores what a person chose, starting from the `settings` there are.
+
+    `environ`, `cwd` and `config_dir` say where settings are looked for, as for `load_settings`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        environ: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        config_dir: Path | None = None,
+    ) -> None:
+        self.settings = settings
+        self._environ = os.environ if environ is None else environ
+        self._cwd = cwd
+        self._config_dir = config_dir
+        self._file = UserFile(config_dir)
+
+    @property
+    def path(self) -> Path:
+        """The file in which things are stored."""
+        return self._file.path
+
+    @property
+    def now(self) -> str:
+        """How the model is reached now; empty when it is not."""
+        settings = self.settings
+        if settings.demo:
+            return "the demo"
+        server = shown_server(settings.base_url or DEFAULT_URL)
+        if settings.api_key or settings.auth_token:
+            return f"{server}, with a {'key' if settings.api_key else 'token'}"
+        if settings.base_url:
+            return f"{server}, without a key"
+        return "the Claude login" if settings.has_login else ""
+
+    def given(self, way: Way) -> Given:
+        """What is known already of what a way asks for; never a key or a password."""
+        now = self.settings
+        if way == "zai" and now.base_url == ZAI_URL:
+            return Given(model=now.model or "")
+        if way == "server" and now.base_url is not None and now.base_url != ZAI_URL:
+            address = now.base_url if urlsplit(now.base_url).password is None else ""
+            return Given(address=address, model=now.model or "")
+        return Given()
+
+    def plan(self, way: Way, given: Given) -> Plan:
+        """Make settings of what was entered, in which there is nothing wrong.
+
+        What belongs to another way is taken out: a key would be sent to whichever server is set.
+        """
+        now = self.settings
+        changes: dict[str, str | None] = {"api_key": None, "auth_token": None, "base_url": None}
+        match way:
+            case "anthropic":
+                changes["api_key"] = given.key
+            case "zai":
+                changes |= {"auth_token": given.key, "base_url": ZAI_URL, "model": given.model or None}
+            case "server":
+                token = given.key or None
+                changes |= {"auth_token": token, "base_url": given.address, "model": given.model or None}
+            case "login":
+                pass
+        if changes["base_url"] != now.base_url:
+            # The models of one server are not those of another.
+            for name in ("model", "simple_model", "fallback_model"):
+                if getattr(now, name) is not None:
+                    changes.setdefault(name, None)
+        return Plan(way, changes, replace(now, demo=False, **changes))  # type: ignore[arg-type]  # texts or None
+
+    def told(self, plan: Plan) -> str:
+        """Name the settings that storing sets and takes out."""
+        there = self._file.names()
+        sets = [name for name, value in plan.changes.items() if value is not None]
+        out = [name for name, value in plan.changes.items() if value is None and name in there]
+        parts = [f"sets {', '.join(sets)}"] if sets else []
+        parts += [f"takes out {', '.join(out)}"] if out else []
+        return " and ".join(parts)
+
+    def replaced(self, way: Way) -> tuple[str, ...]:
+        """Name the settings of the file that storing a way would change or take out."""
+        there = self._file.names()
+        return tuple(name for name in self.plan(way, Given()).changes if name in there)
+
+    async def check(self, plan: Plan) -> ModelVerdict:
+        """Ask the model once whether it would answer."""
+        deadline = _LOADING_SECONDS if plan.way == "server" else DEADLINE
+        return await check_model(plan.settings, deadline=deadline, environ=self._environ)
+
+    def store(self, plan: Plan) -> Stored:
+        """Store what was chosen in the user's own settings file.
+
+        Raises:
+            SettingsError: it could not be stored; the file is as it was.
+        """
+        path = self._file.store(plan.changes)
+        return Stored(path, self._warnings(plan))
+
+    def _warnings(self, plan: Plan) -> tuple[str, ...]:
+        """What makes the next start differ from what was stored."""
+        where = {"environ": self._environ, "cwd": self._cwd}
+        try:
+            then = load_settings(**where, config_dir=self._config_dir)  # type: ignore[arg-type]  # as named
+            other = [name for name in plan.changes if getattr(then, name) != getattr(plan.settings, name)]
+            elsewhere = set_elsewhere(other, **where)  # type: ignore[arg-type]  # as named
+        except SettingsError as error:
+            return (f"The next start from this folder will fail: {error}",)
+        return tuple(
+            f"{origin} wins over what is stored, from the next start on: take it out there."
+            for origin in dict.fromkeys(where.origin for where in elsewhere.values())
+        )

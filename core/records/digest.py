@@ -1,0 +1,398 @@
+"""A session in compact form, gathered from its events: what trace, transcript and summary are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from core.events import types as ev
+from core.records.metrics import RunMetrics
+from core.redaction.redactor import mask_link, preview
+from core.text import Redactor, clean, clean_line
+
+__all__ = [
+    "CallEntry",
+    "Entry",
+    "MessageEntry",
+    "NoteEntry",
+    "ObserverEntry",
+    "QueryEntry",
+    "Recorder",
+    "SessionRecord",
+    "record_of",
+]
+
+_PREVIEW = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueryEntry:
+    """One query; `iteration` counts the queries of the session from 1, `offset` is seconds from the first one."""
+
+    at: datetime
+    query_id: str
+    iteration: int
+    offset: float
+    text: str
+    decision: str | None = None
+    source: str | None = None
+    status: str | None = None
+    error: str | None = None
+    answer: str = ""
+    ended_at: datetime | None = None
+    ended_offset: float | None = None
+    duration_seconds: float | None = None
+    turns: int = 0
+    cost_usd: float | None = None
+    usage: ev.Usage | None = None
+    tool_calls: int = 0
+    needs_user_input: bool = False
+    auth_link: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallEntry:
+    """One tool call and, once it has one, its result; sizes in bytes, previews cut, cleaned and redacted."""
+
+    at: datetime
+    tool_use_id: str
+    name: str
+    iteration: int
+    offset: float
+    depth: int
+    input_size: int
+    input_preview: str
+    status: str | None = None
+    ended_offset: float | None = None
+    duration_ms: float = 0.0
+    content_size: int = 0
+    content_preview: str = ""
+    stored_at: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call came to an end other than success."""
+        return self.status not in (None, "success")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageEntry:
+    """One message of the assistant; `depth` is 1 and more for those of sub-agents."""
+
+    at: datetime
+    text: str
+    depth: int = 0
+    unfinished: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoteEntry:
+    """Anything else worth a line: its kind, and a text with the files it names."""
+
+    at: datetime
+    kind: str
+    text: str
+    files: tuple[str, ...] = ()
+
+
+Entry = QueryEntry | CallEntry | MessageEntry | NoteEntry
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObserverEntry:
+    """What one observer did, as far as events tell; times in milliseconds."""
+
+    name: str
+    runs: int
+    saved: int
+    skipped: int
+    failed: int
+    items: int
+    p50_ms: float
+    p95_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionRecord:
+    """A session up to some moment: how it began and ended, its entries in order, and what each observer did."""
+
+    started: ev.SessionStarted | None
+    finished: ev.SessionFinished | None
+    entries: tuple[Entry, ...]
+    last_offset: float
+    last_at: datetime | None
+    observers: tuple[ObserverEntry, ...] = ()
+
+    @property
+    def queries(self) -> list[QueryEntry]:
+        """The queries, in order."""
+        return [entry for entry in self.entries if isinstance(entry, QueryEntry)]
+
+    @property
+    def calls(self) -> list[CallEntry]:
+        """The tool calls, in the order in which they began."""
+        return [entry for entry in self.entries if isinstance(entry, CallEntry)]
+
+    def notes(self, kind: str) -> list[NoteEntry]:
+        """The notes of one kind."""
+        return [entry for entry in self.entries if isinstance(entry, NoteEntry) and entry.kind == kind]
+
+
+class Recorder:
+    """Gathers a session's record from its events; a subscriber of the bus.
+
+    Args:
+        redactor: masks secrets before texts are cut.
+        clock: monotonic time in seconds, when events are live; without it their own times are taken, as far
+            as they do not go back.
+        stored_size: tells the size of a result that was too large for its event, by its path.
+    """
+
+    def __init__(
+        self,
+        redactor: Redactor,
+        clock: Callable[[], float] | None = None,
+        stored_size: Callable[[str], int | None] = lambda _path: None,
+    ) -> None:
+        self._redactor = redactor
+        self._clock = clock
+        self._stored_size = stored_size
+        self._started: ev.SessionStarted | None = None
+        self._finished: ev.SessionFinished | None = None
+        self._entries: dict[tuple[str, str], Entry] = {}
+        self._query: tuple[str, str] | None = None
+        self._queries = 0
+        self._unfinished: dict[str, tuple[ev.TextDelta, list[str]]] = {}
+        self._now = 0.0
+        self._begin: float | None = None
+        self._last_at: datetime | None = None
+        self._observers: dict[str, RunMetrics] = {}
+
+    def __call__(self, event: ev.Event) -> None:
+        """Take one event."""
+        self._tick(event)
+        match event:
+            case ev.TextDelta():
+                self._unfinished.setdefault(event.message_id, (event, []))[1].append(event.text)
+            case ev.MessageFinished():
+                self._unfinished.pop(event.message_id, None)
+                if event.text.strip():
+                    depth = self._depth(event.parent_tool_use_id)
+                    self._add(f"m{event.seq}", MessageEntry(at=event.at, text=clean(event.text), depth=depth))
+            case ev.SessionStarted():
+                # A session that goes on began when it first did, and has no end again.
+                first = self._started
+                self._started = event if first is None else msgspec.structs.replace(event, at=first.at)
+                self._finished = None
+            case ev.SessionFinished():
+                self._keep_unfinished()
+                self._finished = event
+            case ev.QueryReceived():
+                self._begin_query(event)
+            case ev.QueryClassified():
+                self._change(("q", event.query_id), decision=event.decision, source=event.source)
+            case ev.QueryFinished():
+                self._end_query(event)
+            case ev.ToolCallStarted():
+                self._begin_call(event)
+            case ev.ToolCallFinished():
+                self._end_call(event)
+            case ev.AuthRequired():
+                self._redactor.add(event.url)
+                link = mask_link(event.url)
+                if self._query is not None:
+                    self._change(self._query, needs_user_input=True, auth_link=link)
+                self._note(event, "auth", f"{event.toolkit or 'an account'} must be connected at {link}")
+            case _:
+                if isinstance(event, ev.ObserverFinished):
+                    metrics = self._observers.setdefault(clean_line(event.observer, 60), RunMetrics())
+                    metrics.add(event.status, event.items, event.duration_ms)
+                noted = _note_of(event)
+                if noted is not None:
+                    self._note(event, *noted)
+
+    def go_on(self, clock: Callable[[], float], now: float) -> None:
+        """Take live events from here on, behind those of a journal; `now` is the wall clock, in seconds."""
+        self._keep_unfinished()
+        behind = max(self._now, now) - clock()
+        self._clock = lambda: clock() + behind
+
+    def snapshot(self) -> SessionRecord:
+        """The record as it stands now; it does not change any more."""
+        return SessionRecord(
+            started=self._started,
+            finished=self._finished,
+            entries=tuple(self._entries.values()),
+            last_offset=self._offset(),
+            last_at=self._last_at,
+            observers=tuple(_observed(name, metrics) for name, metrics in self._observers.items()),
+        )
+
+    def _tick(self, event: ev.Event) -> None:
+        now = self._clock() if self._clock is not None else event.at.timestamp()
+        self._now = max(self._now, now)
+        if self._last_at is None or event.at > self._last_at:
+            self._last_at = event.at
+
+    def _offset(self) -> float:
+        return 0.0 if self._begin is None else self._now - self._begin
+
+    def _add(self, key: str, entry: Entry, kind: str = "") -> None:
+        self._entries[kind, key] = entry
+
+    def _change(self, key: tuple[str, str], **changes: Any) -> None:
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries[key] = replace(entry, **changes)
+
+    def _note(self, event: ev.Event, kind: str, text: str, *files: str) -> None:
+        self._add(f"n{event.seq}", NoteEntry(at=event.at, kind=kind, text=clean(text), files=files))
+
+    def _depth(self, parent: str | None) -> int:
+        entry = self._entries.get(("t", parent)) if parent else None
+        return entry.depth + 1 if isinstance(entry, CallEntry) else int(parent is not None)
+
+    def _begin_query(self, event: ev.QueryReceived) -> None:
+        if self._begin is None:
+            self._begin = self._now
+        self._queries += 1
+        self._query = ("q", event.query_id)
+        self._entries[self._query] = QueryEntry(
+            at=event.at,
+            query_id=event.query_id,
+            iteration=self._queries,
+            offset=self._offset(),
+            text=clean(event.text),
+        )
+
+    def _end_query(self, event: ev.QueryFinished) -> None:
+        self._keep_unfinished()
+        self._change(
+            ("q", event.query_id),
+            status=event.status,
+            error=clean(event.error) if event.error else None,
+            answer=clean(event.text),
+            ended_at=event.at,
+            ended_offset=self._offset(),
+            duration_seconds=event.duration_ms / 1000,
+            turns=event.turns,
+            cost_usd=event.cost_usd,
+            usage=event.usage,
+        )
+
+    def _begin_call(self, event: ev.ToolCallStarted) -> None:
+        query = self._entries.get(("q", event.query_id))
+        iteration = query.iteration if isinstance(query, QueryEntry) else max(self._queries, 1)
+        encoded = _encode(event.input)
+        self._entries["t", event.tool_use_id] = CallEntry(
+            at=event.at,
+            tool_use_id=event.tool_use_id,
+            name=clean(event.name),
+            iteration=iteration,
+            offset=self._offset(),
+            depth=self._depth(event.parent_tool_use_id),
+            input_size=len(encoded),
+            input_preview=self._preview(encoded.decode()),
+        )
+        if isinstance(query, QueryEntry):
+            self._change(("q", event.query_id), tool_calls=query.tool_calls + 1)
+
+    def _end_call(self, event: ev.ToolCallFinished) -> None:
+        found = event.observation
+        texts = (found.error, found.output) if found is not None else ()
+        text = "\n".join(dict.fromkeys(part for part in texts if part))
+        stored = found.stored_at if found is not None else None
+        size = self._stored_size(stored) if stored else None
+        self._change(
+            ("t", event.tool_use_id),
+            status=event.status,
+            ended_offset=self._offset(),
+            duration_ms=event.duration_ms,
+            content_size=size if size is not None else found.size if found is not None else 0,
+            content_preview=self._preview(text),
+            stored_at=stored,
+        )
+
+    def _keep_unfinished(self) -> None:
+        unfinished, self._unfinished = self._unfinished, {}
+        for message_id, (first, texts) in unfinished.items():
+            text = clean("".join(texts))
+            if text.strip():
+                depth = self._depth(first.parent_tool_use_id)
+                entry = MessageEntry(at=first.at, text=text, depth=depth, unfinished=True)
+                self._add(f"u{message_id}", entry)
+
+    def _preview(self, text: str) -> str:
+        return clean(preview(text, _PREVIEW, self._redactor))
+
+
+def record_of(events: Iterable[ev.Event], redactor: Redactor) -> SessionRecord:
+    """Make the record of a session from its events, as a journal gives them."""
+    recorder = Recorder(redactor)
+    for event in events:
+        recorder(event)
+    return recorder.snapshot()
+
+
+def _observed(name: str, metrics: RunMetrics) -> ObserverEntry:
+    return ObserverEntry(
+        name=name,
+        runs=metrics.runs,
+        saved=metrics.saved,
+        skipped=metrics.skipped,
+        failed=metrics.failed,
+        items=metrics.items,
+        p50_ms=metrics.p50_ms,
+        p95_ms=metrics.p95_ms,
+    )
+
+
+def _note_of(event: ev.Event) -> tuple[str, ...] | None:
+    match event:
+        case ev.QuerySteered():
+            return "said", event.text
+        case ev.PathFellBack():
+            return "path", f"taken for SIMPLE, but called {event.tool_name}: goes on as COMPLEX"
+        case ev.SubagentStarted():
+            return "sub-agent", f"{event.name} started: {event.description}"
+        case ev.SubagentFinished():
+            return "sub-agent", f"{event.name} ended: {event.status}"
+        case ev.ComplianceFailed():
+            return "compliance", f"{event.subagent} broke the rule {event.rule}: {event.message}"
+        case ev.ComplianceEnforced():
+            return "compliance", f"{event.subagent} was sent back for the rule {event.rule}"
+        case ev.ObserverFinished(status="failed"):
+            return "observer", f"{event.observer} failed: {event.error}"
+        case ev.ArtifactSaved():
+            copied = f", copied to {event.copied_to}" if event.copied_to else ""
+            return "artifact", f"{event.kind}, {event.size} bytes, by {event.observer}{copied}", event.path
+        case ev.PermissionAnswered():
+            return (
+                "permission",
+                f"{event.tool_name}: {event.decision} ({event.scope}) {event.reason}".rstrip(),
+            )
+        case ev.AuthFinished():
+            return "auth", f"{event.toolkit or 'the account'}: {event.outcome}"
+        case ev.ServerTrustAnswered():
+            return "trust", f"the server {event.server} of the folder: {event.decision}"
+        case ev.ModelChosen():
+            return "model", f"{event.model or 'default'} answers from the next query on"
+        case ev.ApiRetry():
+            return "retry", f"attempt {event.attempt} of {event.max_attempts}: {event.error}"
+        case ev.PipelineFailed():
+            return "pipeline", f"{event.handler} failed in {event.pipeline}: {event.error}"
+        case ev.ErrorRaised():
+            return "error", f"{event.where}: {event.message}"
+        case _:
+            return None
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError):
+        return b"{}"

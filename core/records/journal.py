@@ -1,0 +1,326 @@
+"""The journal of a session: every event as one JSON line, written as it happens and read back after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import stat
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.concurrency.threads import Coalesced
+from core.errors import JournalError
+from core.events.codec import decode_event, encode_event
+from core.events.types import (
+    AuthRequired,
+    Event,
+    QueryFinished,
+    SessionFinished,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallFinished,
+)
+from core.redaction.redactor import mask_link, seal_json
+from core.storage.append_file import AppendFile
+from core.text import Redactor, without_surrogates
+
+__all__ = ["DeltaJoiner", "Journal", "JournalReading", "iter_journal", "journal_line", "read_journal"]
+
+_log = logging.getLogger(__name__)
+
+_DEEPEST = 64
+_BACKLOG_BYTES = 16 << 20
+_SYNCED = (ToolCallFinished, QueryFinished, SessionFinished)
+
+
+class DeltaJoiner:
+    """Joins the deltas of a streaming message, so that one line holds what came within `window` seconds.
+
+    Deltas of one message and kind become one event with the first one's `seq` and `at`; any other event is
+    passed on at once, after the deltas that came before it. Subscribe the object itself to the bus.
+
+    Args:
+        sinks: are given every event, in the order of `seq`.
+        window: how long deltas are held back, in seconds; a timer of the running event loop ends it.
+        clock: monotonic time in seconds.
+    """
+
+    def __init__(
+        self,
+        *sinks: Callable[[Event], None],
+        window: float = 0.25,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sinks = sinks
+        self._window = window
+        self._clock = clock
+        self._held: dict[tuple[type[Event], str], tuple[TextDelta | ThinkingDelta, list[str]]] = {}
+        self._since = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Take one event from the bus."""
+        if not isinstance(event, (TextDelta, ThinkingDelta)):
+            self.flush()
+            self._pass_on(event)
+            return
+        if self._held and self._clock() - self._since >= self._window:
+            self.flush()
+        if not self._held:
+            self._since = self._clock()
+            self._set_timer()
+        key = (type(event), event.message_id)
+        if key in self._held:
+            self._held[key][1].append(event.text)
+        else:
+            self._held[key] = (event, [event.text])
+
+    def flush(self) -> None:
+        """Pass on what is held back."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        held, self._held = self._held, {}
+        for first, texts in held.values():
+            self._pass_on(first if len(texts) == 1 else msgspec.structs.replace(first, text="".join(texts)))
+
+    def _pass_on(self, event: Event) -> None:
+        for sink in self._sinks:
+            try:
+                sink(event)
+            except Exception:
+                _log.exception("%s could not be taken on", event.event_name)
+
+    def _set_timer(self) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._timer = loop.call_later(self._window, self.flush)
+
+
+def journal_line(event: Event, redactor: Redactor) -> bytes:
+    """Write an event as the journal keeps it: one line of JSON, redacted and safe to look at.
+
+    The link of an `auth_required` is masked from then on wherever the redactor is used.
+    """
+    if isinstance(event, AuthRequired):
+        redactor.add(event.url)
+        event = msgspec.structs.replace(event, url=mask_link(event.url))
+    return seal_json(_encode(event), redactor)
+
+
+class Journal:
+    """Appends events to a file, each as one line that is whole, redacted and safe to look at.
+
+    Appending never raises once the journal is open. When the disk refuses, lines wait in memory (up to
+    16 MiB, then the oldest are given up) and are written, in order, as soon as it takes them again;
+    `on_failure` is told once at the beginning of such a time and `on_recovery` at its end. Results and ends of
+    queries are forced to the disk by a thread of the journal's own.
+
+    Args:
+        path: the file; it is made when it is missing.
+        redactor: masks secrets in every line.
+        on_failure: is told why lines cannot be written.
+        on_recovery: is told how many lines were lost in the meantime.
+        on_line: is given every line once it was written, or once it waits to be.
+
+    Raises:
+        JournalError: the file cannot be opened.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        redactor: Redactor,
+        *,
+        on_failure: Callable[[JournalError], None] | None = None,
+        on_recovery: Callable[[int], None] | None = None,
+        on_line: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self.path = path
+        self._redactor = redactor
+        self._on_failure = on_failure
+        self._on_recovery = on_recovery
+        self._on_line = on_line
+        self._backlog: deque[bytes] = deque()
+        self._backlog_size = 0
+        self._lost = 0
+        self._failing = False
+        try:
+            self._file = AppendFile(path)
+        except OSError as error:
+            raise JournalError(
+                f"The journal {path} cannot be opened: {error.strerror or error}; "
+                "check the folder's permissions and the space on its disk."
+            ) from error
+        self._syncer = Coalesced(self._file.sync, "journal sync")
+
+    @property
+    def failing(self) -> bool:
+        """Whether lines are waiting because the disk refused them."""
+        return self._failing
+
+    def append(self, event: Event) -> None:
+        """Write an event; a sink for `DeltaJoiner`, or a subscriber of the bus by itself."""
+        line = journal_line(event, self._redactor)
+        self._write(line)
+        if isinstance(event, _SYNCED):
+            self._syncer.request()
+        if self._on_line is not None:
+            self._on_line(line)
+
+    def sync(self) -> None:
+        """Write what waits, and return when all of it is on the disk or was refused."""
+        self._drain()
+        try:
+            self._file.sync()
+        except OSError as error:
+            self._note_failure(error)
+
+    def close(self) -> None:
+        """Write what waits, force it to the disk and close the file; closing again does nothing."""
+        if self._file.closed:
+            return
+        self._syncer.finish()
+        self.sync()
+        self._file.close()
+
+    def _write(self, line: bytes) -> None:
+        if self._file.closed:
+            _log.warning("an event came after the journal was closed")
+            return
+        if not self._backlog:
+            try:
+                self._file.append(line)
+            except OSError as error:
+                self._hold(line)
+                self._note_failure(error)
+            return
+        self._hold(line)
+        self._drain()
+
+    def _hold(self, line: bytes) -> None:
+        self._backlog.append(line)
+        self._backlog_size += len(line)
+        while self._backlog_size > _BACKLOG_BYTES:
+            self._backlog_size -= len(self._backlog.popleft())
+            self._lost += 1
+
+    def _drain(self) -> None:
+        while self._backlog:
+            line = self._backlog[0]
+            try:
+                self._file.append(line)
+            except OSError as error:
+                self._note_failure(error)
+                return
+            # Held lines are only ever taken off here, after they were written.
+            self._backlog.popleft()
+            self._backlog_size -= len(line)
+        if self._failing:
+            self._failing = False
+            lost, self._lost = self._lost, 0
+            if self._on_recovery is not None:
+                self._on_recovery(lost)
+
+    def _note_failure(self, error: OSError) -> None:
+        if self._failing:
+            return
+        self._failing = True
+        failure = JournalError(
+            f"The journal {self.path} cannot be written: {error.strerror or error}; "
+            "free space or mend the disk: the session goes on, and what waits is written then."
+        )
+        failure.__cause__ = error
+        if self._on_failure is not None:
+            self._on_failure(failure)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JournalReading:
+    """What a journal holds: its events in order, and how many of its lines were no events."""
+
+    events: list[Event] = field(default_factory=list)
+    skipped: int = 0
+
+    @property
+    def last_seq(self) -> int:
+        """The highest `seq`, from which a session that goes on continues."""
+        return max((event.seq for event in self.events), default=0)
+
+
+def iter_journal(path: Path) -> Iterator[Event | None]:
+    """Read a journal line by line, giving None for each line that is no event.
+
+    Raises:
+        JournalError: the file cannot be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise JournalError(f"The journal {path} is not a regular file.")
+            for line in file:
+                if not line.strip(b" \t\r\n\0"):
+                    continue
+                try:
+                    yield decode_event(line)
+                except ValueError:
+                    yield None
+    except OSError as error:
+        raise JournalError(f"The journal {path} cannot be read: {error.strerror or error}.") from error
+
+
+def read_journal(path: Path) -> JournalReading:
+    """Read a journal as far as it can be read; lines that are no events are counted, not fatal.
+
+    Raises:
+        JournalError: the file cannot be read.
+    """
+    events: list[Event] = []
+    skipped = 0
+    for event in iter_journal(path):
+        if event is None:
+            skipped += 1
+        else:
+            events.append(event)
+    return JournalReading(events=events, skipped=skipped)
+
+
+def _encode(event: Event) -> str:
+    try:
+        return encode_event(event).decode()
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
+        _log.warning("%s is not plain JSON and is written as far as it can be: %s", event.event_name, error)
+        return encode_event(_storable(event, 0)).decode()
+
+
+def _storable(value: Any, depth: int) -> Any:
+    """Copy a value so that it can be encoded: lone surrogates and what lies too deep are replaced."""
+    match value:
+        case str():
+            return without_surrogates(value)
+        case None | bool() | int() | float() | datetime():
+            return value
+        case _ if depth >= _DEEPEST:
+            return f"[left out: nested deeper than {_DEEPEST} levels]"
+        case msgspec.Struct():
+            names = value.__struct_fields__
+            return msgspec.structs.replace(
+                value, **{name: _storable(getattr(value, name), depth + 1) for name in names}
+            )
+        case dict():
+            return {_storable(key, _DEEPEST): _storable(item, depth + 1) for key, item in value.items()}
+        case list() | tuple():
+            return type(value)(_storable(item, depth + 1) for item in value)
+        case _:
+            return without_surrogates(str(value))

@@ -1,0 +1,130 @@
+"""Everything that keeps a session: journal, log, what is derived from the events, and traces."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from platformdirs import user_state_path
+
+from core.bus import Bus
+from core.concurrency.threads import in_loop
+from core.errors import UniversalAgentError
+from core.events.types import ErrorRaised, Event, QueryReceived, TracingFailed
+from core.records.digest import Recorder
+from core.records.journal import DeltaJoiner, Journal
+from core.records.log import LogFile, RootHandler, SessionLog
+from core.records.trace import TraceInfo
+from core.records.writer import Deriver
+from core.settings.model import Settings
+from core.storage.workspace import Workspace
+from core.telemetry.environment import Exports
+from core.telemetry.tracer import SPANS, Tracer
+from core.text import Redactor, clean_line
+
+__all__ = ["Recording"]
+
+
+_SENT_WITHIN, _FLUSH_WITHIN = 3.0, 2.0
+"""Seconds that the end of a session waits for its spans to be sent, and how many of them before its last event."""
+
+
+class Recording:
+    """Subscribes every record of a session to its bus, and closes them in order.
+
+    `on_line` is given every line the journal gets, as it gets it. `session_url` is the remote tool session's
+    address, once there is one; the trace names it. `recorder` has what happened before, when the session goes on.
+    `tracer` knows the trace, and what child processes are told to join it.
+
+    Raises:
+        JournalError, WorkspaceError: a record cannot be opened.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        workspace: Workspace,
+        redactor: Redactor,
+        bus: Bus,
+        root_handler: RootHandler,
+        on_line: Callable[[bytes], None] | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self._bus = bus
+        self._root_handler = root_handler
+        self._journal = Journal(
+            workspace.path / "journal.jsonl", redactor, on_failure=self._told, on_line=on_line
+        )
+        self._log_file = LogFile(workspace.path / "run.log", redactor, on_failure=self._told)
+        root_handler.attach(self._log_file)
+        self._joiner = DeltaJoiner(self._journal.append)
+        self._deriver = Deriver(workspace, self._trace_info, on_failure=self._told, recorder=recorder)
+        token = None if settings.demo else settings.logfire_token
+        self.tracer = Tracer(
+            workspace.path / SPANS,
+            redactor,
+            state_dir=user_state_path("ua-tui") / "logfire",
+            token=token,
+            # The demo sends nothing anywhere.
+            exports=Exports() if settings.demo else Exports.of(token=token, environ=os.environ),
+            on_failure=in_loop(self._tracing_failed),
+            on_trouble=in_loop(self._not_sent),
+        )
+        self._open = True
+        self._flushed_s = 0.0
+        self._redactor = redactor
+        self._user_id = settings.user_id
+        self.session_url = ""
+        bus.subscribe(self._joiner)
+        bus.subscribe(SessionLog(self._log_file))
+        bus.subscribe(self._deriver)
+        bus.subscribe(self.tracer)
+        bus.subscribe(self._start_tracing)
+
+    async def flush(self) -> None:
+        """Have sent what there is to be sent, so that it can still be told where that does not arrive.
+
+        Call it before the last event of the session. Together with the end it takes three seconds at most.
+        """
+        begun = time.monotonic()
+        await self.tracer.flush(_FLUSH_WITHIN)
+        self._flushed_s = time.monotonic() - begun
+
+    async def close(self) -> None:
+        """Write what waits and close every record."""
+        self._open = False
+        self._joiner.flush()
+        await self.tracer.close(_SENT_WITHIN - self._flushed_s)
+        await self._deriver.drain()
+        self._root_handler.detach()
+        self._log_file.close()
+        self._journal.close()
+
+    def _trace_info(self) -> TraceInfo:
+        return TraceInfo(
+            url=self.session_url,
+            user_id=self._user_id,
+            logfire_enabled=self.tracer.exporting,
+            trace_id=self.tracer.trace_id,
+        )
+
+    def _start_tracing(self, event: Event) -> None:
+        # The library behind it takes a while to import: not before the agent is up and has something to do.
+        if isinstance(event, QueryReceived):
+            self.tracer.start()
+
+    def _tracing_failed(self, error: Exception) -> None:
+        self._tell_of_tracing(str(error) or type(error).__name__)
+
+    def _not_sent(self, collector: bool, why: str) -> None:
+        where = f"the collector at {self.tracer.exports.collector}" if collector else "Logfire"
+        self._tell_of_tracing(f"spans do not reach {where}, as {why}; {SPANS} has them")
+
+    def _tell_of_tracing(self, error: str) -> None:
+        # Nothing follows the end of a session.
+        if self._open:
+            self._bus.publish(TracingFailed(error=clean_line(self._redactor.redact(error), 300)))
+
+    def _told(self, error: UniversalAgentError) -> None:
+        self._bus.publish(ErrorRaised(where="records", message=str(error)))

@@ -1,0 +1,137 @@
+"""transcript.md: a session as a person would tell it, in order, in Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import assert_never
+from urllib.parse import quote
+
+import msgspec
+
+from core.events.continuation import is_own
+from core.records.digest import CallEntry, MessageEntry, NoteEntry, QueryEntry, SessionRecord
+
+__all__ = ["build_transcript"]
+
+_RUN_OF_TICKS = re.compile(r"`+")
+
+
+def build_transcript(record: SessionRecord) -> str:
+    """Make the transcript of a session; what tools gave stands in fenced blocks, cut short."""
+    return "\n\n".join(_parts(record)) + "\n"
+
+
+def _parts(record: SessionRecord) -> Iterator[str]:
+    started = record.started
+    yield f"# Session {started.session_id}" if started else "# Session"
+    if started is not None:
+        demo = ["- Demo: scripted model, no network"] if started.demo else []
+        yield "\n".join(
+            [
+                f"- Started: {started.at.isoformat(timespec='seconds')}",
+                f"- Model: {started.model or 'default'}",
+                f"- Permissions: {started.permission_mode}",
+                *demo,
+            ]
+        )
+    open_query: QueryEntry | None = None
+    for entry in record.entries:
+        match entry:
+            case QueryEntry():
+                if open_query is not None:
+                    yield _ending(open_query)
+                open_query = entry
+                yield from _query(entry)
+            case MessageEntry():
+                yield _message(entry)
+            case CallEntry():
+                yield from _call(entry)
+            case NoteEntry():
+                yield _note(entry)
+            case _:
+                assert_never(entry)
+    if open_query is not None:
+        yield _ending(open_query)
+    if record.finished is not None:
+        yield f"---\n\nSession ended ({record.finished.reason}) at {_time(record.finished.at)}."
+
+
+def _query(query: QueryEntry) -> Iterator[str]:
+    yield f"## {query.iteration}. Query at {_time(query.at)}"
+    if is_own(query.text):
+        yield "*Not written by the person: the program says by itself that an account is connected.*"
+    yield _quoted(query.text)
+    if query.decision is not None:
+        yield f"*{query.decision}, decided by {query.source}.*"
+
+
+def _ending(query: QueryEntry) -> str:
+    if query.status is None:
+        return "*This query never came to an end.*"
+    facts = [f"{query.duration_seconds or 0:.1f} s", f"{query.turns} turns", f"{query.tool_calls} tool calls"]
+    if query.usage is not None:
+        facts.append(f"{query.usage.total} tokens")
+    if query.cost_usd is not None:
+        facts.append(f"${query.cost_usd:.4f}")
+    error = f"\n\n{_fenced(query.error)}" if query.error else ""
+    return f"*{query.status.capitalize()}: {', '.join(facts)}.*{error}"
+
+
+def _message(message: MessageEntry) -> str:
+    text = message.text.strip() + ("\n\n*[unfinished]*" if message.unfinished else "")
+    return _quoted(text, ">" * message.depth) if message.depth else text
+
+
+def _call(call: CallEntry) -> Iterator[str]:
+    outcome = "no result" if call.status is None else f"{call.status}, {call.duration_ms / 1000:.2f} s"
+    nesting = "↳ " * call.depth
+    yield f"### {nesting}{_code(call.name)} ({outcome}) at {_time(call.at)}"
+    yield _fenced(_pretty(call.input_preview), "json")
+    if call.stored_at is not None:
+        yield f"Whole result: {_link(call.stored_at)}"
+    if call.content_preview:
+        size = f"{call.content_size} bytes"
+        yield f"Result ({size}):\n\n{_fenced(call.content_preview)}"
+
+
+def _note(note: NoteEntry) -> str:
+    files = "".join(f" {_link(path)}" for path in note.files)
+    return f"- **{note.kind}**{files} {_code(note.text)}"
+
+
+def _time(at: datetime) -> str:
+    return f"{at.astimezone():%H:%M:%S}"
+
+
+def _quoted(text: str, mark: str = ">") -> str:
+    return "\n".join(f"{mark} {line}".rstrip() for line in text.splitlines() or [""])
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in _RUN_OF_TICKS.findall(text)), default=0)
+
+
+def _fenced(text: str, language: str = "text") -> str:
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _code(text: str) -> str:
+    """Show a text as it is, on one line, whatever it holds."""
+    line = " ".join(text.split())
+    ticks = "`" * (_longest_run(line) + 1)
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{space}{line}{space}{ticks}"
+
+
+def _link(path: str) -> str:
+    return f"[{_code(path)}]({quote(path)})"
+
+
+def _pretty(json_text: str) -> str:
+    try:
+        return msgspec.json.format(json_text, indent=2)
+    except msgspec.DecodeError:
+        return json_text

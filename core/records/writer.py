@@ -1,0 +1,146 @@
+"""Keeps a session's trace.json, transcript.md and summary.txt up to date, and makes them again after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from core.concurrency.threads import Coalesced, in_loop
+from core.errors import WorkspaceError
+from core.events.types import Event, QueryFinished, SessionFinished
+from core.records.digest import Recorder, SessionRecord, record_of
+from core.records.journal import iter_journal
+from core.records.summary import build_summary
+from core.records.trace import TraceInfo, build_trace
+from core.records.transcript import build_transcript
+from core.storage.workspace import Workspace
+
+__all__ = ["JOURNAL", "SUMMARY", "TRACE", "TRANSCRIPT", "Deriver", "rebuild", "write_derived"]
+
+JOURNAL = "journal.jsonl"
+TRACE = "trace.json"
+TRANSCRIPT = "transcript.md"
+SUMMARY = "summary.txt"
+
+_log = logging.getLogger(__name__)
+
+
+class Deriver:
+    """Writes the derived files at the end of each query and of the session; a subscriber of the bus.
+
+    Gathering is cheap and done as events come; building and writing is done by a thread, and one
+    writing covers everything that was asked for meanwhile. Old files stay whole when a write fails.
+
+    Args:
+        workspace: where the files go.
+        info: tells what no event does, asked at each writing.
+        on_failure: is told once when the files cannot be written, until they can be again.
+        clock: monotonic time in seconds.
+        recorder: has what happened before, when the session goes on; it takes live events already.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        info: Callable[[], TraceInfo] = TraceInfo,
+        *,
+        on_failure: Callable[[WorkspaceError], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self._workspace = workspace
+        self._info = info
+        self._on_failure = on_failure
+        self._report: Callable[[WorkspaceError], None] | None = None
+        self._failing = False
+        self._recorder = recorder or Recorder(workspace.redactor, clock, self._stored_size)
+        self._latest: tuple[SessionRecord, TraceInfo] | None = None
+        self._writer = Coalesced(self._write_latest, "derived files")
+
+    def __call__(self, event: Event) -> None:
+        """Take one event from the bus."""
+        self._recorder(event)
+        if isinstance(event, (QueryFinished, SessionFinished)):
+            self.request()
+
+    def request(self) -> None:
+        """Have the files written as of now."""
+        self._latest = (self._recorder.snapshot(), self._info())
+        if self._on_failure is not None:
+            self._report = in_loop(self._on_failure)
+        self._writer.request()
+
+    async def drain(self, deadline: float = 5.0) -> bool:
+        """Wait until the files are written; False when `deadline` seconds were not enough."""
+        return await asyncio.to_thread(self._writer.finish, deadline)
+
+    def _write_latest(self) -> None:
+        latest = self._latest
+        if latest is None:
+            return
+        try:
+            write_derived(self._workspace, *latest)
+            self._failing = False
+        except WorkspaceError as error:
+            _log.warning("the derived files could not be written: %s", error)
+            failed_before, self._failing = self._failing, True
+            if self._report is not None and not failed_before:
+                self._report(error)
+
+    def _stored_size(self, path: str) -> int | None:
+        try:
+            return self._workspace.root.size(path)
+        except WorkspaceError:
+            return None
+
+
+def write_derived(workspace: Workspace, record: SessionRecord, info: TraceInfo) -> None:
+    """Write the three files, each whole or not at all.
+
+    Raises:
+        WorkspaceError: one of them cannot be written.
+    """
+    workspace.write_json(TRACE, build_trace(record, info))
+    workspace.write(TRANSCRIPT, build_transcript(record))
+    workspace.write(SUMMARY, build_summary(record))
+
+
+def rebuild(workspace: Workspace) -> None:
+    """Make the derived files again from the journal, as after a crash.
+
+    What the journal does not tell is taken from the trace.json that is there.
+
+    Raises:
+        JournalError: the journal cannot be read.
+        WorkspaceError: a file cannot be written.
+    """
+    events = (event for event in iter_journal(workspace.path / JOURNAL) if event is not None)
+    write_derived(workspace, record_of(events, workspace.redactor), _info_of(workspace))
+
+
+class _OldInfo(msgspec.Struct):
+    url: str | None = None
+    user_id: str | None = None
+
+
+class _OldTrace(msgspec.Struct):
+    session_info: _OldInfo = msgspec.field(default_factory=_OldInfo)
+    logfire_enabled: bool = False
+    trace_id: str | None = None
+
+
+def _info_of(workspace: Workspace) -> TraceInfo:
+    try:
+        old = msgspec.json.decode(workspace.read(TRACE, 64 << 20), type=_OldTrace)
+    except (WorkspaceError, msgspec.DecodeError, RecursionError):
+        return TraceInfo()
+    return TraceInfo(
+        url=old.session_info.url,
+        user_id=old.session_info.user_id,
+        logfire_enabled=old.logfire_enabled,
+        trace_id=old.trace_id,
+    )

@@ -1,0 +1,248 @@
+"""The secrets in what a program or an address is given: in the words of a command, in variables, headers and addresses.
+
+What is masked is the value alone, so that whoever is asked about a command can still judge it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from core.redaction.detectors import SecretSearch
+from core.redaction.names import names_given_secret, names_secret
+from core.text import REDACTED
+
+__all__ = ["Masked", "masked_address", "masked_command", "masked_given", "masked_words"]
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
+_ASSIGNMENT = re.compile(r"(--?)?([A-Za-z][\w.-]*?)(\s*[=:]\s*)(?!//)(\S.*)", re.DOTALL)
+_OPTION = re.compile(r"--?([A-Za-z][\w.-]*)")
+_USERINFO = re.compile(r"(://)([^/?#\s]*)@")
+_PARAMETER = re.compile(r"([?&;#])([^=&;#?\s]+)=([^&;#\s]+)")
+_PARAMETERS = frozenset({"key", "sig", "signature", "code"})
+_SCHEME = re.compile(r"((?:bearer|basic|token|digest|apikey)\s+)(\S.*)", re.IGNORECASE | re.DOTALL)
+_SWITCHES = frozenset(
+    re.findall(
+        r"\S+",
+        "no use enable disable skip allow deny require requires with without show hide print ask include exclude",
+    )
+)
+_PLAIN = frozenset(
+    re.findall(
+        r"\S+",
+        "none basic bearer digest oauth oauth2 true false yes no on off auto env stdin prompt ask keychain token "
+        "apikey api_key api-key",
+    )
+)
+_FILE = re.compile(r"@?(?:\.{1,2}|~)/|[^/\s]+\.(?:pem|key|crt|cer|p12|pfx|json|toml|ya?ml|env|txt|ini)$")
+# Programs whose own `-p` is something else: a package, a version, a port, code that is run.
+_STARTERS = frozenset(
+    re.findall(
+        r"\S+",
+        "npx npm pnpm yarn bun bunx uv uvx pipx pip node deno python python3 perl ruby php sh bash zsh dash fish env "
+        "docker podman ssh tsx ts-node java make mkdir",
+    )
+)
+_ATTACHED = {"mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p", "mariadb": "-p", "sshpass": "-p"}
+_ALONE = frozenset({"-y", "--yes", "-q", "--quiet", "-i", "--rm", "-it", "-t", "--", "-m", "-jar"})
+_SHORT = re.compile(r"(?!.*[\s/\\(){}'\"$;|&<>`])(?=.*[A-Za-z])(?=.*[\d!#%^*+=?~.,-])(?!@)\S{6,}")
+_VERSION = re.compile(
+    r"(?:c?python|pypy)[\d.]+|[\w.-]+@(?:latest|next|v?\d[\w.-]*)|[a-z]+(?:[-_][a-z]+)*", re.IGNORECASE
+)
+_SHORTEST_USER = 12
+_SHORTEST_PIECE = 6
+_WORDLIKE = re.compile(r"[a-z_-]{1,15}")
+_MOST_NAMES = 4
+_search = SecretSearch()
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A text as it may be shown, and the secrets that were in it."""
+
+    shown: str
+    secrets: tuple[str, ...] = ()
+
+
+def masked_command(words: Sequence[str]) -> Masked:
+    """What would be started, as it is written in a shell."""
+    masked = masked_words(words)
+    return Masked(
+        " ".join(_quoted(each.shown) for each in masked), tuple(s for each in masked for s in each.secrets)
+    )
+
+
+def masked_words(words: Sequence[str]) -> list[Masked]:
+    """Each word of a command, of which the first is the program."""
+    found = [_inside(each) for each in words[:1]]
+    attached = _ATTACHED.get(os.path.basename(words[0]), "\0") if words else ""
+    for at, word in enumerate(words[1:], start=1):
+        option = _OPTION.fullmatch(words[at - 1]) if at > 1 else None
+        if (
+            option is not None
+            and not word.startswith("-")
+            and _takes_secret(option[1], word, words[: at - 1])
+        ):
+            found.append(_named_value(option[1], word))
+        elif word.startswith(attached) and word != attached:
+            found.append(Masked(attached + REDACTED, (word.removeprefix(attached),)))
+        else:
+            found.append(_word(word))
+    return found
+
+
+def masked_address(address: str) -> Masked:
+    """An address: the password in it, and parameters that are secret by their name."""
+    return _inside(address)
+
+
+def masked_given(name: str, value: str) -> Masked:
+    """A variable or a header, `NAME=value`; of what is a secret by its name only how long it is."""
+    if not names_given_secret(name) or _is_plain(value):
+        inner = _inside(value)
+    elif _VARIABLE.search(value) or not value:
+        inner = _named_value(name, value)
+    else:
+        # A header may have a scheme before what is secret.
+        secrets = [
+            *([value.strip()] if _is_worth(name, value) else []),
+            *_named_value(name, value.strip()).secrets,
+        ]
+        return Masked(f"{name}=(not shown: {len(value)} characters)", tuple(dict.fromkeys(secrets)))
+    return Masked(f"{name}={inner.shown}", inner.secrets)
+
+
+def _takes_secret(option: str, value: str, before: Sequence[str]) -> bool:
+    if option == "p":
+        return _is_short_password(value, before)
+    return names_given_secret(option) and not _is_switch(option) and not _is_plain(value)
+
+
+def _is_short_password(value: str, before: Sequence[str]) -> bool:
+    """Whether what follows `-p` is a password, and no port, package, version or program text."""
+    if not _SHORT.fullmatch(value) or _VERSION.fullmatch(value):
+        return False
+    if os.path.basename(before[0]) not in _STARTERS:
+        return True
+    # Behind the name of what is started, or an option for a secret, it belongs to that.
+    return any(
+        _is_secret_option(word)
+        if word.startswith("-")
+        else (at == 1 or not before[at - 1].startswith("-") or before[at - 1] in _ALONE)
+        for at, word in enumerate(before)
+        if at
+    )
+
+
+def _is_secret_option(word: str) -> bool:
+    return (option := _OPTION.fullmatch(word)) is not None and names_given_secret(option[1])
+
+
+def _word(word: str) -> Masked:
+    """A word on its own, such as `--token=x`, `--env=TOKEN=x`, `Authorization: Bearer x`, an address."""
+    before, rest = "", word
+    for _ in range(_MOST_NAMES):
+        assigned = _ASSIGNMENT.fullmatch(rest)
+        if assigned is None:
+            break
+        dashes, name, sign, value = assigned[1] or "", assigned[2], assigned[3], assigned[4]
+        before += f"{dashes}{name}{sign}"
+        if names_given_secret(name) and not (dashes and _is_switch(name)) and not _is_plain(value):
+            inner = _named_value(name, value)
+            return Masked(before + inner.shown, inner.secrets)
+        rest = value
+    inner = _inside(rest)
+    return Masked(before + inner.shown, inner.secrets)
+
+
+def _is_switch(option: str) -> bool:
+    words = re.split(r"[-_.]", option.lower())
+    return len(words) > 1 and words[0] in _SWITCHES
+
+
+def _named_value(name: str, value: str) -> Masked:
+    """What is given under the name of a secret."""
+    masked = _value(value)
+    return Masked(masked.shown, tuple(each for each in masked.secrets if _is_worth(name, each)))
+
+
+def _is_worth(name: str, secret: str) -> bool:
+    """Whether to mask a secret wherever it stands: what is called a key may be a common word, and no secret then."""
+    return names_secret(name) or name == "p" or not _WORDLIKE.fullmatch(secret)
+
+
+def _value(value: str) -> Masked:
+    """What is a secret but for the variables in it and a scheme before it."""
+    scheme = _SCHEME.fullmatch(value)
+    before, rest = (scheme[1], scheme[2]) if scheme else ("", value)
+    if not _VARIABLE.search(rest):
+        return Masked(before + REDACTED, (rest,)) if rest.strip() else Masked(value)
+    shown, done = before, 0
+    secrets: list[str] = []
+    for each in _VARIABLE.finditer(rest):
+        shown += _literal(rest[done : each.start()], secrets)
+        shown += f"${{{each[1]}:-{REDACTED}}}" if each[2] else each[0]
+        secrets += [each[2]] if each[2] else []
+        done = each.end()
+    return Masked(shown + _literal(rest[done:], secrets), tuple(secrets))
+
+
+def _literal(text: str, secrets: list[str]) -> str:
+    """What stands between variables: a piece that is long enough is a secret of its own."""
+    if len(text.strip()) < _SHORTEST_PIECE:
+        return text
+    secrets.append(text.strip())
+    return REDACTED
+
+
+def _inside(text: str) -> Masked:
+    """A text with what in it looks like a secret, wherever it stands."""
+    spans = list(_search.scan(text).spans)
+    for each in _USERINFO.finditer(text):
+        user, colon, password = each[2].partition(":")
+        if password and colon:
+            spans.append((each.start(2) + len(user) + 1, each.end(2)))
+        elif len(user) >= _SHORTEST_USER:
+            spans.append(each.span(2))
+    if "://" in text:
+        for each in _PARAMETER.finditer(text):
+            if names_given_secret(each[2]) or each[2].lower() in _PARAMETERS:
+                spans.append(each.span(3))
+    secrets: list[str] = []
+    shown, done = "", 0
+    for start, end in _joined(spans):
+        inner = _value(text[start:end])
+        shown += text[done:start] + inner.shown
+        secrets += inner.secrets
+        done = end
+    secrets += [decoded for each in secrets if (decoded := unquote(each)) != each]
+    return Masked(shown + text[done:], tuple(secrets))
+
+
+def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        elif end > start:
+            found.append((start, end))
+    return found
+
+
+def _is_plain(value: str) -> bool:
+    """Whether what stands in the place of a secret says where that is, or of what kind."""
+    return value.lower() in _PLAIN or _is_place(value)
+
+
+def _is_place(value: str) -> bool:
+    return _FILE.match(value) is not None or (os.path.isabs(value) and os.path.exists(value))
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a shell; a mask in it needs no quotes, as it stands for something else."""
+    rest = word.replace(REDACTED, "x")
+    return word if shlex.quote(rest) == rest else shlex.quote(word)

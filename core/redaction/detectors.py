@@ -1,0 +1,256 @@
+"""What looks like a secret although nobody said so: keys by their form, and values by the name before them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+from core.redaction.names import KEY_WORDS, is_secret
+
+__all__ = ["Scan", "SecretSearch"]
+
+# What follows the name of a secret, up to its value. In order: "name": "value" in JSON, the same inside a
+# JSON string, the same in single quotes or escaped more than once. A value ends at its own quote, and one
+# that is no string (a number, null, an object) is not touched, so that JSON stays JSON.
+_QUOTED_VALUE = (
+    r'(?s:"\s*[:=]\s*"((?:[^"\\]|\\.)++))'
+    r'|\\"\s*[:=]\s*\\"((?:[^"\\]|\\\\(?:\\\\|\\"|[^"\\]))++)'
+    r"""|(?:\\{2,}"|\\*')\s*[:=]\s*(?:\\{2,}"|\\*')([^"'\\\r\n]++)"""
+)
+# `name: value` as in a header or a settings file; `name=value` as in a URL or an environment.
+_HEADER_VALUE = (
+    r"""\s*[:=]\s*\\*["']([^"'\\\r\n\s,:}\]][^"'\\\r\n]*+)"""
+    r"""|\s*[:=]\s*(?:(?:bearer|basic|token|digest)\s+)?+([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
+)
+_ASSIGNED_VALUE = r"""=([^\s"'\\,;:&#<>(){}\[\]][^\s"'\\,;&#<>]*+)"""
+_SUFFIX = r"(?:[_-]?(?:access[_-]?)?key|[_-]?token|[_-]?value)?"
+_AFTER_BOUNDARY = r"(?:(?<![A-Za-z0-9_]{0})|(?<=\\[nrtbf]{0})|(?<=\\u[0-9a-fA-F]{{4}}{0}))"
+
+
+def _pair(name: str, *, header: bool = False) -> tuple[str, str]:
+    tail = f"{_QUOTED_VALUE}|{_HEADER_VALUE if header else _ASSIGNED_VALUE}"
+    return name, f"(?i:{re.escape(name)}{_SUFFIX})(?i:{tail})"
+
+
+def _named(name: str, *endings: str) -> Iterator[tuple[str, str]]:
+    """A pair whose whole name decides; with the endings only where one of them follows, as the word is frequent."""
+    for needle in [name + each for each in endings] or [name]:
+        yield needle, f"(?i:{re.escape(name)})(?i:{_QUOTED_VALUE}|{_ASSIGNED_VALUE})"
+
+
+def _token(prefix: str, pattern: str, *, anywhere: bool = False) -> tuple[str, str]:
+    boundary = "" if anywhere else _AFTER_BOUNDARY.format(re.escape(prefix))
+    return prefix.lower(), f"({re.escape(prefix)}{boundary}{pattern})"
+
+
+_WHOLE_NAMES = (
+    *_named("token"),
+    *_named("pwd"),
+    *(pair for name in ("pass", "auth", "bearer") for pair in _named(name, '"', "'", "\\", "=")),
+)
+_LONGEST_NAME = 100
+_NAME_CHARACTERS = "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_WHOLE_NAME = re.compile("[A-Za-z]+")
+_ESCAPED = re.compile(r"[nrtbf]|u[0-9a-fA-F]{4}")
+
+# Each pattern begins with its lower-case needle, and its one matching group is the secret. Compiled when its needle is
+# first found: compiling all of them takes longer than most of what the program does before its first frame.
+_DETECTORS: tuple[tuple[str, str], ...] = (
+    _token("sk-ant-", r"[A-Za-z0-9_-]{6,}", anywhere=True),
+    _token("sk-", r"[A-Za-z0-9_-]{20,}"),
+    _token("ak_", r"[A-Za-z0-9_-]{8,}"),
+    _token("lk_", r"[A-Za-z0-9_-]{8,}"),
+    *(_token(f"gh{kind}_", r"[A-Za-z0-9]{20,}") for kind in "pousr"),
+    _token("AKIA", r"[A-Z0-9]{16}"),
+    _token("AIza", r"[A-Za-z0-9_-]{30,}"),
+    _token("pylf_v", r"[A-Za-z0-9_]{12,}"),
+    _token("xox", r"[abeoprs]-[A-Za-z0-9-]{10,}"),
+    _token("eyJ", r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+    (
+        "-----begin",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----((?:[A-Za-z0-9+/=\s:,.-]|\\+[nr])++)",
+    ),
+    (
+        "bearer",
+        r"(?i:bearer)(?:\s+|%20|\+)"
+        r"((?=[A-Za-z0-9.~+/]*[0-9_=-]|[A-Za-z0-9.~+/]{20})[A-Za-z0-9._~+/=-]{8,})",
+    ),
+    (
+        "connect.composio.dev",
+        r"(?i:connect\.composio\.dev)(?::\d+)?\\?/link\\?/([^\s\"'\\<>()\[\]]+)",
+    ),
+    _pair("authorization", header=True),
+    _pair("api-key", header=True),
+    _pair("api_key", header=True),
+    _pair("apikey", header=True),
+    *(
+        _pair(name)
+        for name in (
+            "secret", "password", "passwd", "passphrase", "cookie", "credential", "credentials", "auth_link",
+            "access_key", "access-key", "accesskey", "private_key", "private-key", "privatekey", "auth_token",
+            "access_token", "accesstoken", "access-token", "refresh_token", "refreshtoken", "id_token",
+            "session_token", "sessiontoken", "authtoken", "bearer_token", "link_token", "bot_token",
+            *(f"{word}{mark}key" for word in KEY_WORDS[3:] for mark in ("_", "-", "")),
+        )
+    ),
+    *_WHOLE_NAMES,
+    *(
+        (
+            f"{name}=",
+            rf"(?i:{name}(?:(?<=[?&;]{name})|(?<=\\u0026{name}))){_ASSIGNED_VALUE}",
+        )
+        for name in ("key", "sig", "signature", "x-amz-signature", "x-amz-credential", "x-amz-security-token")
+    ),
+)  # fmt: skip
+_USERINFO = re.compile(r"://[^\s/@:\"'\\?#]*:([^\s/@\"'\\?#]+)@")
+_LONGEST_USERINFO = 8_192
+_NEEDLES = tuple(needle for needle, _ in _DETECTORS)
+_BY_WHOLE_NAME = frozenset(number for number, each in enumerate(_DETECTORS) if each in _WHOLE_NAMES)
+# Where a long look found nothing, there is nothing either from further on in the same run of characters.
+_RUNS = {_NEEDLES.index("eyj"): _token("eyJ", r"[A-Za-z0-9_-]*+")[1]}
+_compiled = cache(re.compile)
+# Beyond so many places a look at each costs more than one look at everything.
+_MOST_PLACES = 16
+_BYTES_A_PLACE = 1_024
+# What else ends the name of a field that holds a secret.
+_FIELD_NAMES = ("auth-link", "authlink")
+_FIELD = re.compile(r'(?:[_-]?key)?":(?!["ntf])', re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a scan found: spans that look like secrets, which may overlap, and given words with their start.
+
+    `fields` says that compact JSON may have a field named like a secret whose value is no string.
+    """
+
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    words: list[tuple[str, int]] = field(default_factory=list)
+    fields: bool = False
+
+
+class SecretSearch:
+    """Looks through a text for everything that looks like a secret and for given words.
+
+    `words` are found exactly as they are spelled. Safe to use from several threads.
+    """
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        self._words = tuple(words)
+
+    def scan(self, text: str | bytes) -> Scan:
+        """Look through a text, or through encoded JSON; bytes are UTF-8, and places are those in the text."""
+        found = Scan()
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        hits = _needles().all_in(data.lower())
+        words = self._search.all_in(data) if self._words else []
+        if not hits and not words and b"@" not in data:
+            return found
+        if isinstance(text, bytes):
+            text = data.decode("utf-8", "surrogatepass")
+        done = [0] * (len(_NEEDLES) + len(_FIELD_NAMES))
+        for number, start, end in _in_characters(hits, data, text):
+            if _FIELD.match(text, end):
+                found.fields = True
+            if number >= len(_NEEDLES) or start < done[number]:
+                continue
+            if match := _compiled(_DETECTORS[number][1]).match(text, start):
+                if number in _BY_WHOLE_NAME and not _is_named(text, match):
+                    continue
+                found.spans.append(match.span(match.lastindex or 0))
+                done[number] = match.end()
+            elif (run := _RUNS.get(number)) and (looked_at := _compiled(run).match(text, start)):
+                done[number] = looked_at.end()
+        found.words = [(self._words[number], start) for number, start, _ in _in_characters(words, data, text)]
+        found.spans += _passwords_in_addresses(text)
+        return found
+
+    @cached_property
+    def _search(self) -> _Needles:
+        return _Needles(tuple(word.encode("utf-8", "surrogatepass") for word in self._words))
+
+
+class _Needles:
+    """Finds every occurrence of many byte strings, also those that overlap, quickly where there are few."""
+
+    def __init__(self, needles: tuple[bytes, ...]) -> None:
+        import ahocorasick_rs as ac
+
+        self._longest = max(map(len, needles))
+        # Only this kind of search may skip what cannot be the beginning of a needle.
+        self._first = ac.BytesAhoCorasick(
+            needles, matchkind=ac.MatchKind.LeftmostFirst, implementation=ac.Implementation.DFA
+        )
+        self._every = ac.BytesAhoCorasick(
+            needles, matchkind=ac.MatchKind.Standard, implementation=ac.Implementation.DFA
+        )
+
+    def all_in(self, data: bytes) -> list[tuple[int, int, int]]:
+        """Number, start and end of each occurrence, by their end."""
+        places = self._first.find_matches_as_indexes(data)
+        if len(places) > _MOST_PLACES + len(data) // _BYTES_A_PLACE:
+            return self._every.find_matches_as_indexes(data, overlapping=True)
+        found: set[tuple[int, int, int]] = set()
+        for _, start, end in places:
+            # Whatever else occurs overlaps one of these and begins no earlier.
+            near = data[start : end + self._longest]
+            for number, first, last in self._every.find_matches_as_indexes(near, overlapping=True):
+                found.add((start + last, start + first, number))
+        return [(number, start, end) for end, start, number in sorted(found)]
+
+
+def _is_named(text: str, match: re.Match[str]) -> bool:
+    """Whether the whole name that a match is the end of, and the value it found, make a secret."""
+    at = match.start()
+    near = text[max(at - _LONGEST_NAME, 0) : at]
+    before = near[len(near.rstrip(_NAME_CHARACTERS)) :]
+    if text[at - len(before) - 1 : at - len(before)] == "\\":
+        escape = _ESCAPED.match(before)
+        before = before[escape.end() :] if escape else before
+    group = match.lastindex or 0
+    name = before + _WHOLE_NAME.match(match[0])[0]  # type: ignore[index]  # it begins with a letter
+    # Bare in an address or in code it is most often something else: `?auth=` signs the pictures of newspapers.
+    assigned = text[match.start(group) - 1 : match.start(group)] == "="
+    if assigned and name.lower() in ("auth", "pass", "pwd", "bearer"):
+        return False
+    return is_secret(name, match[group])
+
+
+@cache
+def _needles() -> _Needles:
+    return _Needles(tuple(needle.encode() for needle in (*_NEEDLES, *_FIELD_NAMES)))
+
+
+def _in_characters(
+    hits: list[tuple[int, int, int]], data: bytes, text: str
+) -> Iterator[tuple[int, int, int]]:
+    """Turn places in UTF-8 into places in the text."""
+    if len(data) == len(text):
+        yield from hits
+        return
+    places: dict[int, int] = {}
+    characters = done = 0
+    for place in sorted({place for _, start, end in hits for place in (start, end)}):
+        characters += len(data[done:place].decode("utf-8", "surrogatepass"))
+        places[place] = characters
+        done = place
+    for number, start, end in hits:
+        yield number, places[start], places[end]
+
+
+def _passwords_in_addresses(text: str) -> list[tuple[int, int]]:
+    """The passwords of `scheme://user:password@host`; most texts have many addresses and few @."""
+    found: list[tuple[int, int]] = []
+    done = 0
+    at = text.find("@")
+    while at >= 0:
+        start = text.rfind("://", max(done, at - _LONGEST_USERINFO), at)
+        if start >= 0 and (match := _USERINFO.match(text, start)) and match.end() == at + 1:
+            found.append(match.span(1))
+            done = at
+        # A name ends at the first @ behind its scheme: the next one needs a scheme of its own.
+        following = text.find("://", at)
+        at = text.find("@", following) if following >= 0 else -1
+    return found

@@ -1,0 +1,136 @@
+"""What a session may cost: told when most of it is spent, and nothing more runs once all of it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+from core.errors import SettingsError
+from core.events.types import BudgetRaised, BudgetReached, Event, QueryFinished, TokensSpent
+
+__all__ = ["WARN_AT", "Budget"]
+
+WARN_AT = 0.8
+"""The share of the limit from which on a person is warned."""
+
+_RANK = {"none": 0, "warning": 1, "spent": 2}
+
+
+class Budget:
+    """Watches what a session costs; a subscriber of the bus.
+
+    The warning counts what the running query is estimated to cost, too. That all is spent is told only at the end of a
+    query, when the agent has told what it cost. While one runs the agent stops it between its own messages; what its
+    sub-agents spend it looks at late, so that the query is stopped from here as soon as that is estimated to be all.
+
+    Args:
+        limit_usd: what the session may cost in US dollars; None for no limit.
+        spent: tells what all queries that are over have cost; None when it is not known.
+        publish: takes `budget_reached` and `budget_raised`.
+        stop: stops the running query, once for each.
+    """
+
+    def __init__(
+        self,
+        limit_usd: float | None,
+        spent: Callable[[], float | None],
+        publish: Callable[[Event], object],
+        stop: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._limit = limit_usd
+        self._spent = spent
+        self._publish = publish
+        self._stop = stop
+        self._stopped = False
+        self._ends_at_limit = False
+        self._running = 0.0
+        self._untold = 0.0
+        self._told: Literal["none", "warning", "spent"] = "none"
+
+    @property
+    def limit_usd(self) -> float | None:
+        """What the session may cost; None for no limit."""
+        return self._limit
+
+    @property
+    def left_usd(self) -> float | None:
+        """What the queries to come may cost, at least 0; None for no limit."""
+        return None if self._limit is None else max(0.0, self._limit - self._so_far)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no further query may begin."""
+        return self._limit is not None and self._so_far >= self._limit
+
+    def take(self, event: Event) -> None:
+        """Count what an event tells of, and warn when it is time."""
+        match event:
+            case TokensSpent(cost_usd=float(cost), parent_tool_use_id=parent):
+                self._running += cost
+                if parent is not None and self._is_over and not self._stopped:
+                    self._stopped = True
+                    self._stop()
+                if not self._stopped:
+                    self.look()
+            case QueryFinished(cost_usd=cost):
+                # A query that ended without a word of its cost, as when the agent died, did cost something.
+                self._untold += self._running if cost is None else 0.0
+                self._running = 0.0
+                self.look()
+                self._stopped = self._ends_at_limit = False
+            case _:
+                return
+
+    def note_stop(self) -> None:
+        """Take down that the query which is about to end was stopped at the limit, as its end tells."""
+        self._ends_at_limit = True
+
+    def refuse(self) -> None:
+        """Tell that a query waits which may not begin."""
+        self._tell("spent", refused=True)
+
+    def raise_to(self, limit_usd: float) -> None:
+        """Let the session cost more.
+
+        Raises:
+            SettingsError: it is no amount, or the session has cost that already.
+        """
+        if not math.isfinite(limit_usd) or limit_usd <= self._so_far:
+            raise SettingsError(f"the limit must be above ${self._so_far:.2f}, which the session has cost")
+        self._limit = limit_usd
+        self._told = "none"
+        self._publish(BudgetRaised(spent_usd=self._so_far, limit_usd=limit_usd))
+        self.look()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._limit is not None and self._so_far + self._running >= self._limit
+
+    @property
+    def _so_far(self) -> float:
+        return (self._spent() or 0.0) + self._untold
+
+    def look(self) -> None:
+        """Tell how things stand, unless that was told."""
+        if self._limit is None:
+            return
+        if self.is_spent:
+            self._tell("spent")
+        elif self._so_far + self._running >= WARN_AT * self._limit:
+            self._tell("warning")
+
+    def _tell(self, level: Literal["warning", "spent"], *, refused: bool = False) -> None:
+        if self._limit is None or (not refused and _RANK[level] <= _RANK[self._told]):
+            return
+        self._told = level
+        running = self._running if level == "warning" else 0.0
+        self._publish(
+            BudgetReached(
+                level=level,
+                spent_usd=self._so_far + running,
+                limit_usd=self._limit,
+                refused=refused,
+                stopped=self._ends_at_limit and not refused,
+            )
+        )

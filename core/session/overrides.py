@@ -1,0 +1,94 @@
+"""What was chosen in a session, and holds when it goes on: what answers, and what the session may cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core.errors import SettingsError
+from core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
+from core.provider.models import ModelChoice, checked_choice
+from core.settings.model import Settings
+
+__all__ = ["KEPT", "Held", "Kept"]
+
+KEPT = ("model", "fallback_model", "effort", "max_cost_usd")
+"""The settings that can be chosen in a session."""
+
+Value = str | float | None
+
+
+@dataclass(frozen=True)
+class Held:
+    """The settings that a session goes on with.
+
+    `kept` are the names of those that were chosen in it; `overruled` is what was chosen but does not hold any more.
+    """
+
+    settings: Settings
+    kept: frozenset[str] = frozenset()
+    overruled: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass
+class Kept:
+    """What a person chose in a session, by the names of the settings; nothing of what was never chosen."""
+
+    chosen: dict[str, Value] = field(default_factory=dict)
+
+    def take(self, event: Event) -> None:
+        """Take up one event of the journal, in order."""
+        match event:
+            case ModelChosen():
+                self.chosen["model"] = event.model
+                self.chosen["fallback_model"] = event.fallback_model
+                self.chosen["effort"] = event.effort
+            case BudgetRaised():
+                self.chosen["max_cost_usd"] = event.limit_usd
+            case SessionStarted():
+                # What was named instead is the newest choice.
+                for name in event.overruled:
+                    if name in self.chosen:
+                        self.chosen[name] = getattr(event, name)
+            case _:
+                pass
+
+    def hold(self, settings: Settings, named: Collection[str]) -> Held:
+        """Say what holds: the choices of the session, but for what was `named` for this run of it.
+
+        A choice that this version cannot make sense of gives way, too: nothing of it keeps a session from going on.
+        """
+        changes: dict[str, Any] = {}
+        overruled: dict[str, Value] = {}
+        for name in filter(self.chosen.__contains__, KEPT):
+            value = self.chosen[name]
+            if name not in named and _makes_sense(name, value):
+                changes[name] = value
+            elif getattr(settings, name) != value:
+                overruled[name] = value
+        settings = replace(settings, **changes)
+        fallback = settings.fallback_model
+        # The agent does not start with these two the same.
+        if fallback is not None and fallback == settings.model and "fallback_model" not in named:
+            settings = replace(settings, fallback_model=None)
+            overruled["fallback_model"] = fallback
+        return Held(settings, frozenset(changes), overruled)
+
+
+def _makes_sense(name: str, value: Value) -> bool:
+    match name, value:
+        case _, None:
+            return True
+        case "max_cost_usd", int() | float():
+            return math.isfinite(value) and value > 0
+        case "model" | "fallback_model" | "effort", str():
+            field_of_choice = {"fallback_model": "fallback"}.get(name, name)
+            try:
+                checked_choice(ModelChoice(**{field_of_choice: value}))  # type: ignore[arg-type]  # what is checked
+            except SettingsError:
+                return False
+            return True
+        case _:
+            return False

@@ -1,0 +1,45 @@
+"""What a session is made of, and what it may be doing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from core.agent.assembly import AgentParts
+from core.connections.trust import OwnConnections
+from core.pipelines import Pipelines
+from core.session.resume import SoFar
+
+__all__ = ["SessionParts", "SessionState"]
+
+
+class SessionState(StrEnum):
+    """What a session is doing."""
+
+    STARTING = "starting"
+    IDLE = "idle"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    FAILED = "failed"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionParts:
+    """What a session is made of, put together by the composition root.
+
+    `so_far` is what the session was before, when it goes on, and `overruled` what was chosen in it and does not hold
+    any more, by the names of the settings. `own_servers` are the user's MCP servers. `ask_model` is
+    the classifier's small request. `drain` waits for the observers and names what they lost.
+    `after_finish` runs once `session_finished` is published.
+    """
+
+    agent: AgentParts
+    pipelines: Pipelines
+    so_far: SoFar | None = None
+    overruled: Mapping[str, str | float | None] = field(default_factory=dict)
+    own_servers: OwnConnections | None = None
+    ask_model: Callable[[str, str], Awaitable[str]] | None = None
+    drain: Callable[[], Awaitable[list[str]]] | None = None
+    after_finish: Callable[[], Awaitable[None]] | None = None

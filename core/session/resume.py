@@ -1,0 +1,287 @@
+"""How a past session goes on: what its journal says of where it left off, and whether the agent still knows it."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from core.agent.transcripts import transcript_of
+from core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
+from core.events.types import (
+    ArtifactSaved,
+    Event,
+    MessageFinished,
+    ObserverFinished,
+    ObserverStarted,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    SubagentFinished,
+    SubagentStarted,
+    TokensSpent,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.history.headline import beginning_of
+from core.history.journal_reader import PastJournal
+from core.history.session import JOURNAL, runs_elsewhere
+from core.records.counters import Tally
+from core.records.digest import Recorder
+from core.session.overrides import Kept
+from core.settings.model import Settings
+from core.storage.queue_file import read_queue
+from core.storage.workspace import Workspace
+
+__all__ = ["Resume", "SoFar", "conversation_to_resume", "read_so_far", "resume_with"]
+
+log = logging.getLogger(__name__)
+
+ENDED = "The program ended before this did."
+_NUMBER = re.compile(r"q(\d{1,9})(?: |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Which session is to go on; `fresh` lets it do so with a conversation that knows nothing of the earlier one.
+
+    `named` are the settings that are named for this run, and win over what was chosen in the session.
+    """
+
+    folder: Path
+    fresh: bool = False
+    named: frozenset[str] = frozenset()
+
+
+@dataclass(kw_only=True)
+class SoFar:
+    """What a session was when it was left.
+
+    `conversation` is the agent's id of the newest conversation, and `spoken` says whether the model said anything
+    in it. `last_query` is the highest number of a query. `queue` are the queries that were never sent. `kept`
+    is what was chosen in it. `recorder` has taken every event.
+    """
+
+    recorder: Recorder
+    session_id: str = ""
+    conversation: str | None = None
+    spoken: bool = False
+    last_seq: int = 0
+    last_query: int = 0
+    tally: Tally = field(default_factory=Tally)
+    queue: tuple[str, ...] = ()
+    kept: Kept = field(default_factory=Kept)
+    _open: dict[tuple[str, str], Event] = field(default_factory=dict)
+    _estimates: dict[str, float] = field(default_factory=dict)
+    _run: tuple[float, float] = (0.0, 0.0)
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take events of the journal, in order."""
+        for event in events:
+            self.last_seq = max(self.last_seq, event.seq)
+            if not _is_later(event):
+                self._run = (self._run[0], event.at.timestamp())
+            self._take(event)
+            self.recorder(event)
+
+    def ends(self) -> Iterator[Event]:
+        """The ends of everything that has none, since the program was ended in the middle of it.
+
+        They belong before the `session_started` that the session goes on with.
+        """
+        # What was begun last ends first: calls before the queries they belong to.
+        for event in reversed(self._open.values()):
+            match event:
+                case ToolCallStarted():
+                    yield ToolCallFinished(tool_use_id=event.tool_use_id, status="cancelled")
+                case SubagentStarted():
+                    yield SubagentFinished(
+                        task_id=event.task_id,
+                        tool_use_id=event.tool_use_id,
+                        name=event.name,
+                        status="cancelled",
+                    )
+                case ObserverStarted():
+                    yield ObserverFinished(
+                        run_id=event.run_id,
+                        observer=event.observer,
+                        tool_use_id=event.tool_use_id,
+                        status="failed",
+                        error=ENDED,
+                    )
+                case PermissionAsked():
+                    yield PermissionAnswered(
+                        request_id=event.request_id,
+                        tool_name=event.tool_name,
+                        decision="deny",
+                        subjects=event.subjects,
+                        scope="interrupted",
+                        reason=ENDED,
+                    )
+                case QueryReceived():
+                    yield QueryFinished(
+                        query_id=event.query_id,
+                        status="interrupted",
+                        error=ENDED,
+                        cost_usd=self._estimates.get(event.query_id),
+                    )
+                case _:
+                    continue
+
+    def _take(self, event: Event) -> None:
+        self.kept.take(event)
+        match event:
+            case SessionStarted():
+                self._end_run()
+                self._run = (event.at.timestamp(),) * 2
+                self.session_id = self.session_id or event.session_id
+                if event.provider_session_id != self.conversation:
+                    self.conversation, self.spoken = event.provider_session_id, False
+            case SessionFinished():
+                # Its sums are those of the whole session until then.
+                self.tally.earlier_ms = event.duration_ms
+                self._run = (0.0, 0.0)
+            case QueryReceived():
+                self.tally.queries += 1
+                if (number := _NUMBER.match(event.query_id)) is not None:
+                    self.last_query = max(self.last_query, int(number[1]))
+                self._open["query", event.query_id] = event
+            case QueryFinished():
+                self._open.pop(("query", event.query_id), None)
+                estimate = self._estimates.pop(event.query_id, None)
+                self.tally.spend(estimate if event.cost_usd is None else event.cost_usd)
+            case TokensSpent(cost_usd=float(cost)):
+                self._estimates[event.query_id] = self._estimates.get(event.query_id, 0.0) + cost
+            case MessageFinished():
+                self.spoken = True
+            case ToolCallStarted():
+                self.tally.count(event)
+                self._open["call", event.tool_use_id] = event
+            case ToolCallFinished():
+                self._open.pop(("call", event.tool_use_id), None)
+            case SubagentStarted():
+                self._open["agent", event.task_id] = event
+            case SubagentFinished():
+                self._open.pop(("agent", event.task_id), None)
+            case ObserverStarted():
+                self._open["observer", event.run_id] = event
+            case ObserverFinished():
+                self._open.pop(("observer", event.run_id), None)
+            case PermissionAsked():
+                self._open["ask", event.request_id] = event
+            case PermissionAnswered():
+                self._open.pop(("ask", event.request_id), None)
+            case ArtifactSaved():
+                self.tally.count(event)
+            case _:
+                pass
+
+    def _end_run(self) -> None:
+        """Add how long a run took that was cut off, as far as its events tell."""
+        began, last = self._run
+        if began:
+            self.tally.earlier_ms += max(0.0, last - began) * 1000
+        self._run = (0.0, 0.0)
+
+    def settle(self) -> None:
+        """There is nothing more in the journal: what has no end yet cost what was estimated."""
+        self._end_run()
+        for estimate in self._estimates.values():
+            self.tally.spend(estimate)
+
+
+def _is_later(event: Event) -> bool:
+    """Whether an event may be one that comes when the session goes on, as `SoFar.ends` do: no run lasted until then."""
+    match event:
+        case SessionStarted():
+            return True
+        case ToolCallFinished(status="cancelled") | SubagentFinished(status="cancelled"):
+            return True
+        case QueryFinished(error=why) | ObserverFinished(error=why) | PermissionAnswered(reason=why):
+            return why == ENDED
+        case _:
+            return False
+
+
+def read_so_far(workspace: Workspace) -> SoFar:
+    """Read what a session was from its journal, however long that is: call it in a thread.
+
+    Raises:
+        JournalError: it cannot be read, or is that of no session.
+    """
+
+    def stored_size(path: str) -> int | None:
+        try:
+            return workspace.root.size(path)
+        except WorkspaceError:
+            return None
+
+    journal = PastJournal(workspace.path / JOURNAL)
+    try:
+        so_far = SoFar(recorder=Recorder(workspace.redactor, stored_size=stored_size))
+        for _, events in journal.batches(0):
+            so_far.take(events)
+    finally:
+        journal.close()
+    if not so_far.session_id:
+        raise JournalError(
+            f"The journal {journal.path} does not tell how its session began: it cannot go on. "
+            "`ua-tui open` shows what there is."
+        )
+    so_far.settle()
+    try:
+        so_far.queue = read_queue(workspace)
+    except WorkspaceError as error:
+        log.warning("%s", error)
+    return so_far
+
+
+def resume_with(
+    settings: Settings, folder: Path, *, fresh: bool = False, named: Collection[str] = ()
+) -> tuple[Settings, Resume]:
+    """Say how a session goes on: one of the demo as that, and no other does.
+
+    The settings `named` win over what was chosen in it.
+
+    Raises:
+        SettingsError: its journal does not tell how it began, it is none of the demo, or it runs elsewhere.
+    """
+    try:
+        demo = beginning_of(folder).demo
+    except JournalError as error:
+        advice = "`ua-tui open` shows what there is, `ua-tui sessions` lists those that can"
+        raise SettingsError(
+            f"the session in {folder} cannot go on: {error} ({folder / JOURNAL}); {advice}"
+        ) from error
+    if settings.demo and not demo:
+        raise SettingsError(f"{folder.name} is no session of the demo: leave --demo out")
+    if runs_elsewhere(folder):
+        raise SettingsError(
+            f"{folder.name} runs in another program, which must end first; `ua-tui open` shows it meanwhile"
+        )
+    return replace(settings, demo=demo), Resume(folder, fresh, frozenset(named))
+
+
+def conversation_to_resume(so_far: SoFar, folder: Path, agent_home: Path) -> str | None:
+    """The id of the agent's conversation that goes on; None when none was begun.
+
+    `agent_home` is where the command-line agent keeps its state.
+
+    Raises:
+        ConversationGone: the model said something in it, but the transcript is not there any more.
+    """
+    if so_far.conversation is None:
+        return None
+    if transcript_of(so_far.conversation, worked_in=folder, agent_home=agent_home) is not None:
+        return so_far.conversation
+    if so_far.spoken:
+        raise ConversationGone(
+            f"the agent's record of the conversation in {folder.name} is gone: it was looked for in {agent_home}. "
+            "The agent removes old ones, and finds none once the folder was moved or another login is used"
+        )
+    return None

@@ -1,0 +1,92 @@
+"""Runs the queries of a session one after the other, as long as none has to wait for a person."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from core.concurrency.spawn import Handle, Spawn
+from core.session.budget import Budget
+from core.storage.queue_file import QueryQueue
+
+__all__ = ["QueryRunner"]
+
+log = logging.getLogger(__name__)
+
+
+class QueryRunner:
+    """Takes queries from the queue while the budget lasts, and holds the others after one that did not succeed.
+
+    Belongs to one event loop.
+
+    Args:
+        queue: the queries that wait.
+        budget: what they may cost.
+        run: runs a query to its end, and tells its status: `success`, `error` or `interrupted`.
+    """
+
+    def __init__(self, queue: QueryQueue, budget: Budget, run: Callable[[str], Awaitable[str]]) -> None:
+        self._queue = queue
+        self._budget = budget
+        self._run = run
+        self._over = False
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._ended.set()
+        self._handle: Handle | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether what waits stays until a person lets it go on, or gives a higher budget."""
+        return self._queue.held or (self._budget.is_spent and len(self._queue) > 0)
+
+    def begin(self, spawn: Spawn) -> None:
+        """Begin to run them, in a task of its own; not after `stop`."""
+        if not self._over:
+            self._ended.clear()
+            self._handle = spawn(self._run_all(), "queries", "agent")
+
+    def rouse(self) -> None:
+        """Look again for a query that may run."""
+        self._idle.clear()
+        self._wake.set()
+
+    async def wait_idle(self) -> None:
+        """Wait until no query runs and none waits but those that are held."""
+        await self._idle.wait()
+
+    async def stop(self) -> None:
+        """Begin no further query, and wait until those that wait are kept; one that runs goes on."""
+        self._over = True
+        await self._queue.close()
+
+    async def end(self, within: float) -> None:
+        """Cut off what still runs, and wait so many seconds for its end."""
+        if self._handle is not None:
+            self._handle.cancel()
+        try:
+            await asyncio.wait_for(self._ended.wait(), within)
+        except TimeoutError:
+            log.warning("the running query did not end")
+
+    async def _run_all(self) -> None:
+        try:
+            while not self._over:
+                while (text := self._next()) is not None:
+                    status = await self._run(text)
+                    # What waits when all is spent waits for a higher budget alone.
+                    if status == "interrupted" or (status == "error" and not self._budget.is_spent):
+                        self._queue.hold()
+                self._idle.set()
+                self._wake.clear()
+                await self._wake.wait()
+        finally:
+            self._ended.set()
+
+    def _next(self) -> str | None:
+        if self._queue.ready and self._budget.is_spent:
+            self._budget.refuse()
+            return None
+        return self._queue.take()

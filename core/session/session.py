@@ -1,0 +1,382 @@
+"""A session: the one object a front end holds. It takes queries, runs them one at a time, and ends cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from core.agent.assembly import AgentAssembly
+from core.agent.auth.wait import AuthOutcome, AuthWait
+from core.agent.classifier import Classifier
+from core.agent.connection import AgentConnection
+from core.agent.mcp.servers import Servers
+from core.agent.permissions.gate import Answer
+from core.agent.query import QueryPath
+from core.agent.turn import TurnOutcome
+from core.api import Askable
+from core.bus import Bus
+from core.concurrency.spawn import Handle, Spawn, spawn_task
+from core.errors import AgentUnavailable, UniversalAgentError
+from core.events.continuation import GO_ON
+from core.events.types import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, SessionStarted
+from core.pipelines import AgentContext
+from core.provider.models import Models
+from core.records.counters import Tally
+from core.redaction.redactor import error_raised
+from core.session.budget import Budget
+from core.session.parts import SessionParts, SessionState
+from core.session.runner import QueryRunner
+from core.settings.model import Settings
+from core.storage.queue_file import QueryQueue
+from core.telemetry.tracer import Trace
+from core.text import clean
+from core.version import VERSION
+
+__all__ = ["Handle", "Session", "SessionParts", "SessionState", "Spawn", "spawn_task"]
+
+log = logging.getLogger(__name__)
+
+_LET_GO_WITHIN = 7.0
+
+
+class Session(Askable):
+    """Runs queries for a person or a script.
+
+    Everything that happens is published on `bus`; the methods are the few commands a front end gives.
+    """
+
+    def __init__(self, settings: Settings, parts: SessionParts, bus: Bus, spawn: Spawn = spawn_task) -> None:
+        self.settings = settings
+        self.bus = bus
+        self.workspace = parts.agent.workspace
+        self.state = SessionState.STARTING
+        self._parts = parts
+        self._spawn = spawn
+        pipelines = parts.pipelines.bind(bus.publish)
+        self._budget = Budget(
+            settings.max_cost_usd, lambda: self._tally.cost_usd, bus.publish, self._stop_at_limit
+        )
+        self._assembly = AgentAssembly(
+            settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._budget.left_usd
+        )
+        asks = parts.ask_model if settings.classifier == "rules+model" else None
+        self._path = QueryPath(
+            pipelines=pipelines,
+            classifier=None if settings.classifier == "off" else Classifier(asks),
+            publish=bus.publish,
+            simple_model=settings.simple_model,
+        )
+        self._agent = AgentConnection(
+            self._assembly.connect,
+            spawn,
+            # None of it can be changed in a connection; the conversation goes on over another one.
+            terms=lambda: (self._budget.limit_usd, self.models.choice),
+            over=lambda: self._finished,
+            died=self._died,
+        )
+        so_far = parts.so_far
+        self._queue = QueryQueue(self.workspace, so_far.queue if so_far is not None else ())
+        self._runner = QueryRunner(self._queue, self._budget, self._run_query)
+        self._interrupting = False
+        self._finished = False
+        self._tally = so_far.tally if so_far is not None else Tally()
+        self._last_query = so_far.last_query if so_far is not None else 0
+        self._auth = AuthWait(
+            spawn,
+            lambda: self._assembly.is_connected,
+            publish=bus.publish,
+            runs=lambda: self.state is SessionState.RUNNING,
+            go_on=self._go_on,
+            looks=parts.agent.interactive,
+        )
+        bus.subscribe(self._tally.count)
+        bus.subscribe(self._budget.take)
+        bus.subscribe(self._auth.take)
+        bus.subscribe(self.servers.take)
+
+    @property
+    def queued(self) -> tuple[str, ...]:
+        """The queries waiting behind the running one, oldest first."""
+        return tuple(self._queue)
+
+    @property
+    def queue_held(self) -> bool:
+        """Whether the waiting queries stay until `resume_queue`, the next `submit` or a higher budget."""
+        return self._runner.is_held
+
+    @property
+    def pending_auth(self) -> AuthRequired | None:
+        """The link a person has yet to open."""
+        return self._auth.pending
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace that the session's spans belong to."""
+        tracer = self._parts.agent.tracer
+        return None if tracer is None else tracer.trace
+
+    @property
+    def models(self) -> Models:
+        """What answers, and the choice of another model."""
+        return self._assembly.models
+
+    @property
+    def commands(self) -> frozenset[str]:
+        """The names of the agent's own slash commands; none before it is connected."""
+        return self._assembly.commands
+
+    @property
+    def servers(self) -> Servers:
+        """The MCP servers, and what can be done about them."""
+        return self._assembly.servers
+
+    async def start(self) -> None:
+        """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
+        settings, so_far = self.settings, self._parts.so_far
+        for end in so_far.ends() if so_far is not None else ():
+            self.bus.publish(end)
+        self.bus.publish(
+            SessionStarted(
+                session_id=self.workspace.session_id,
+                workspace=str(self.workspace.path),
+                cwd=str(Path.cwd()),
+                version=VERSION,
+                model=settings.model,
+                fallback_model=settings.fallback_model,
+                effort=settings.effort,
+                max_cost_usd=settings.max_cost_usd,
+                permission_mode=settings.effective_permission_mode,
+                demo=settings.demo,
+                provider_session_id=self._assembly.conversation_id,
+                resumed_from=so_far.session_id if so_far is not None else None,
+                queries_before=so_far.tally.queries if so_far is not None else 0,
+                overruled=dict(self._parts.overruled),
+            )
+        )
+        self._budget.look()
+        await self._connect_or_fail()
+        if self._parts.own_servers is not None:
+            self._parts.own_servers.ask()
+        self._runner.begin(self._spawn)
+
+    def submit(self, text: str) -> None:
+        """Take a query: it runs now, or waits behind the ones before it."""
+        if text.strip() and not self._finished:
+            self._queue.add(text.strip())
+            self._runner.rouse()
+
+    async def steer(self, text: str) -> bool:
+        """Say something into the running query; False when none listens and it waits to run next instead."""
+        text = text.strip()
+        if not text or self._finished:
+            return False
+        if self.state is not SessionState.RUNNING:
+            self.submit(text)
+            return False
+        if self._agent.loop is not None and await self._agent.loop.steer(text):
+            return True
+        self._queue.add_first(text)
+        self._runner.rouse()
+        return False
+
+    def unqueue(self) -> str | None:
+        """Take back the newest query that still waits; None when there is none."""
+        return self._queue.take_back()
+
+    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+        """Let `wanted` wait instead of `seen`; False when other queries than `seen` wait by now."""
+        return self._queue.change(seen, wanted)
+
+    def resume_queue(self) -> None:
+        """Go on with the queries that are held since one before them did not succeed."""
+        if self.queue_held:
+            self._queue.release()
+            self._runner.rouse()
+
+    def raise_budget(self, limit_usd: float) -> None:
+        """Let the session cost more; what waits for that runs. A running query keeps the limit it began with.
+
+        Raises:
+            SettingsError: the session has cost that already.
+        """
+        self._budget.raise_to(limit_usd)
+        if self._queue.ready:
+            self._runner.rouse()
+
+    async def wait_idle(self) -> None:
+        """Wait until no query runs and none waits but those that are held."""
+        await self._runner.wait_idle()
+
+    async def interrupt(self) -> None:
+        """Stop the running query; what it has said so far is kept."""
+        if self.state is not SessionState.RUNNING:
+            return
+        self.state = SessionState.STOPPING
+        self._interrupting = True
+        await self._agent.interrupt()
+
+    def answer_permission(
+        self,
+        request_id: str,
+        *,
+        allow: bool,
+        scope: str = "once",
+        reason: str = "",
+        patterns: Sequence[str] = (),
+    ) -> bool:
+        """Answer a waiting tool call; False when it does not wait any more."""
+        return self._assembly.answer(request_id, Answer(allow, scope, reason, tuple(patterns)))
+
+    def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
+        """Say whether an MCP server of the folder is trusted; one that is gets connected.
+
+        Raises:
+            WorkspaceError: that cannot be kept, and the server stays as it is.
+        """
+        own = self._parts.own_servers
+        if own is not None and own.answer(server, decision) and self.servers.reconnect(server):
+            self._assembly.want(server)
+
+    def finish_auth(self, outcome: AuthOutcome) -> None:
+        """Say how the waiting authentication went; when it is complete the agent goes on by itself."""
+        self._auth.finish(outcome)
+
+    async def restart(self) -> None:
+        """Connect the agent again after it died; the conversation goes on, no query is sent again."""
+        if self.state is SessionState.FAILED:
+            self.state = SessionState.STARTING
+            await self._connect_or_fail()
+
+    async def close(self, reason: str) -> None:
+        """End the session: stop the work, let the observers finish, publish the end, close the records."""
+        if self._finished:
+            return
+        self._finished = True
+        await self._runner.stop()
+        await self.interrupt()
+        if self.state is SessionState.STOPPING:
+            try:
+                await asyncio.wait_for(self._runner.wait_idle(), _LET_GO_WITHIN)
+            except TimeoutError:
+                log.warning("the running query was cut off")
+        self.state = SessionState.CLOSED
+        try:
+            await self._let_go()
+        finally:
+            await self._conclude(reason)
+
+    async def _let_go(self) -> None:
+        """End what runs: the agent, the looking, the task of the queries."""
+        await self._agent.close()
+        # The configuration in it has keys: whatever happens next, it must not stay behind.
+        self._assembly.close()
+        self._auth.close()
+        await self._runner.end(_LET_GO_WITHIN)
+
+    async def _conclude(self, reason: str) -> None:
+        """Let the observers finish, publish the end and close the records."""
+        try:
+            self._assembly.close()
+            for lost in await self._parts.drain() if self._parts.drain is not None else ():
+                message = f"there was no time left to observe {lost}"
+                self.bus.publish(ErrorRaised(where="observers", message=message))
+        finally:
+            self.bus.publish(self._tally.finished(reason))
+            try:
+                if self._parts.after_finish is not None:
+                    await self._parts.after_finish()
+            finally:
+                self.workspace.close()
+
+    def _go_on(self) -> None:
+        if not self._finished:
+            self._queue.add_first(GO_ON)
+            self._runner.rouse()
+
+    async def _connect_or_fail(self) -> None:
+        try:
+            await self._connect()
+        except Exception as error:
+            if not isinstance(error, UniversalAgentError):
+                log.error("connecting failed", exc_info=error)
+            if not self._finished:
+                self._fail(error)
+
+    async def _connect(self) -> None:
+        if await self._agent.connect():
+            self.state = SessionState.IDLE
+
+    def _died(self, error: Exception) -> None:
+        # While a query runs, that one tells of it.
+        if self.state is SessionState.IDLE:
+            self._fail(error)
+
+    async def _run_query(self, text: str) -> str:
+        self._tally.queries += 1
+        self._last_query += 1
+        context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._last_query}")
+        started = time.monotonic()
+        self._interrupting = False
+        self.bus.publish(QueryReceived(query_id=context.query_id, text=clean(text)))
+        outcome = TurnOutcome("interrupted")
+        try:
+            outcome = await self._attempt(text, context)
+        except Exception as error:
+            outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
+            if outcome.status == "error" and not (isinstance(error, AgentUnavailable) or outcome.at_limit):
+                self._report("agent", error)
+            if isinstance(error, AgentUnavailable):
+                self._fail(error)
+        finally:
+            if self.state in {SessionState.RUNNING, SessionState.STOPPING, SessionState.STARTING}:
+                self.state = SessionState.IDLE if self._agent.is_alive else SessionState.FAILED
+            for untaken in reversed(self._agent.untaken):
+                self._queue.add_first(untaken)
+            self._tally.spend(outcome.cost_usd)
+            if outcome.at_limit:
+                self._budget.note_stop()
+            self.bus.publish(
+                QueryFinished(
+                    query_id=context.query_id,
+                    status=outcome.status,
+                    error=self._parts.agent.redactor.redact(outcome.error) if outcome.error else None,
+                    duration_ms=(time.monotonic() - started) * 1000,
+                    turns=outcome.turns,
+                    cost_usd=outcome.cost_usd,
+                    usage=outcome.usage,
+                    context_window=outcome.context_window,
+                    text=outcome.text,
+                )
+            )
+        return outcome.status
+
+    async def _attempt(self, text: str, context: AgentContext) -> TurnOutcome:
+        if not self._agent.is_fit:
+            self.state = SessionState.STARTING
+            await self._connect()
+        loop = self._agent.loop
+        assert loop is not None
+        self.state = SessionState.RUNNING
+        return await self._path.follow(
+            text,
+            context,
+            loop=loop,
+            system_prompt=self._assembly.system_prompt or "",
+            interrupted=lambda: self._interrupting,
+        )
+
+    def _stop_at_limit(self) -> None:
+        if self._agent.loop is not None:
+            self._agent.loop.stop_at_limit()
+
+    def _fail(self, error: Exception) -> None:
+        if self.state is not SessionState.CLOSED:
+            self.state = SessionState.FAILED
+        self._report("agent", error)
+
+    def _report(self, where: str, error: Exception) -> None:
+        self.bus.publish(error_raised(where, error, self._parts.agent.redactor))

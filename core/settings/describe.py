@@ -1,0 +1,297 @@
+"""What every setting is and where that comes from, told without the secrets, and settings that are set by a command.
+
+An empty value means the default, here as in the places that settings come from.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core.errors import SettingsError
+from core.settings import parsers as values
+from core.settings.files import SettingsFile, UserFile
+from core.settings.keymap import key_choices
+from core.settings.model import ENVIRONMENT, SPECS, Places, Settings, load_settings
+from core.settings.sources import Given, ended, is_empty, without_secrets
+
+__all__ = ["Listed", "Origin", "StoredSetting", "list_settings", "setting_of", "store_setting"]
+
+HIDDEN = "set, not shown"
+
+_WITHOUT = {
+    "model": "the agent chooses",
+    "simple_model": "the same as model",
+    "effort": "the model decides",
+    "base_url": "Anthropic's own",
+    "composio_base_url": "Composio's own",
+    "composio_user_id": "the same as user_id",
+    "composio_toolkits": "all but the disabled ones",
+    "web_reader_url": "Z.AI's own",
+    "max_cost_usd": "no limit",
+    "max_turns": "no limit",
+    "demo_pace": "1 on the screen, else 0",
+    "theme": "dark",
+    "cli_path": "the one that came with the SDK",
+}
+"""What is meant where a setting has no value; none of what it names where nothing stands here."""
+
+_TABLES = {
+    "mcp_servers": "tables [mcp_servers.NAME] in a settings file, each with a command or a url",
+    "keys": 'a table [keys] in a settings file, with lines such as pane.maximise = "f9"',
+}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One place that gives a setting: the place in words, the line of a file, and the value as it is shown.
+
+    `data` is the value as JSON has it, None where the place is empty and so means the default.
+    """
+
+    place: str
+    line: int | None
+    value: str
+    data: Any = None
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A setting as it stands: its value as it is shown, and every place that gives it, the one that holds first.
+
+    `data` is the value as JSON has it, and `without` what is meant when there is none. `about` and `takes` say what it
+    is for and what is allowed, `variables` the environment's names for it. A setting without origins has its default;
+    one that is `gathered` has what all of them give.
+    """
+
+    name: str
+    value: str
+    origins: tuple[Origin, ...]
+    about: str
+    takes: str
+    variables: tuple[str, ...]
+    data: Any = None
+    without: str = ""
+    gathered: bool = False
+
+
+@dataclass(frozen=True)
+class StoredSetting:
+    """Where a setting was stored, and what makes that it does not hold; empty when it does.
+
+    `default` is what it is by default, as it is shown, when that is what was asked for; `empty` is whether the file
+    says so. `changed` is whether it stood in the file before, or does now.
+    """
+
+    path: Path
+    warning: str = ""
+    default: str = ""
+    empty: bool = False
+    changed: bool = True
+
+
+def list_settings(places: Places) -> list[Listed]:
+    """Every setting, in the order of `Settings`.
+
+    Raises:
+        SettingsError: a place cannot be read, or a value is wrong.
+    """
+    settings = load_settings(**vars(places))
+    layers = places.layers()
+    texts = _about()
+    listed = []
+    for name, spec in SPECS.items():
+        given = [layer[name] for layer in layers if name in layer]
+        value = getattr(settings, name)
+        if name == "mcp_servers":
+            # The user's own count before those of a folder.
+            given.reverse()
+            value = given
+        listed.append(
+            Listed(
+                name=name,
+                value=_shown(name, value),
+                origins=tuple(_origin(name, each, places) for each in given),
+                about=texts[name],
+                takes=_TABLES.get(name, spec.takes),
+                variables=ENVIRONMENT.get(name, ()),
+                data=_data(name, value),
+                without=_WITHOUT.get(name, "none"),
+                gathered=name in _TABLES,
+            )
+        )
+    return listed
+
+
+def setting_of(word: str) -> str:
+    """The setting that somebody means, who may write it as in a table, an option or a variable.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    name = word.lower().lstrip("-").replace("-", "_").replace(".", "_")
+    by_variable = {variable.lower(): each for each, names in ENVIRONMENT.items() for variable in names}
+    for found in (name, by_variable.get(name)):
+        if found in SPECS:
+            return str(found)
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, SPECS, n=1)
+    raise SettingsError(
+        ended(f"There is no setting {word!r}{f'; did you mean {close[0]}?' if close else ''}")
+    )
+
+
+def store_setting(name: str, text: str | None, places: Places, *, in_project: bool = False) -> StoredSetting:
+    """Set a setting in a file, the user's own or that of the current folder; None takes it out.
+
+    An empty text gives it its default: nothing comes after the user's own file, so it is taken out there, and a
+    folder's file keeps it empty, which hides what the user's own says.
+
+    Raises:
+        SettingsError: the value is not allowed there, or the file cannot be read or written; it is as it was then.
+    """
+    spec = SPECS[name]
+    file = SettingsFile(places.project_file) if in_project else UserFile(places.config_dir)
+    if name not in ENVIRONMENT:
+        raise SettingsError(f"{name} is a table: change it in {file.path} with an editor.")
+    if text is not None and in_project and spec.secret:
+        raise SettingsError(
+            f"{name} is a secret, and a folder's file is easily passed on: leave out --project to store it in "
+            f"{UserFile(places.config_dir).path}, or put {ENVIRONMENT[name][-1]} into a .env that is kept back."
+        )
+    value = None
+    if text is not None:
+        places.checked(name, Given(text, "option", name, in_folder=in_project))
+        if not is_empty(text):
+            value = _as_toml(spec.parse(text), text)
+        elif in_project:
+            value = ""
+    # In a file it may stand as the key of a table.
+    written = next((each for each in _spellings(name) if each in _written(file)), name)
+    stood = written in file.names() or written in _written(file)
+    stored = StoredSetting(
+        file.store({written: value}),
+        default=_default(name, places) if is_empty(text) else "",
+        empty=value == "",
+        changed=stood or value is not None,
+    )
+    return replace(stored, warning=_warning(name, file, places))
+
+
+def _default(name: str, places: Places) -> str:
+    return _shown(name, places.default(name)) or _WITHOUT.get(name, "none")
+
+
+def _warning(name: str, file: SettingsFile, places: Places) -> str:
+    """What makes that a file's setting does not hold; empty when it does."""
+    try:
+        layers = places.layers()
+    except SettingsError as error:
+        return f"The next start from this folder will fail: {error}"
+    holds = next((layer[name] for layer in layers if name in layer), None)
+    mine = file.path if holds is not None else None
+    if holds is not None and holds.path != mine:
+        return f"{holds.origin} wins over it: take it out there for this to hold."
+    return _fails(places)
+
+
+def _fails(places: Places) -> str:
+    try:
+        load_settings(**vars(places))
+    except SettingsError as error:
+        return f"The next start from this folder will fail: {error}"
+    return ""
+
+
+def _spellings(name: str) -> list[str]:
+    parts = name.split("_")
+    return [f"{'_'.join(parts[:at])}.{'_'.join(parts[at:])}" for at in range(1, len(parts))]
+
+
+def _written(file: SettingsFile) -> frozenset[str]:
+    return frozenset(f"{name}.{each}" for name, table in file.tables().items() for each in table)
+
+
+def _as_toml(value: Any, text: str) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    # A path stays as it was written, so that `~` goes on to mean the home of whoever starts.
+    return text.strip() if isinstance(value, Path) else value
+
+
+def _origin(name: str, given: Given, places: Places) -> Origin:
+    match given.place:
+        case "option":
+            place = "command line"
+        case "environment":
+            place = f"environment, {given.name}"
+        case ".env":
+            place = f"{given.path}, {given.name}"
+        case _:
+            place = str(given.path)
+    if is_empty(given.value):
+        return Origin(place, given.line, "")
+    value = given.value
+    if name == "keys":
+        value = key_choices(value, "", given.in_folder)
+    elif name == "mcp_servers":
+        value = (given,)
+    elif SPECS[name].parse is not values.path:
+        value = places.checked(name, given)
+    return Origin(place, given.line, _shown(name, value) or "none", _data(name, value))
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None or value == "":
+        return ""
+    match _data(name, value):
+        case bool() as data:
+            return "true" if data else "false"
+        case float() as data:
+            return f"{data:g}"
+        case [] if name == "composio_disabled_toolkits":
+            return "none"
+        case dict() | list() as data:
+            return ", ".join(data)
+        case data:
+            return str(data)
+
+
+def _data(name: str, value: Any) -> Any:
+    """A value as JSON has it; without secrets."""
+    if value is None:
+        return None
+    match name:
+        case "keys":
+            return {each.action or "?": each.keys for each in value}
+        case "mcp_servers":
+            tables = [each.value for each in value if isinstance(each.value, Mapping)]
+            return list(dict.fromkeys(server for table in tables for server in table))
+    if SPECS[name].secret:
+        return HIDDEN if value else None
+    match value:
+        case bool() | int() | float():
+            return value
+        case list() | tuple():
+            return [without_secrets(str(each)) for each in value]
+        case _:
+            return without_secrets(str(value))
+
+
+def _about() -> dict[str, str]:
+    """What `Settings` says of each of its fields, in the text below it."""
+    (defined,) = ast.parse(inspect.getsource(Settings)).body
+    assert isinstance(defined, ast.ClassDef)
+    about = {}
+    for field, text in zip(defined.body, defined.body[1:], strict=False):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(said))):
+                about[name] = inspect.cleandoc(said)
+            case _:
+                pass
+    return about

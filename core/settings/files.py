@@ -1,0 +1,174 @@
+"""Settings files, changed setting by setting: whatever else stands in them, comments too, stays as it is."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from core.errors import SettingsError, WorkspaceError
+from core.settings.model import USER_FILE, user_config_dir
+from core.settings.sources import toml_problem
+from core.storage.files import Root
+
+__all__ = ["SettingsFile", "UserFile", "changed"]
+
+_LARGEST = 1 << 20
+
+
+class SettingsFile:
+    """A TOML file of settings at `path`, which need not be there yet."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def names(self) -> frozenset[str]:
+        """The settings the file has, a table's as one; none when it cannot be read."""
+        try:
+            return frozenset(tomllib.loads(self._read()))
+        except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
+            return frozenset()
+
+    def tables(self) -> dict[str, Mapping[str, Any]]:
+        """The tables at the top of the file; none when it cannot be read."""
+        try:
+            found = tomllib.loads(self._read())
+        except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
+            return {}
+        return {name: value for name, value in found.items() if isinstance(value, dict)}
+
+    def store(self, changes: Mapping[str, Any]) -> Path:
+        """Set settings, or take them out where the value is None; returns the file that was written.
+
+        `composio.mode` is the key of a table. The file is written whole or not at all, for its owner alone (0600).
+        One that would stay as it is is not written; where it is a link, the file it leads to is.
+
+        Raises:
+            SettingsError: it cannot be read, is no valid TOML, or cannot be written; it is as it was then.
+        """
+        before = self._read()
+        after = changed(before, changes, self.path)
+        try:
+            # Files of settings are often links into a folder that is kept elsewhere.
+            path = self.path.resolve()
+            if after != before:
+                Root(path.parent, create=True).write(path.name, after.encode())
+        except (WorkspaceError, OSError, RuntimeError) as error:
+            raise SettingsError(f"Nothing was stored in {self.path}: {error}") from error
+        return path
+
+    def _read(self) -> str:
+        try:
+            with self.path.open("rb") as file:
+                data = file.read(_LARGEST + 1)
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise SettingsError(
+                f"{self.path} cannot be read: {error.strerror}. Check its permissions."
+            ) from error
+        if len(data) > _LARGEST:
+            raise SettingsError(
+                f"{self.path} is larger than {_LARGEST >> 20} MiB: it is no file of settings."
+            )
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"{self.path} is not UTF-8 text: save it as UTF-8.") from error
+
+
+class UserFile(SettingsFile):
+    """The `config.toml` of the user, in `folder` or where settings are looked for by default."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__((folder or user_config_dir()) / USER_FILE)
+
+
+def changed(text: str, changes: Mapping[str, Any], path: Path) -> str:
+    """Return TOML with keys set, or taken out where the value is None; `path` is named in errors.
+
+    A name with a dot is a key of a table. A key that is set keeps its place and a comment behind it.
+
+    Raises:
+        SettingsError: the text is no valid TOML, or a key cannot be set without anything else changing.
+    """
+    wanted = _loaded(text, path)
+    changes = {name: value for name, value in changes.items() if _get(wanted, name) != value}
+    if not changes:
+        return text
+    windows = "\r\n" in text
+    # Only for somebody who changes a file: it takes a while to be read in.
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        for name, value in changes.items():
+            if "." not in name and value is not None and name not in wanted:
+                text = _with_line(text, f"{name} = {tomlkit.item(value).as_string()}")
+        document = tomlkit.parse(text)
+        for name, value in changes.items():
+            _put(document, name, value, tomlkit.table)
+            _put(wanted, name, value, dict)
+        after = tomlkit.dumps(document)
+    except (TOMLKitError, RecursionError) as error:
+        raise SettingsError(_by_hand(path, changes)) from error
+    if windows:
+        after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    if _loaded(after, path) != wanted:
+        raise SettingsError(_by_hand(path, changes))
+    return after
+
+
+def _loaded(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(
+            f"{path} is not valid TOML: {toml_problem(error)}. Correct it, or move it away."
+        ) from error
+
+
+def _get(table: Mapping[str, Any], name: str) -> Any:
+    first, dot, rest = name.partition(".")
+    inner = table.get(first)
+    return (_get(inner, rest) if isinstance(inner, Mapping) else None) if dot else inner
+
+
+def _put(table: Any, name: str, value: Any, new_table: Any) -> None:
+    first, dot, rest = name.partition(".")
+    if dot:
+        if first not in table:
+            if value is None:
+                return
+            table[first] = new_table()
+        _put(table[first], rest, value, new_table)
+    elif value is None:
+        table.pop(first, None)
+    else:
+        table[first] = value
+
+
+def _with_line(text: str, line: str) -> str:
+    """Put a line behind the keys at the top, before the tables and what is said about the first of them."""
+    lines = text.splitlines()
+    headers = (at for at, each in enumerate(lines) if each.lstrip().startswith("["))
+    at = next((at for at in headers if _is_toml("\n".join(lines[:at]))), len(lines))
+    if at < len(lines):
+        while at and lines[at - 1].lstrip().startswith("#"):
+            at -= 1
+        while at and not lines[at - 1].strip():
+            at -= 1
+    return "\n".join([*lines[:at], line, *lines[at:], ""])
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _by_hand(path: Path, changes: Mapping[str, Any]) -> str:
+    return f"{path} cannot be changed by itself: set {', '.join(changes)} in it with an editor."

@@ -1,0 +1,401 @@
+"""The settings of a session: what they are, and where they come from.
+
+Each setting is looked for on the command line, in the environment (`UA_<NAME>`, then the names other tools
+use for the same thing), in the `.env` and the `ua-tui.toml` of the current folder, and in the user's own
+`config.toml`; the first that has it wins. An empty value means the default, and hides what comes after it.
+A folder cannot give itself rights: what a tool may do is never read from the files of the current folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_type_hints
+
+from core.errors import SettingsError
+from core.settings import parsers as values
+from core.settings.keymap import KeyChoice, key_choices
+from core.settings.sources import (
+    Given,
+    Known,
+    Layer,
+    ended,
+    from_dotenv,
+    from_overrides,
+    from_toml,
+    from_variables,
+    is_empty,
+    winner,
+    without_secrets,
+)
+
+__all__ = [
+    "EFFORTS",
+    "ENVIRONMENT",
+    "EXTRA_TOOLS",
+    "KNOWN",
+    "PROJECT_FILE",
+    "SPECS",
+    "USER_FILE",
+    "Classifier",
+    "ComposioMode",
+    "Effort",
+    "LogLevel",
+    "Notify",
+    "PermissionMode",
+    "Pictures",
+    "Places",
+    "Settings",
+    "Spec",
+    "load_settings",
+    "secret_values",
+    "set_elsewhere",
+    "user_config_dir",
+]
+
+PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
+Classifier = Literal["off", "rules", "rules+model"]
+ComposioMode = Literal["mcp", "native"]
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+Pictures = Literal["auto", "kitty", "sixel", "blocks"]
+Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
+
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
+PROJECT_FILE = "ua-tui.toml"
+USER_FILE = "config.toml"
+_IN_FILES_ONLY = ("keys", "mcp_servers")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """How a setting is read: parser, further environment names, whether secret, whether only the user's own to set."""
+
+    parse: values.Parse = values.text
+    names: tuple[str, ...] = ()
+    secret: bool = False
+    own: bool = False
+
+    @property
+    def takes(self) -> str:
+        """What is allowed, in words."""
+        try:
+            # Nothing takes this, and what does not take something says what it takes.
+            self.parse(object())
+        except ValueError as error:
+            return str(error)
+        return "anything"
+
+
+def _as(parse: values.Parse = values.text, *names: str, secret: bool = False, own: bool = False) -> Spec:
+    return Spec(parse, names, secret, own)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Settings:
+    """Everything a session can be told, whole and checked."""
+
+    model: Annotated[str | None, _as(values.text, "ANTHROPIC_MODEL")] = None
+    """The model that answers; without one the agent chooses."""
+    simple_model: Annotated[str | None, _as()] = None
+    """The model for queries taken for simple and for the classifier's question; without one it is `model`."""
+    fallback_model: Annotated[str | None, _as()] = None
+    """The model to go on with when the first one is overloaded."""
+    effort: Annotated[Effort | None, _as(values.choice(*get_args(Effort)))] = None
+    """How hard the model thinks: low, medium, high, xhigh or max; unless it is set the model decides."""
+    api_key: Annotated[str | None, _as(values.text, "ANTHROPIC_API_KEY", secret=True)] = None
+    """The key for the Messages API, sent as x-api-key."""
+    auth_token: Annotated[str | None, _as(values.text, "ANTHROPIC_AUTH_TOKEN", secret=True)] = None
+    """The bearer token for the Messages API or a gateway before it."""
+    base_url: Annotated[str | None, _as(values.url, "ANTHROPIC_BASE_URL")] = None
+    """The server that speaks the Messages API; without one it is Anthropic's own."""
+    claude_config_dir: Annotated[Path | None, _as(values.path, "CLAUDE_CONFIG_DIR", own=True)] = None
+    """The folder in which a login of the Claude command line would be found."""
+    workspace_base: Annotated[Path, _as(values.path)] = Path()
+    """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; the current one by default."""
+    permission_mode: Annotated[PermissionMode, _as(values.choice(*get_args(PermissionMode)))] = "default"
+    """How calls are judged that no rule decides: default (ask), acceptEdits or plan."""
+    dangerously_skip_permissions: Annotated[bool, _as(values.flag, own=True)] = False
+    """Run every tool without asking; the only way to the mode bypassPermissions."""
+    allow: Annotated[tuple[str, ...], _as(values.patterns, own=True)] = ()
+    """Patterns of tool calls that run without asking."""
+    extra_tools: Annotated[tuple[str, ...], _as(values.subset(*EXTRA_TOOLS), own=True)] = ()
+    """Built-in tools that are offered although they are off by default."""
+    composio_api_key: Annotated[str | None, _as(values.text, "COMPOSIO_API_KEY", secret=True)] = None
+    """The key for Composio; without it a session has no Composio tools."""
+    composio_base_url: Annotated[str | None, _as(values.url, "COMPOSIO_BASE_URL", own=True)] = None
+    """The server of Composio; without one it is Composio's own."""
+    composio_user_id: Annotated[str | None, _as(values.text, "COMPOSIO_USER_ID")] = None
+    """Whose connected accounts Composio uses; without one those of `user_id`."""
+    composio_mode: Annotated[ComposioMode, _as(values.choice(*get_args(ComposioMode)))] = "mcp"
+    """How the agent reaches Composio's tools: mcp (by itself) or native (through this process, with modifiers)."""
+    composio_toolkits: Annotated[tuple[str, ...], _as(values.slugs)] = ()
+    """The only toolkits of Composio that a session has; none named means all but the disabled ones."""
+    composio_disabled_toolkits: Annotated[tuple[str, ...], _as(values.slugs)] = ("exa", "firecrawl")
+    """Toolkits of Composio that a session does without, unless `composio_toolkits` names what it has."""
+    web_reader_key: Annotated[str | None, _as(values.text, "Z_AI_API_KEY", "ZAI_API_KEY", secret=True)] = None
+    """The key for Z.AI's web reader; without it a session reads pages with its own crawler alone."""
+    web_reader_url: Annotated[str | None, _as(values.url, own=True)] = None
+    """The MCP server of the web reader; without one it is Z.AI's own."""
+    logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
+    """The write token for Logfire; without it nothing is sent there."""
+    skills: Annotated[tuple[str, ...], _as(values.skills, own=True)] = ()
+    """The skills that the agent may load, by their names, or all for those of the user; none unless named."""
+    plugins: Annotated[bool, _as(values.flag, own=True)] = True
+    """Load the observers and pipeline handlers that other packages bring; they have the rights of the user."""
+    max_cost_usd: Annotated[float | None, _as(values.number(above=0))] = None
+    """What a session may cost in US dollars before it stops."""
+    max_turns: Annotated[int | None, _as(values.integer(least=1))] = None
+    """How many model turns one query may take."""
+    demo: Annotated[bool, _as(values.flag)] = False
+    """Play a session with a scripted model, without network and keys."""
+    demo_pace: Annotated[float | None, _as(values.number(least=0))] = None
+    """How slowly the demo streams: 1 can be followed, 0 is as fast as it goes, as without the screen."""
+    user_id: Annotated[str, _as()] = "local-user"
+    """Who the session belongs to, as traces and Composio name them."""
+    theme: Annotated[str | None, _as(values.theme)] = None
+    """The colour theme of the screen: dark, light, ansi or one of Textual's, such as nord."""
+    pictures: Annotated[Pictures, _as(values.choice(*get_args(Pictures)))] = "auto"
+    """How pictures are drawn: by the terminal's own graphics (kitty, sixel), as half blocks, or what fits it."""
+    notify: Annotated[Notify, _as(values.choice(*get_args(Notify)))] = "auto"
+    """How somebody who is not looking is called: by the bell, a notification (osc9, osc777), what fits, or not."""
+    log_level: Annotated[LogLevel, _as(values.choice(*get_args(LogLevel)))] = "INFO"
+    """The least important kind of message that still enters run.log."""
+    cli_path: Annotated[Path | None, _as(values.path, own=True)] = None
+    """Another Claude command line than the one that came with the SDK."""
+    classifier: Annotated[Classifier, _as(values.choice(*get_args(Classifier), words=True))] = "rules+model"
+    """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
+    mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
+    """MCP servers of your own, by name; all files count, and for a name in two of them your own config.toml does."""
+    keys: Annotated[tuple[KeyChoice, ...], _as()] = ()
+    """Keys of your own; all files count, and for an action in two of them the folder's ua-tui.toml does."""
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name, spec in SPECS.items() if not spec.secret)
+        return f"Settings({', '.join(shown)})"
+
+    @property
+    def effective_permission_mode(self) -> PermissionMode:
+        """The permission mode that holds once `dangerously_skip_permissions` is taken into account."""
+        return "bypassPermissions" if self.dangerously_skip_permissions else self.permission_mode
+
+    @property
+    def has_login(self) -> bool:
+        """Whether the Claude command line was logged in to before."""
+        return self.claude_config_dir is not None and (self.claude_config_dir / ".credentials.json").is_file()
+
+    def has_credentials(self) -> bool:
+        """Say whether a model can be reached: by the demo, a key, a token, a login, or a server of one's own."""
+        return self.demo or bool(self.api_key or self.auth_token or self.base_url) or self.has_login
+
+
+SPECS: Mapping[str, Spec] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(Settings, include_extras=True).items()
+}
+"""How each setting is read."""
+
+DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
+"""What each setting is where nothing is said of it; the folders among them stand for those of a start."""
+
+ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
+    name: ("UA_" + name.upper(), *spec.names) for name, spec in SPECS.items() if name not in _IN_FILES_ONLY
+}
+"""The environment variables of each setting; the first that is set wins."""
+
+KNOWN = Known(tuple(SPECS), ENVIRONMENT)
+"""The names of all settings and their variables."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places that settings come from, and what relative paths in them belong to.
+
+    Attributes:
+        environ: the environment.
+        cwd: the folder whose `.env` and `ua-tui.toml` count, and to which relative paths belong.
+        home: what `~` means.
+        config_dir: the folder of the user's `config.toml`.
+    """
+
+    environ: Mapping[str, str]
+    cwd: Path
+    home: Path
+    config_dir: Path
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        environ: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        home: Path | None = None,
+        config_dir: Path | None = None,
+    ) -> Places:
+        """The places that are given, and those of the process for the others."""
+        return cls(
+            environ=os.environ if environ is None else environ,
+            cwd=Path.cwd() if cwd is None else cwd,
+            home=Path.home() if home is None else home,
+            config_dir=config_dir or user_config_dir(),
+        )
+
+    @property
+    def user_file(self) -> Path:
+        """The settings file of the user's own."""
+        return self.config_dir / USER_FILE
+
+    @property
+    def project_file(self) -> Path:
+        """The settings file of the current folder."""
+        return self.cwd / PROJECT_FILE
+
+    def layers(self, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False) -> list[Layer]:
+        """Read every place, those that win first; `by_name` says that a program gave the overrides.
+
+        Raises:
+            SettingsError: a file cannot be read, or a name in one of the places is wrong.
+        """
+        return [
+            from_overrides(overrides or {}, KNOWN, by_name=by_name),
+            *self.layers_before_user_file(),
+            from_toml(self.user_file, KNOWN, in_folder=False),
+        ]
+
+    def layers_before_user_file(self) -> list[Layer]:
+        """Read the places that win over the user's own file; the command line aside.
+
+        Raises:
+            SettingsError: as for `layers`.
+        """
+        return [
+            from_variables(self.environ, KNOWN),
+            from_dotenv(self.cwd / ".env", KNOWN),
+            from_toml(self.project_file, KNOWN, in_folder=True),
+        ]
+
+    def default(self, name: str) -> Any:
+        """What a setting is where nothing is said of it."""
+        return {"workspace_base": self.cwd, "claude_config_dir": self.home / ".claude"}.get(
+            name, DEFAULTS[name]
+        )
+
+    def checked(self, name: str, given: Given) -> Any:
+        """Read the value of a setting.
+
+        Raises:
+            SettingsError: it is wrong, or not for a folder to set.
+        """
+        spec = SPECS[name]
+        if given.in_folder and spec.own:
+            by = [ENVIRONMENT[name][0], "the command line option"] if name in ENVIRONMENT else []
+            raise SettingsError(
+                f"{given.origin} may not be set by the files of a folder: "
+                f"set {', '.join([*by, 'or your own ' + USER_FILE])} instead."
+            )
+        if is_empty(given.value):
+            return self.default(name)
+        try:
+            value = spec.parse(given.value)
+        except ValueError as error:
+            value = ", ".join(given.value) if isinstance(given.value, tuple) else given.value
+            value = without_secrets(value) if isinstance(value, str) else value
+            shown = "a value that" if spec.secret else f"{value!r}, which"
+            raise SettingsError(
+                f"{given.origin} is {shown} is not allowed: it takes {ended(str(error))}"
+            ) from error
+        if isinstance(value, Path):
+            parts = value.parts
+            value = self.home.joinpath(*parts[1:]) if parts[:1] == ("~",) else self.cwd / value
+        return value
+
+
+def load_settings(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    home: Path | None = None,
+    config_dir: Path | None = None,
+    by_name: bool = False,
+) -> Settings:
+    """Read the settings from every place and check each value that is found.
+
+    Args:
+        overrides: settings by name, as the command line gave them; None means not given.
+        environ: the environment; the process's own by default.
+        cwd: the folder of `.env` and `ua-tui.toml`; the current one by default.
+        home: what `~` means.
+        config_dir: the folder of the user's `config.toml`.
+        by_name: whether a program gave the overrides, so that what is wrong is told by the name of the setting.
+
+    Raises:
+        SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
+    """
+    places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir)
+    layers = places.layers(overrides, by_name=by_name)
+    found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
+    for layer in reversed(layers):
+        for name, given in layer.items():
+            if name == "keys":
+                choices = key_choices(given.value, f"keys in {given.path}", given.in_folder)
+                found["keys"] = (*found.get("keys", ()), *choices)
+            elif name == "mcp_servers":
+                found[name] = (given, *found.get(name, ()))
+            else:
+                found[name] = places.checked(name, given)
+    _refuse_redirected_secrets(layers)
+    settings = Settings(**found)
+    if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
+        raise SettingsError(
+            "permission_mode is bypassPermissions, which runs every tool unasked: "
+            "use default, acceptEdits or plan, or say --dangerously-skip-permissions."
+        )
+    return settings
+
+
+def set_elsewhere(
+    names: Iterable[str], *, environ: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> dict[str, Given]:
+    """Say of settings where they are set in a place that wins over the user's own file; the command line aside.
+
+    Raises:
+        SettingsError: a file cannot be read, or a name in one of the places is wrong.
+    """
+    layers = Places.of(environ=environ, cwd=cwd).layers_before_user_file()
+    return {name: where for name in names if (where := winner(layers, name)) is not None}
+
+
+# Servers of tools are the user's own to name: some of their tools run without asking.
+_SENT_TO = {"base_url": ("api_key", "auth_token")}
+
+
+def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
+    """A folder may name a server for its own key, but not have the user's key sent to it."""
+    for address, keys in _SENT_TO.items():
+        where = winner(layers, address)
+        if where is None or not where.in_folder or not where.value:
+            continue
+        for key in keys:
+            secret = winner(layers, key)
+            if secret is not None and secret.value and not secret.in_folder:
+                raise SettingsError(
+                    f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} "
+                    f"to {without_secrets(str(where.value))}: "
+                    f"set {ENVIRONMENT[address][0]} in the environment if you mean it, or the key in the same file."
+                )
+
+
+def user_config_dir() -> Path:
+    """Where the user's own settings file is looked for."""
+    from platformdirs import user_config_path
+
+    return user_config_path("ua-tui")
+
+
+def secret_values(settings: Settings) -> frozenset[str]:
+    """Return the values of the settings that are secret."""
+    values = (getattr(settings, name) for name, spec in SPECS.items() if spec.secret)
+    return frozenset(value for value in values if value and isinstance(value, str))

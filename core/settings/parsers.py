@@ -1,0 +1,194 @@
+"""How one setting's value is read: from text as in an environment variable, or as TOML gives it.
+
+Each parser takes the value and returns it typed, or raises `ValueError` with what is allowed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
+
+__all__ = [
+    "Parse",
+    "choice",
+    "flag",
+    "integer",
+    "number",
+    "path",
+    "patterns",
+    "skills",
+    "slugs",
+    "subset",
+    "text",
+    "theme",
+    "url",
+]
+
+Parse = Callable[[Any], Any]
+
+_WORDS = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+_OUTER_COMMA = re.compile(r",(?![^()]*\))")
+_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+
+
+def text(value: Any) -> str:
+    """Read one line of text."""
+    if not isinstance(value, str) or "\0" in value or "\n" in value:
+        raise ValueError("one line of text")
+    return value.strip()
+
+
+def path(value: Any) -> Path:
+    """Read a path; `~` and relative paths are resolved by whoever knows the folders."""
+    if isinstance(value, Path):
+        return value
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError("a path")
+    return Path(value)
+
+
+def url(value: Any) -> str:
+    """Read an http or https address."""
+    allowed = "an address such as https://host or http://127.0.0.1:8080"
+    try:
+        address = text(value)
+    except ValueError:
+        raise ValueError(allowed) from None
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or " " in address:
+        raise ValueError(allowed)
+    return address.rstrip("/")
+
+
+def flag(value: Any) -> bool:
+    """Read a yes or no."""
+    if isinstance(value, bool):
+        return value
+    try:
+        return _WORDS[str(value).strip().lower()]
+    except KeyError:
+        raise ValueError("true or false") from None
+
+
+def number(*, above: float | None = None, least: float | None = None) -> Parse:
+    """Read a finite number, greater than `above` or at least `least`."""
+    allowed = f"a number above {above:g}" if above is not None else f"a number of at least {least:g}"
+
+    def parse(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+            raise ValueError(allowed)
+        try:
+            found = float(value)
+        except (ValueError, OverflowError):
+            raise ValueError(allowed) from None
+        low = (above is not None and found <= above) or (least is not None and found < least)
+        if low or not math.isfinite(found):
+            raise ValueError(allowed)
+        return found
+
+    return parse
+
+
+def integer(*, least: int) -> Parse:
+    """Read a whole number of at least `least`."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"a whole number of at least {least}")
+        return value
+
+    return parse
+
+
+def choice(*allowed: str, words: bool = False) -> Parse:
+    """Read one of the allowed words, in any case; with `words`, true and false mean the last and the first."""
+
+    def parse(value: Any) -> str:
+        if words and (isinstance(value, bool) or str(value).strip().lower() in _WORDS):
+            return allowed[-1] if flag(value) else allowed[0]
+        wanted = value.strip().lower() if isinstance(value, str) else None
+        for word in allowed:
+            if word.lower() == wanted:
+                return word
+        raise ValueError("one of " + ", ".join(allowed))
+
+    return parse
+
+
+def patterns(value: Any) -> tuple[str, ...]:
+    """Read a list of texts, or one text with commas between; commas in parentheses do not count."""
+    given = _OUTER_COMMA.split(value) if isinstance(value, str) else value
+    if not isinstance(given, (list, tuple)) or not all(isinstance(item, str) for item in given):
+        raise ValueError("a list of texts, or texts with commas between")
+    return tuple(item.strip() for item in given if item.strip())
+
+
+def slugs(value: Any) -> tuple[str, ...]:
+    """Read names such as gmail or google_calendar, each once and in small letters; the word none means no name."""
+    return _names(value, "names such as gmail, with commas between, or none")
+
+
+def skills(value: Any) -> tuple[str, ...]:
+    """Read names of skills, each once; the word all means every skill, none means no skill."""
+    return _names(
+        value, "names of skills with commas between, all, or none", alone=frozenset({"all", "none"})
+    )
+
+
+def theme(value: Any) -> str:
+    """Read the name of a theme, one of ours or of Textual's."""
+    wanted = value.strip().lower() if isinstance(value, str) else ""
+    if wanted in OWN_THEMES or wanted in OF_TEXTUAL or wanted in OWN_THEMES.values():
+        return wanted
+    close = difflib.get_close_matches(wanted, [*OWN_THEMES, *OF_TEXTUAL], n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    raise ValueError(f"{', '.join(OWN_THEMES)} or one of Textual's, such as nord{hint}")
+
+
+def subset(*allowed: str) -> Parse:
+    """Read any of the allowed words, each once."""
+    one = choice(*allowed)
+
+    def parse(value: Any) -> tuple[str, ...]:
+        try:
+            return tuple(dict.fromkeys(one(item) for item in patterns(value)))
+        except ValueError:
+            raise ValueError("any of " + ", ".join(allowed)) from None
+
+    return parse
+
+
+def _names(value: Any, allowed: str, alone: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    try:
+        given = tuple(dict.fromkeys(item.lower() for item in patterns(value)))
+    except ValueError:
+        raise ValueError(allowed) from None
+    if given == ("none",):
+        return ()
+    if len(given) > 1 and not alone.isdisjoint(given):
+        raise ValueError(f"{allowed}, each of the two words alone")
+    if not all(map(_SLUG.fullmatch, given)):
+        raise ValueError(allowed)
+    return given

@@ -1,0 +1,59 @@
+"""What must never be shown or stored: the secret settings, and the secrets among the environment's variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import unquote, urlsplit
+
+from core.settings.model import Settings, secret_values
+
+__all__ = ["secrets"]
+
+_SECRET_PARTS = frozenset(
+    re.findall(
+        r"\w+",
+        "KEY KEYS APIKEY TOKEN TOKENS SECRET SECRETS PASSWORD PASSWD PASS PWD PASSPHRASE "
+        "CREDENTIAL CREDENTIALS AUTH AUTHORIZATION COOKIE PAT DSN",
+    )
+)
+_PLAIN_NAMES = frozenset(["PWD", "OLDPWD"])
+_PLACE_PARTS = frozenset(["FILE", "PATH", "DIR", "SOCK", "HOME"])
+
+
+def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
+    """Collect every value that must never be shown or stored: secret settings, and all secrets of the environment.
+
+    An environment value counts when its name says so (`..._KEY`, `..._TOKEN`, ...), when it is a header
+    list, or as far as it is the password of an address.
+    """
+    found: set[str | None] = {*secret_values(settings)}
+    addresses: list[str | None] = [settings.base_url, settings.composio_base_url]
+    for name, value in environ.items():
+        parts = set(re.split(r"[_\W]+", name.upper()))
+        if parts & _SECRET_PARTS and not parts & _PLACE_PARTS and name.upper() not in _PLAIN_NAMES:
+            found.add(value.strip())
+        elif "HEADERS" in parts:
+            found.update(_header_values(value))
+        addresses.append(value)
+    for address in addresses:
+        found.add(_password_of(address or ""))
+    return frozenset(value for value in found if value)
+
+
+def _header_values(headers: str) -> Iterator[str]:
+    for line in re.split(r"[\n,]", headers):
+        value = re.split(r"[:=]", line, maxsplit=1)[-1].strip()
+        yield value
+        # Those of OTLP are percent-encoded; a scheme such as Basic may stand before what is secret.
+        decoded = unquote(value)
+        yield from (decoded, decoded.rpartition(" ")[2])
+
+
+def _password_of(address: str) -> str | None:
+    if "://" not in address or "@" not in address:
+        return None
+    try:
+        return urlsplit(address).password
+    except ValueError:
+        return None

@@ -1,0 +1,357 @@
+"""Where settings are looked for: the command line, variables, `.env` and TOML files, each read into a layer.
+
+A layer has what one place gives, not checked yet, with where exactly it stands.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any, Literal
+
+from core.errors import SettingsError
+
+__all__ = [
+    "Given",
+    "Known",
+    "Layer",
+    "ended",
+    "from_dotenv",
+    "from_overrides",
+    "from_toml",
+    "from_variables",
+    "is_empty",
+    "toml_problem",
+    "winner",
+    "without_secrets",
+]
+
+Place = Literal["option", "environment", ".env", "file"]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A value as it was found: in what kind of place, and under which name there.
+
+    `in_folder` says that it is a file of the current folder. `path` and `text` are those of a file.
+    """
+
+    value: Any
+    place: Place
+    name: str
+    path: Path | None = None
+    text: str = ""
+    in_folder: bool = False
+
+    @property
+    def line(self) -> int | None:
+        """The line of the file on which it stands, from 1; None outside of files, and where it cannot be told."""
+        if self.place == "file":
+            return _toml_line(self.text, self.name)
+        if self.place == ".env":
+            return _dotenv_line(self.text, self.name)
+        return None
+
+    @property
+    def file(self) -> str:
+        """The file, with the line where that is known."""
+        line = self.line
+        return f"line {line} of {self.path}" if line else str(self.path)
+
+    @property
+    def origin(self) -> str:
+        """Where it stands, as the beginning of a sentence."""
+        match self.place:
+            case "option":
+                return self.name
+            case "environment":
+                return f"The environment variable {self.name}"
+            case ".env":
+                return f"The variable {self.name} in {self.file}"
+            case _:
+                return f"{self.name} in {self.file}"
+
+
+@dataclass(frozen=True)
+class Known:
+    """The names there are: of settings, and of the variables of each, the first that is set winning."""
+
+    settings: Sequence[str]
+    variables: Mapping[str, tuple[str, ...]]
+
+    def of_variable(self, variable: str) -> str | None:
+        """The setting that a variable gives."""
+        return next((name for name, names in self.variables.items() if variable in names), None)
+
+
+Layer = dict[str, Given]
+
+_LARGEST = 256 << 10
+_MOST_READ = 4 << 20
+
+_OPTIONS = {"workspace_base": "--workspace", "extra_tools": "--tool", "max_cost_usd": "--max-cost"}
+"""Options that are not called as their settings are."""
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value means the default: a text without anything in it. A list without anything names nothing."""
+    return isinstance(value, str) and not value.strip()
+
+
+def without_secrets(value: str) -> str:
+    """A value as it may be shown: an address without the password in it."""
+    # Needed for what is told alone.
+    from core.redaction.arguments import masked_address
+
+    return masked_address(value).shown
+
+
+def winner(layers: Sequence[Layer], name: str) -> Given | None:
+    """What the first layer that has a setting says of it."""
+    return next((layer[name] for layer in layers if name in layer), None)
+
+
+def from_overrides(overrides: Mapping[str, Any], known: Known, *, by_name: bool = False) -> Layer:
+    """Take settings by name, as the command line gave them; None means not given.
+
+    They are told of as the options they were, or `by_name` as a program gave them.
+
+    Raises:
+        SettingsError: there is no setting of a name.
+    """
+    for name in overrides:
+        if name not in known.settings:
+            raise SettingsError(ended(f"There is no setting {name!r}{_hint(name, known.settings)}"))
+    return {
+        name: Given(value, "option", name if by_name else _option(name))
+        for name, value in overrides.items()
+        if value is not None
+    }
+
+
+def _option(name: str) -> str:
+    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+
+
+def from_variables(variables: Mapping[str, str], known: Known) -> Layer:
+    """Take settings from the environment.
+
+    Raises:
+        SettingsError: a variable begins as ours do and is none.
+    """
+    _refuse_unknown(variables, known, "environment variable", "")
+    return {
+        name: Given(variables[variable], "environment", variable)
+        for name, candidates in known.variables.items()
+        if (variable := next((each for each in candidates if each in variables), None)) is not None
+    }
+
+
+def from_dotenv(path: Path, known: Known) -> Layer:
+    """Take settings from a `.env` file, which may be meant for other programs as well.
+
+    Raises:
+        SettingsError: it cannot be read, or a line that sets one of ours cannot.
+    """
+    content = _read(path)
+    if content is None:
+        return {}
+    variables: dict[str, str] = {}
+    for name, value, number, text in _bindings(content):
+        if name is not None:
+            variables[name] = value
+            continue
+        # Lines meant for other programs may be anything; a broken line of ours must not go unseen.
+        every = (each for names in known.variables.values() for each in names)
+        if (ours := next((each for each in every if each in text), None)) is not None:
+            raise SettingsError(
+                f"Line {number} of {path} sets {ours} but cannot be read: write NAME=value, with quotes closed."
+            )
+    _refuse_unknown(variables, known, "variable", f" of {path}")
+    return {
+        name: Given(variables[variable], ".env", variable, path, content, in_folder=True)
+        for name, candidates in known.variables.items()
+        if (variable := next((each for each in candidates if each in variables), None)) is not None
+    }
+
+
+def from_toml(path: Path, known: Known, *, in_folder: bool) -> Layer:
+    """Take settings from a TOML file; `mode` in a table `[composio]` is the setting `composio_mode`.
+
+    Raises:
+        SettingsError: it cannot be read, is no valid TOML, or has a name there is no setting of.
+    """
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder, and settings are read from a file of that name: rename it.")
+    content = _read(path)
+    if content is None:
+        return {}
+    # Where there is no file, nothing need know how to read one.
+    import tomllib
+
+    try:
+        table = tomllib.loads(content)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(
+            f"{path} is not valid TOML: {toml_problem(error)}{_toml_advice(content, str(error))}."
+        ) from error
+    layer: Layer = {}
+    for written, value in _flat(table, known.settings):
+        given = Given(value, "file", written, path, content, in_folder)
+        name = written.replace(".", "_")
+        if name not in known.settings:
+            raise SettingsError(
+                ended(
+                    f"There is no setting {written!r}, which {given.file} sets{_hint(name, known.settings)}"
+                )
+            )
+        if name in layer:
+            raise SettingsError(
+                f"{layer[name].origin} and {given.origin} are the same setting: take one of them out."
+            )
+        layer[name] = given
+    return layer
+
+
+def _flat(table: Mapping[str, Any], settings: Sequence[str]) -> Iterable[tuple[str, Any]]:
+    for name, value in table.items():
+        if name not in settings and isinstance(value, Mapping):
+            yield from ((f"{name}.{each}", inner) for each, inner in value.items())
+        else:
+            yield name, value
+
+
+def _refuse_unknown(variables: Iterable[str], known: Known, what: str, where: str) -> None:
+    for variable in variables:
+        if variable.startswith("UA_") and known.of_variable(variable) is None:
+            every = [each for names in known.variables.values() for each in names]
+            raise SettingsError(
+                ended(f"There is no setting for the {what} {variable}{where}{_hint(variable, every)}")
+            )
+
+
+def _read(path: Path) -> str | None:
+    # A .env is at times a folder (a virtual environment) or a pipe (a password manager): neither is read.
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise SettingsError(
+                f"{path} is larger than {_LARGEST >> 10} KiB: it is no file of settings, so move it."
+            )
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
+
+
+def _bindings(content: str) -> Iterable[tuple[str | None, str, int, str]]:
+    """The name (None where a line cannot be read), value, line and text of each binding of a `.env`."""
+    from dotenv.parser import parse_stream
+
+    for binding in parse_stream(StringIO(content)):
+        if binding.error or binding.key is not None:
+            name = None if binding.error else binding.key
+            yield name, binding.value or "", binding.original.line, binding.original.string
+
+
+def _dotenv_line(content: str, name: str) -> int | None:
+    return next((line for found, _, line, _ in reversed(list(_bindings(content))) if found == name), None)
+
+
+def _toml_line(content: str, name: str) -> int | None:
+    """The line on which a setting of a valid file begins: the first before which it is not there, and then is."""
+    import tomllib
+
+    keys = name.split(".")
+    begins = re.compile(rf"""(?:^|[\s."'])["']?{re.escape(keys[-1])}["']?\s*[=.\]]""")
+    lines = content.splitlines()
+    # Of a file that is made to be slow the line is not told.
+    left = _MOST_READ
+    for first in (at for at, line in enumerate(lines) if begins.search(line)):
+        for last in range(first, len(lines)):
+            tried = "\n".join(lines[: last + 1])
+            if (left := left - len(tried)) < 0:
+                return None
+            try:
+                found: Any = tomllib.loads(tried)
+            except tomllib.TOMLDecodeError:
+                continue
+            for key in keys:
+                found = found.get(key) if isinstance(found, dict) else None
+            if found is not None:
+                return first + 1
+            break
+    return None
+
+
+def ended(sentence: str) -> str:
+    """End a sentence, unless a question does."""
+    return sentence if sentence.endswith("?") else f"{sentence}."
+
+
+_PLAINLY = (
+    (r"Illegal character '\\[nr]'", "the text{} has no closing quote"),
+    (r"Unterminated string|Expected \"'+\"", "a text{} has no closing quote"),
+    (r"Illegal character|Found invalid character", "there is a character{} that may not stand in a text"),
+    (r"Unescaped '\\'", "a \\ in a text{} stands alone: write it twice, or put the text in single quotes"),
+    (r"Expected '=' after a key", "there is no = behind a name{}"),
+    (
+        r"Invalid statement|Invalid initial character for a key",
+        "what stands{} is no name = value and no [table]",
+    ),
+    (r"Expected newline or end of document", "something stands behind a value{}"),
+    (r"Expected '\]+' at the end of an? (?:table|array)", "the name of a table{} has no closing ]"),
+    (r"Unclosed array", "a list{} has no closing ]"),
+    (r"Unclosed inline table", "a table{} has no closing }}"),
+    (r"Cannot overwrite a value|Duplicate inline table key", "a name is set twice{}"),
+    (r"Cannot declare", "a table stands twice{}"),
+    (r"Invalid value \(at end", "a name has no value"),
+    (r"Invalid value", "there is a value{} that TOML does not know"),
+)
+_AT = re.compile(r" \((?:at line (\d+), column \d+|at end of document)\)")
+
+
+def toml_problem(error: Exception) -> str:
+    """What is wrong with a TOML file, for somebody who knows the file and not the words of whoever reads it."""
+    told = str(error)
+    at = _AT.search(told)
+    # What has no end is noticed at the end of the file, which says nothing about where it is.
+    where = f" in line {at[1]}" if at and at[1] else ""
+    for pattern, plainly in _PLAINLY:
+        if re.match(pattern, told):
+            return plainly.format(where)
+    return told
+
+
+def _toml_advice(content: str, problem: str) -> str:
+    """What to do about a text without quotes, which is what most often is wrong."""
+    found = re.search(r"Invalid value \(at line (\d+), column (\d+)\)", problem)
+    if found is None:
+        return ""
+    line, at = content.split("\n")[int(found[1]) - 1], int(found[2]) - 1
+    before, text = line[:at], line[at:]
+    if re.match(r"[^\W\d]|[~/.\\]", text) is None:
+        return ""
+    # What the text is may be a secret, and is not told.
+    return f'; put texts in quotes, as in {before.strip()} "..."'
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    # The beginning of a name counts as much as the whole: who writes `max_cots` means `max_cost_usd`.
+    meant = {part: each for each in known for part in _beginnings(each)} | {each: each for each in known}
+    close = difflib.get_close_matches(name, list(meant), n=1)
+    return f"; did you mean {meant[close[0]]}?" if close else ""
+
+
+def _beginnings(name: str) -> Iterable[str]:
+    """The first words of a name, two at least."""
+    words = name.split("_")
+    return ("_".join(words[:count]) for count in range(2, len(words)))

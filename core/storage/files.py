@@ -1,0 +1,385 @@
+"""One folder and everything beneath it, reached without ever following a link.
+
+Every path is walked component by component with directory descriptors, so that nothing swapped in on the
+way (a link, a device, a pipe) leads outside. Files are written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from core.errors import WorkspaceError
+from core.storage.paths import TEMPORARY, refused, shown, split_path
+
+__all__ = ["AlreadyThere", "Entry", "Root", "Written"]
+
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_APPEND_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
+_ADVICE = {
+    errno.ENOSPC: "free some space on the disk and try again",
+    errno.EDQUOT: "free some space in your disk quota and try again",
+    errno.EACCES: "check the permissions of the folder",
+    errno.EPERM: "check the permissions of the folder",
+    errno.ENOTEMPTY: "remove what is in it first",
+    errno.EROFS: "the file system is read-only: choose another folder",
+    errno.EMFILE: "too many files are open: raise the limit (ulimit -n)",
+    errno.ENFILE: "too many files are open on this machine: close some programs",
+    errno.ENOENT: "check that it exists",
+    errno.ENOTDIR: "a file is in the way of a folder: choose another path",
+    errno.EISDIR: "it is a folder: name a file",
+    errno.EEXIST: "something of that name is already there: choose another name",
+    errno.EIO: "the disk reports a fault: choose a folder on another disk",
+}
+
+
+class AlreadyThere(WorkspaceError):
+    """A file that may not be replaced exists already."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written: the path below the root, the size in bytes and the SHA-256 in hexadecimal."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file or folder in a listing; `size` in bytes, `mtime` in seconds since the epoch."""
+
+    name: str
+    is_dir: bool
+    size: int
+    mtime: float
+
+
+class Root:
+    """One folder; every path beneath it is walked by directory descriptor and no link is followed.
+
+    Paths are relative and use `/`. Refusals raise `PathRefused`; failures of the file system raise
+    `WorkspaceError` from the `OSError`. Safe to use from several threads and processes.
+    """
+
+    path: Path
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        try:
+            if create:
+                path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path = path.resolve(strict=True)
+            os.close(self._open_root())
+        except OSError as error:
+            raise _failed("open the folder", str(path), error) from error
+
+    def write(self, relative: str, data: bytes, *, replace: bool = True) -> Written:
+        """Write a file whole or not at all, with mode 0600, making missing folders (0700) on the way.
+
+        Raises:
+            AlreadyThere: the file exists and `replace` is false.
+        """
+        return self.write_chunks(relative, (data,), replace=replace)
+
+    def write_chunks(self, relative: str, chunks: Iterable[bytes], *, replace: bool = True) -> Written:
+        """Write a file as `write` does, from pieces that are taken one by one, so that it may be large.
+
+        When `chunks` raises, nothing is written and the error passes through.
+
+        Raises:
+            AlreadyThere: the file exists and `replace` is false.
+        """
+        parts = split_path(relative)
+        with self._reporting("write", relative), self._folder(parts[:-1], create=True) as folder:
+            self._check_target(folder, parts[-1], relative)
+            temporary = f".{os.getpid()}-{secrets.token_hex(8)}{TEMPORARY}"
+            try:
+                size, digest = _write_file(folder, temporary, chunks)
+                if replace:
+                    os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+                else:
+                    _move_new(folder, temporary, parts[-1])
+            except FileExistsError as error:
+                message = f"cannot write {shown(relative)}: it exists already; choose another name"
+                raise AlreadyThere(message) from error
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=folder)
+            _sync_folder(folder)
+        return Written(relative, size, digest)
+
+    def write_new(self, relative: str, data: bytes) -> Written:
+        """Write a file under its name or, when that is taken, under the first free of `-2`, `-3` and on."""
+        stem, dot, suffix = relative.rpartition(".")
+        if not dot or "/" in suffix or stem.endswith("/") or not stem:
+            stem, dot, suffix = relative, "", ""
+        for number in range(1, 10_000):
+            name = relative if number == 1 else f"{stem}-{number}{dot}{suffix}"
+            with suppress(AlreadyThere):
+                return self.write(name, data, replace=False)
+        raise WorkspaceError(f"cannot write {shown(relative)}: too many files of that name; remove some")
+
+    def append_line(self, relative: str, line: bytes) -> None:
+        """Append one line as `append_lines` does."""
+        self.append_lines(relative, (line,))
+
+    def append_lines(self, relative: str, lines: Iterable[bytes]) -> None:
+        """Append lines in one write, all or none; a torn line before them is ended first, a short write undone.
+
+        Without any lines nothing is made.
+
+        Raises:
+            ValueError: a line holds a line break before its end.
+        """
+        parts = split_path(relative)
+        whole = list(lines)
+        if not whole:
+            return
+        data = b"\n".join((*whole, b""))
+        if data.count(b"\n") != len(whole):
+            data = b"\n".join((*(line.removesuffix(b"\n") for line in whole), b""))
+        if data.count(b"\n") != len(whole):
+            raise ValueError("a line to append holds a line break inside; append its parts as lines")
+        with self._reporting("append to", relative), self._folder(parts[:-1], create=True) as folder:
+            self._check_target(folder, parts[-1], relative)
+            descriptor = os.open(parts[-1], _APPEND_FLAGS, 0o600, dir_fd=folder)
+            try:
+                self._check_regular(descriptor, relative)
+                if os.fstat(descriptor).st_nlink > 1:
+                    rule = "the file has a second name (hard link)"
+                    raise refused(relative, rule, "choose another name")
+                _append(descriptor, data)
+            finally:
+                os.close(descriptor)
+
+    def read(self, relative: str, limit: int | None = None) -> bytes:
+        """Read a regular file, or its first `limit` bytes."""
+        with self.opened(relative) as file:
+            return file.read() if limit is None else file.read(max(limit, 0))
+
+    @contextmanager
+    def opened(self, relative: str) -> Iterator[BinaryIO]:
+        """Open a regular file for reading; what fails meanwhile is reported as a failure to read it."""
+        parts = split_path(relative)
+        with self._reporting("read", relative), self._folder(parts[:-1]) as folder:
+            descriptor = os.open(parts[-1], _READ_FLAGS, dir_fd=folder)
+            with os.fdopen(descriptor, "rb") as file:
+                self._check_regular(descriptor, relative)
+                yield file
+
+    def remove(self, relative: str) -> bool:
+        """Remove a regular file; tells whether there was one. A link or a folder in its place is refused."""
+        parts = split_path(relative)
+        with self._reporting("remove", relative):
+            try:
+                with self._folder(parts[:-1]) as folder:
+                    self._check_target(folder, parts[-1], relative)
+                    os.unlink(parts[-1], dir_fd=folder)
+                    _sync_folder(folder)
+            except FileNotFoundError:
+                return False
+        return True
+
+    def remove_folder(self, relative: str) -> bool:
+        """Remove a folder with nothing in it; tells whether there was one. Anything else in its place is refused."""
+        parts = split_path(relative)
+        with self._reporting("remove", relative):
+            try:
+                with self._folder(parts[:-1]) as folder:
+                    os.rmdir(parts[-1], dir_fd=folder)
+                    _sync_folder(folder)
+            except FileNotFoundError:
+                return False
+        return True
+
+    def size(self, relative: str) -> int:
+        """Return the size of a file in bytes."""
+        parts = split_path(relative)
+        with self._reporting("look at", relative), self._folder(parts[:-1]) as folder:
+            found = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+            _check_kind(found.st_mode, relative)
+            return found.st_size
+
+    def exists(self, relative: str) -> bool:
+        """Tell whether a regular file or a folder is there; a link is not."""
+        parts = split_path(relative)
+        try:
+            with self._folder(parts[:-1]) as folder:
+                mode = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False).st_mode
+        except OSError:
+            return False
+        return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+    def list(self, relative: str = "") -> list[Entry]:
+        """List the files and folders of a folder by name; links, devices and temporary files are left out."""
+        named = relative or "the folder"
+        parts = split_path(relative.removesuffix("/")) if relative not in {"", "."} else ()
+        with self._reporting("list", named), self._folder(parts) as folder, os.scandir(folder) as found:
+            entries = [entry for item in found if (entry := _entry(item)) is not None]
+        return sorted(entries, key=lambda entry: entry.name)
+
+    def make_folder(self, relative: str) -> None:
+        """Make a folder (mode 0700) and those above it; one that is there already stays as it is."""
+        parts = split_path(relative)
+        with self._reporting("make the folder", relative), self._folder(parts, create=True):
+            pass
+
+    def sweep(self) -> int:
+        """Remove the temporary files that processes left which no longer run; returns how many."""
+        removed = 0
+        with self._reporting("tidy", "the folder"), self._folder(()) as top:
+            for _, _, names, folder in os.fwalk(".", dir_fd=top):
+                for name in names:
+                    if name.endswith(TEMPORARY) and _is_orphan(name):
+                        with suppress(OSError):
+                            os.unlink(name, dir_fd=folder)
+                            removed += 1
+        return removed
+
+    def _open_root(self) -> int:
+        return os.open(self.path, _FOLDER_FLAGS)
+
+    @contextmanager
+    def _folder(self, parts: tuple[str, ...], *, create: bool = False) -> Iterator[int]:
+        descriptor = self._open_root()
+        try:
+            for part in parts:
+                if create:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, 0o700, dir_fd=descriptor)
+                deeper = os.open(part, _FOLDER_FLAGS, dir_fd=descriptor)
+                os.close(descriptor)
+                descriptor = deeper
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def _reporting(self, action: str, relative: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno == errno.ELOOP or (error.errno == errno.ENOTDIR and self._has_link(relative)):
+                rule = "a symbolic link is in the way"
+                raise refused(relative, rule, "use the folder's own files") from error
+            raise _failed(action, relative, error) from error
+
+    def _has_link(self, relative: str) -> bool:
+        here = self.path
+        for part in relative.split("/"):
+            here = here / part
+            if here.is_symlink():
+                return True
+        return False
+
+    def _check_target(self, folder: int, name: str, relative: str) -> None:
+        try:
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return
+        _check_kind(mode, relative)
+
+    def _check_regular(self, descriptor: int, relative: str) -> None:
+        _check_kind(os.fstat(descriptor).st_mode, relative)
+
+
+def _check_kind(mode: int, relative: str) -> None:
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), relative)
+    if stat.S_ISLNK(mode):
+        raise refused(relative, "it is a symbolic link", "use the folder's own files")
+    raise refused(relative, "it is not a regular file", "use regular files only")
+
+
+def _write_file(folder: int, name: str, chunks: Iterable[bytes]) -> tuple[int, str]:
+    size, digest = 0, hashlib.sha256()
+    descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder)
+    try:
+        for chunk in chunks:
+            rest = memoryview(chunk)
+            size += len(rest)
+            digest.update(rest)
+            while rest:
+                count = os.write(descriptor, rest)
+                if count == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                rest = rest[count:]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return size, digest.hexdigest()
+
+
+def _move_new(folder: int, temporary: str, name: str) -> None:
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        # Without hard links an empty file of our own holds the name until the whole one takes its place.
+        os.close(os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder))
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _append(descriptor: int, data: bytes) -> None:
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    size = os.fstat(descriptor).st_size
+    if size and os.pread(descriptor, 1, size - 1) != b"\n":
+        data = b"\n" + data
+    if os.write(descriptor, data) != len(data):
+        os.ftruncate(descriptor, size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _sync_folder(folder: int) -> None:
+    # Some network file systems cannot sync a folder; the file's own data is safe by then.
+    with suppress(OSError):
+        os.fsync(folder)
+
+
+def _entry(item: os.DirEntry[str]) -> Entry | None:
+    if item.name.endswith(TEMPORARY):
+        return None
+    try:
+        found = item.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        return None
+    return Entry(item.name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime)
+
+
+def _is_orphan(name: str) -> bool:
+    process = name[1:].partition("-")[0]
+    if not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _failed(action: str, relative: str, error: OSError) -> WorkspaceError:
+    reason = error.strerror or str(error)
+    advice = _ADVICE.get(error.errno or 0, "check the folder and try again")
+    return WorkspaceError(f"cannot {action} {shown(relative)}: {reason}; {advice}")

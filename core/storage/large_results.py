@@ -1,0 +1,109 @@
+"""Keeps large tool results out of the events: the whole goes to a file, the event carries a preview."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import msgspec
+
+from core.errors import WorkspaceError
+from core.observation import AnyObservation, ContentBlock, ImageContent, TextContent
+from core.redaction.redactor import preview
+from core.storage.names import safe_name
+from core.storage.workspace import Workspace
+from core.text import Redactor
+
+__all__ = ["FOLDER", "INLINE_LIMIT", "read_spilled", "spill"]
+
+log = logging.getLogger(__name__)
+
+# A journal line is made on the event loop: of this size it takes 1 to 3 ms, and below 10 ms whatever is in it.
+INLINE_LIMIT = 48 << 10
+FOLDER = "tool_results"
+_PREVIEW = 16 << 10
+_ERROR_PREVIEW = 2 << 10
+_MOST_BLOCKS = 64
+_PICTURES = 24 << 10
+
+
+def spill(
+    observation: AnyObservation, workspace: Workspace, redactor: Redactor
+) -> tuple[AnyObservation, AnyObservation]:
+    """Return the observation for observers, whole, and the one for events, redacted and bounded.
+
+    One that takes more than `INLINE_LIMIT` bytes as JSON has its content written to `tool_results/`, as a JSON
+    list of content blocks, packed above 1 MiB; both observations name the file in `stored_at`, and their error
+    is cut to 2,048 characters. The one for events has previews of the text blocks, together at most 16,384
+    characters, each with a notice of how much was left out, the first pictures as far as they fit, and no
+    structured content. When the file cannot be written the preview travels alone.
+
+    Takes time in proportion to the result: call it in a thread.
+    """
+    if _weight(observation) <= INLINE_LIMIT:
+        shown = msgspec.structs.replace(
+            observation,
+            content=tuple(_redacted(block, redactor) for block in observation.content),
+            error=None if observation.error is None else redactor.redact(observation.error),
+        )
+        return observation, shown
+    stored_at: str | None = None
+    try:
+        name = f"{FOLDER}/{safe_name(observation.tool_use_id)}.json"
+        stored_at = workspace.write_json_artifact(name, msgspec.to_builtins(observation.content)).path
+    except WorkspaceError as error:
+        log.warning("a large tool result is kept as a preview only: %s", error)
+    # Both get the same error: observers name what they save by it, live and when the session is read again.
+    reason = None if observation.error is None else preview(observation.error, _ERROR_PREVIEW, redactor)
+    whole = msgspec.structs.replace(observation, stored_at=stored_at, error=reason)
+    changes: dict[str, object] = {"content": _previews(observation.content, redactor)}
+    if hasattr(observation, "structured"):
+        changes["structured"] = None
+    return whole, msgspec.structs.replace(whole, **changes)
+
+
+def read_spilled(observation: AnyObservation, workspace: Workspace) -> AnyObservation:
+    """Put a stored result back into its observation; unchanged when it is not stored or is gone."""
+    if observation.stored_at is None:
+        return observation
+    try:
+        data = workspace.read_artifact(observation.stored_at)
+        content = msgspec.json.decode(data, type=tuple[TextContent | ImageContent, ...])
+    except (WorkspaceError, msgspec.DecodeError, RecursionError) as error:
+        log.warning("the stored result %s could not be read: %s", observation.stored_at, error)
+        return observation
+    return msgspec.structs.replace(observation, content=content)
+
+
+def _weight(observation: AnyObservation) -> int:
+    """The bytes an observation takes in a line of JSON, where control characters count six each."""
+    try:
+        return len(msgspec.json.encode(observation))
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
+        texts = [block.text for block in observation.content if isinstance(block, TextContent)]
+        pictures = sum(len(block.data) for block in observation.content if isinstance(block, ImageContent))
+        return len(json.dumps([*texts, observation.error])) + pictures
+
+
+def _previews(content: tuple[ContentBlock, ...], redactor: Redactor) -> tuple[ContentBlock, ...]:
+    texts = sum(isinstance(block, TextContent) for block in content)
+    share = _PREVIEW // max(min(texts, _MOST_BLOCKS), 1)
+    previews: list[ContentBlock] = []
+    shown = left_out = pictures = 0
+    for block in content:
+        if isinstance(block, ImageContent):
+            if pictures + len(block.data) <= _PICTURES:
+                pictures += len(block.data)
+                previews.append(block)
+        elif shown < _MOST_BLOCKS:
+            shown += 1
+            previews.append(TextContent(preview(block.text, share, redactor)))
+        else:
+            left_out += len(block.text)
+    if left_out:
+        previews.append(TextContent(f"[… {left_out} characters left out …]"))
+    return tuple(previews)
+
+
+def _redacted(block: ContentBlock, redactor: Redactor) -> ContentBlock:
+    return TextContent(redactor.redact(block.text)) if isinstance(block, TextContent) else block

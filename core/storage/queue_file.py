@@ -1,0 +1,177 @@
+"""The queries that wait behind the running one: in order, open to change, and kept in the session's folder."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from core.errors import WorkspaceError
+
+if TYPE_CHECKING:
+    from core.storage.workspace import Workspace
+
+__all__ = ["QUEUE_FILE", "KeptQueue", "QueryQueue", "read_queue"]
+
+QUEUE_FILE = "queue.json"
+_LARGEST = 16 << 20
+
+log = logging.getLogger(__name__)
+
+
+class KeptQueue(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file holds: the queries that were never run, oldest first, with secrets masked."""
+
+    version: int = 1
+    queries: tuple[str, ...] = ()
+
+
+def read_queue(workspace: Workspace) -> tuple[str, ...]:
+    """The queries that a session left waiting, oldest first; none when there is no such file.
+
+    Raises:
+        WorkspaceError: the file cannot be read or is none of ours.
+    """
+    if not workspace.exists(QUEUE_FILE):
+        return ()
+    try:
+        kept = msgspec.json.decode(workspace.read(QUEUE_FILE, _LARGEST), type=KeptQueue)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise WorkspaceError(
+            f"'{QUEUE_FILE}' cannot be read: {error}; what waited is in the prompt's history"
+        ) from error
+    return kept.queries
+
+
+class QueryQueue:
+    """Queries in the order they will run.
+
+    While it is held none is given out: after a query that did not succeed a person decides what becomes of
+    those behind it. Every change is written to `queue.json` in a thread, the latest state only; the file is
+    there as long as something waits, so that neither a crash nor an end loses it. Belongs to one event loop.
+
+    Args:
+        workspace: where the file is.
+        restored: what an earlier run of the session left waiting, as the file has it. It is held, and what is
+            asked now goes before it without letting it go on: nobody has seen it yet.
+    """
+
+    def __init__(self, workspace: Workspace, restored: Sequence[str] = ()) -> None:
+        self._workspace = workspace
+        self._waiting: list[str] = list(restored)
+        self._held = bool(restored)
+        self._restored = bool(restored)
+        self._before = 0
+        self._closed = False
+        self._kept: tuple[str, ...] = tuple(restored)
+        self._keeper: asyncio.Task[None] | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._waiting))
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def held(self) -> bool:
+        """Whether what waits stays until a person lets it go on."""
+        return self._held and bool(self._waiting)
+
+    @property
+    def ready(self) -> bool:
+        """Whether `take` would give out a query."""
+        return bool(self._waiting) and not self._closed and (not self._held or self._before > 0)
+
+    def add(self, text: str) -> None:
+        """Put a query behind the others; while they are held it goes before them and lets them go on."""
+        if self.held and self._restored:
+            self._put_before(self._before, text)
+        elif self.held:
+            self.add_first(text)
+        else:
+            self._held = self._restored = False
+            self._waiting.append(text)
+            self._keep_soon()
+
+    def add_first(self, text: str) -> None:
+        """Put a query before the others and let them go on, unless they are restored."""
+        if self.held and self._restored:
+            self._put_before(0, text)
+            return
+        self._held = False
+        self._waiting.insert(0, text)
+        self._keep_soon()
+
+    def take(self) -> str | None:
+        """Give out the next query; None when there is none, they are held, or the session ends."""
+        if not self.ready:
+            return None
+        text = self._waiting.pop(0)
+        self._before = max(0, self._before - 1)
+        self._keep_soon()
+        return text
+
+    def take_back(self) -> str | None:
+        """Take the newest query back; None when there is none."""
+        if not self._waiting:
+            return None
+        text = self._waiting.pop()
+        self._before = min(self._before, len(self._waiting))
+        self._keep_soon()
+        return text
+
+    def change(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+        """Let `wanted` wait instead of what a person saw wait; False when something else waits by now."""
+        if self._closed or tuple(seen) != tuple(self._waiting):
+            return False
+        self._waiting = [text for text in wanted if text.strip()]
+        self._before = min(self._before, len(self._waiting))
+        self._keep_soon()
+        return True
+
+    def hold(self) -> None:
+        """Give nothing of what waits now out until `release`."""
+        self._held = bool(self._waiting)
+        self._before = 0
+
+    def release(self) -> None:
+        """Go on giving out."""
+        self._held = self._restored = False
+        self._before = 0
+
+    async def close(self) -> None:
+        """Give out no more and wait until what waits is kept."""
+        self._closed = True
+        self._keep_soon()
+        if self._keeper is not None:
+            await asyncio.shield(self._keeper)
+
+    def _put_before(self, place: int, text: str) -> None:
+        """Let a query run although those behind it stay held."""
+        self._waiting.insert(place, text)
+        self._before += 1
+        self._keep_soon()
+
+    def _keep_soon(self) -> None:
+        if self._keeper is None or self._keeper.done():
+            self._keeper = asyncio.get_running_loop().create_task(self._keep(), name="keep the queue")
+
+    async def _keep(self) -> None:
+        # What is taken up in the same breath never waited.
+        await asyncio.sleep(0)
+        while self._kept != (waiting := tuple(self._waiting)):
+            try:
+                await asyncio.to_thread(self._write, waiting)
+            except (WorkspaceError, OSError) as error:
+                log.warning("the queued queries are not kept: %s", error)
+                return
+            self._kept = waiting
+
+    def _write(self, waiting: tuple[str, ...]) -> None:
+        if waiting:
+            self._workspace.write_json(QUEUE_FILE, KeptQueue(queries=waiting))
+        else:
+            self._workspace.root.remove(QUEUE_FILE)

@@ -1,0 +1,316 @@
+"""The folder of one session: where everything a session keeps is written, by one writer."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+
+from core.errors import WorkspaceError
+from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack
+from core.storage.files import AlreadyThere, Entry, Root, Written
+from core.storage.paths import shown
+from core.text import Redactor, escape_unsafe, without_surrogates
+
+__all__ = ["FOLDERS", "SAVED_REPORTS", "WORKSPACES", "Workspace"]
+
+WORKSPACES = "AGENT_RUN_WORKSPACES"
+SAVED_REPORTS = "SAVED_REPORTS"
+FOLDERS = (
+    "search_results",
+    "extracted_articles",
+    "workbench_activity",
+    "work_products",
+    "work_products/media",
+    "downloads",
+)
+_LOCK = ".lock"
+# Who only asks whether a session runs holds its lock for a moment, too.
+_LOCK_WAITS = (0.0, 0.05, 0.2)
+_SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
+
+
+class Workspace:
+    """A session's folder and its one writer, which masks secrets in every text it writes.
+
+    Safe to use from several threads. `locked` says whether this process holds the session's lock.
+    """
+
+    root: Root
+    path: Path
+    session_id: str
+    redactor: Redactor
+
+    def __init__(self, path: Path, saved_reports: Path, redactor: Redactor | None = None) -> None:
+        self.root = Root(path)
+        self.path = self.root.path
+        self.session_id = self.path.name
+        self.redactor = redactor if redactor is not None else Redactor()
+        self._saved_reports = saved_reports
+        self._lock: int | None = None
+
+    @classmethod
+    def create(cls, base: Path, now: datetime, redactor: Redactor | None = None) -> Workspace:
+        """Make the folder of a new session below `base`, with its sub-folders, and hold its lock.
+
+        Two sessions of one second get two folders: the second's name ends in `-2`.
+
+        Raises:
+            WorkspaceError: the folder cannot be made.
+        """
+        sessions = Root(base / WORKSPACES, create=True)
+        path = _make_session(sessions.path, f"session_{now:%Y%m%d_%H%M%S}")
+        workspace = cls(path, sessions.path.parent / SAVED_REPORTS, redactor)
+        workspace._take_lock(make=True)
+        for folder in FOLDERS:
+            workspace.root.make_folder(folder)
+        return workspace
+
+    @classmethod
+    def open(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
+        """Open a past session's folder, or any folder, which is made when it is missing.
+
+        Saved reports go beside a session's folder as they did in the session, and inside any other folder.
+
+        Raises:
+            WorkspaceError: the folder cannot be made or opened.
+        """
+        found = Root(path, create=True).path
+        is_session = found.parent.name == WORKSPACES and _SESSION.fullmatch(found.name) is not None
+        workspace = cls(found, (found.parent.parent if is_session else found) / SAVED_REPORTS, redactor)
+        workspace._take_lock(make=False)
+        if workspace.locked:
+            workspace.root.sweep()
+        return workspace
+
+    @classmethod
+    def go_on(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
+        """Open the folder of a session that is to go on, and hold its lock.
+
+        Raises:
+            WorkspaceError: it cannot be opened, or another program works in it.
+        """
+        found = Root(path).path
+        is_session = found.parent.name == WORKSPACES
+        workspace = cls(found, (found.parent.parent if is_session else found) / SAVED_REPORTS, redactor)
+        for wait in _LOCK_WAITS:
+            time.sleep(wait)
+            workspace._take_lock(make=True)
+            if workspace.locked:
+                break
+        else:
+            raise WorkspaceError(
+                f"the session {shown(found.name)} is in use by another program, which must end before it can go on"
+                " here; `ua-tui open` shows it meanwhile"
+            )
+        try:
+            workspace.root.sweep()
+            for folder in FOLDERS:
+                workspace.root.make_folder(folder)
+        except BaseException:
+            workspace.close()
+            raise
+        return workspace
+
+    @property
+    def reports_path(self) -> Path:
+        """Where reports that outlive their session go; there may be no such folder yet."""
+        return self._saved_reports
+
+    @cached_property
+    def saved_reports(self) -> Root:
+        """The folder of reports that outlive their session, made at its first use."""
+        return Root(self._saved_reports, create=True)
+
+    @property
+    def locked(self) -> bool:
+        """Whether this object holds the session's lock."""
+        return self._lock is not None
+
+    def write(self, relative: str, data: bytes | str, *, replace: bool = True) -> Written:
+        """Write a file whole or not at all; text is redacted and encoded as UTF-8, bytes stay as they are.
+
+        Raises:
+            AlreadyThere: the file exists and `replace` is false.
+            PathRefused: the path leaves the workspace or names something protected.
+            WorkspaceError: the file system failed.
+        """
+        return self.root.write(relative, self._encode(data), replace=replace)
+
+    def write_json(self, relative: str, value: Any, *, replace: bool = True, indent: int = 2) -> Written:
+        """Write a value as strict, indented JSON, redacted, with every unsafe character escaped.
+
+        Not-a-number and infinities become null. `indent` 0 keeps it on one line.
+
+        Raises:
+            WorkspaceError: the value cannot be written as JSON, or the file system failed.
+        """
+        text = _encode_json(relative, value, indent, self.redactor)
+        return self.root.write(relative, escape_unsafe(text).encode() + b"\n", replace=replace)
+
+    def write_artifact(
+        self, relative: str, text: str | bytes, *, replace: bool = True, redacted: bool = False
+    ) -> Written:
+        """Write a text as `write` does, one above 1 MiB packed and under its name with `.zst` added.
+
+        Of the two forms only the one written remains. `redacted` says that the text, which may be given
+        in UTF-8, is redacted already. The result tells the path of the file, and its size and digest as it is
+        on the disk.
+
+        Raises:
+            AlreadyThere: the file exists in either form and `replace` is false.
+            WorkspaceError: as in `write`.
+        """
+        plain = relative.removesuffix(SUFFIX)
+        packed = plain + SUFFIX
+        if isinstance(text, bytes) and redacted:
+            data = text
+        else:
+            text = text if isinstance(text, str) else text.decode("utf-8", "replace")
+            data = without_surrogates(text if redacted else self.redactor.redact(text)).encode()
+        path, other = (packed, plain) if LIMIT < len(data) <= LARGEST else (plain, packed)
+        if not replace and self.root.exists(other):
+            raise AlreadyThere(f"cannot write '{path}': it exists already as '{other}'; choose another name")
+        written = self.root.write(path, pack(data) if path == packed else data, replace=replace)
+        self.root.remove(other)
+        return written
+
+    def write_json_artifact(
+        self, relative: str, value: Any, *, replace: bool = True, indent: int = 2
+    ) -> Written:
+        """Write a value as `write_json` does, packed above 1 MiB as in `write_artifact`."""
+        text = escape_unsafe(_encode_json(relative, value, indent, self.redactor))
+        return self.write_artifact(relative, f"{text}\n", replace=replace, redacted=True)
+
+    def read_artifact(self, relative: str, limit: int | None = None) -> bytes:
+        """Read a text that `write_artifact` wrote, or its first `limit` bytes, whichever form it has.
+
+        The name may be that of either form: when there is no such file the other one is read.
+
+        Raises:
+            WorkspaceError: there is neither, the file is damaged, holds more than 256 MiB, or cannot be read.
+        """
+        path = self.artifact_path(relative)
+        if not path.endswith(SUFFIX):
+            return self.root.read(path, limit)
+        with self.root.opened(path) as file:
+            try:
+                return Unpacked(file).read(LARGEST + 1 if limit is None else limit)
+            except WorkspaceError as error:
+                raise WorkspaceError(f"cannot read '{path}': {error}") from error
+
+    def artifact_path(self, relative: str) -> str:
+        """The path of an artifact as it is on the disk, given that of either form; as given when it is gone."""
+        other = relative.removesuffix(SUFFIX) if relative.endswith(SUFFIX) else relative + SUFFIX
+        return other if not self.root.exists(relative) and self.root.exists(other) else relative
+
+    def append_line(self, relative: str, line: bytes | str) -> None:
+        """Append one line, redacted, in one write."""
+        self.append_lines(relative, (line,))
+
+    def append_lines(self, relative: str, lines: Iterable[bytes | str]) -> None:
+        """Append lines, each redacted, in one write: all or none.
+
+        Raises:
+            ValueError: a line holds a line break before its end.
+        """
+        texts = (line if isinstance(line, str) else line.decode("utf-8", "replace") for line in lines)
+        self.root.append_lines(relative, [self._encode(text) for text in texts])
+
+    def read(self, relative: str, limit: int | None = None) -> bytes:
+        """Read a file, or its first `limit` bytes."""
+        return self.root.read(relative, limit)
+
+    def exists(self, relative: str) -> bool:
+        """Tell whether a file or folder is there."""
+        return self.root.exists(relative)
+
+    def list(self, relative: str = "") -> list[Entry]:
+        """List a folder by name."""
+        return self.root.list(relative)
+
+    def close(self) -> None:
+        """Drop the lock and remove temporary files of processes that died."""
+        if self._lock is None:
+            return
+        try:
+            self.root.sweep()
+        finally:
+            os.close(self._lock)
+            self._lock = None
+
+    def _encode(self, data: bytes | str) -> bytes:
+        if isinstance(data, str):
+            return without_surrogates(self.redactor.redact(data)).encode()
+        return data
+
+    def _take_lock(self, *, make: bool) -> None:
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_CREAT if make else 0)
+        try:
+            descriptor = os.open(self.path / _LOCK, flags, 0o600)
+        except OSError as error:
+            if make:
+                raise WorkspaceError(
+                    f"cannot lock the session folder {self.path}: {error.strerror}; check its permissions"
+                ) from error
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return
+        self._lock = descriptor
+
+
+def _make_session(sessions: Path, name: str) -> Path:
+    for number in range(1, 10_000):
+        path = sessions / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise WorkspaceError(
+                f"cannot make the session folder {path}: {error.strerror}; "
+                "check the permissions and the space on the disk, or choose another folder"
+            ) from error
+        return path
+    raise WorkspaceError(f"cannot make a session folder in {sessions}: too many of one second; try again")
+
+
+def _encode_json(relative: str, value: Any, indent: int, redactor: Redactor) -> str:
+    try:
+        plain = redactor.redact_value(msgspec.to_builtins(value, enc_hook=_plain))
+        try:
+            encoded = msgspec.json.encode(plain)
+        except UnicodeEncodeError:
+            encoded = msgspec.json.encode(_encodable(plain))
+        return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+    except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.MsgspecError) as error:
+        raise WorkspaceError(
+            f"cannot write '{relative}' as JSON: {error}; keep to plain values nested less deeply"
+        ) from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, PurePath):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} has no JSON form")
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value

@@ -1,0 +1,124 @@
+"""Turns the spans that child processes send, OTLP in protobuf, into ours, without secrets; imported with the spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.trace.v1 import trace_pb2
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+
+from core.redaction.redactor import preview
+from core.text import Redactor, clean
+
+__all__ = ["read_spans"]
+
+_LONGEST = 4_000
+_DEEPEST = 8
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+
+
+def read_spans(body: bytes, redactor: Redactor, *, trace_id: int) -> Iterator[ReadableSpan]:
+    """Give the spans of one export request that belong to a trace; others are none of ours.
+
+    Every text of every attribute passes `redactor`, whatever its name, and an attribute whose name says that it is
+    a secret loses its value.
+
+    Raises:
+        google.protobuf.message.DecodeError: it is no export request.
+    """
+    request = ExportTraceServiceRequest.FromString(body)
+    for group in request.resource_spans:
+        resource = Resource(_attributes(group.resource.attributes, redactor))
+        for scoped in group.scope_spans:
+            scope = InstrumentationScope(_text(scoped.scope.name, redactor), scoped.scope.version or None)
+            for span in scoped.spans:
+                if int.from_bytes(span.trace_id) == trace_id:
+                    yield _span(span, resource, scope, redactor)
+
+
+def _span(
+    span: trace_pb2.Span, resource: Resource, scope: InstrumentationScope, redactor: Redactor
+) -> ReadableSpan:
+    return ReadableSpan(
+        name=_text(span.name, redactor),
+        context=_context(span.trace_id, span.span_id),
+        parent=_context(span.trace_id, span.parent_span_id) if span.parent_span_id else None,
+        resource=resource,
+        attributes=_attributes(span.attributes, redactor),
+        events=[
+            Event(_text(event.name, redactor), _attributes(event.attributes, redactor), event.time_unix_nano)
+            for event in span.events
+        ],
+        links=[
+            Link(_context(link.trace_id, link.span_id), _attributes(link.attributes, redactor))
+            for link in span.links
+        ],
+        kind=_KINDS.get(span.kind, SpanKind.INTERNAL),
+        status=_status(span.status, redactor),
+        start_time=span.start_time_unix_nano,
+        end_time=span.end_time_unix_nano,
+        instrumentation_scope=scope,
+    )
+
+
+_KINDS = {
+    trace_pb2.Span.SPAN_KIND_SERVER: SpanKind.SERVER,
+    trace_pb2.Span.SPAN_KIND_CLIENT: SpanKind.CLIENT,
+    trace_pb2.Span.SPAN_KIND_PRODUCER: SpanKind.PRODUCER,
+    trace_pb2.Span.SPAN_KIND_CONSUMER: SpanKind.CONSUMER,
+}
+
+
+def _context(trace_id: bytes, span_id: bytes) -> SpanContext:
+    return SpanContext(
+        int.from_bytes(trace_id), int.from_bytes(span_id), is_remote=True, trace_flags=_SAMPLED
+    )
+
+
+def _status(status: trace_pb2.Status, redactor: Redactor) -> Status:
+    match status.code:
+        case trace_pb2.Status.STATUS_CODE_ERROR:
+            return Status(StatusCode.ERROR, _text(status.message, redactor))
+        case trace_pb2.Status.STATUS_CODE_OK:
+            return Status(StatusCode.OK)
+        case _:
+            return Status(StatusCode.UNSET)
+
+
+def _attributes(pairs: Iterable[KeyValue], redactor: Redactor) -> dict[str, Any]:
+    found: Mapping[str, Any] = {pair.key: _plain(pair.value, redactor, 0) for pair in pairs}
+    masked = redactor.redact_value({name: value for name, value in found.items() if value is not None})
+    return dict(masked)
+
+
+def _plain(value: AnyValue, redactor: Redactor, depth: int) -> Any:
+    """The value as an attribute may have it: a text, a number, a truth value, or a list of texts."""
+    match value.WhichOneof("value"):
+        case "string_value":
+            return _text(value.string_value, redactor)
+        case "bool_value":
+            return value.bool_value
+        case "int_value":
+            return value.int_value
+        case "double_value":
+            return value.double_value
+        case "array_value" if depth < _DEEPEST:
+            return [
+                each if isinstance(each, str) else str(each)
+                for item in value.array_value.values
+                if (each := _plain(item, redactor, depth + 1)) is not None
+            ]
+        case None:
+            return None
+        case kind:
+            return f"({kind})"
+
+
+def _text(text: str, redactor: Redactor) -> str:
+    return clean(preview(text, _LONGEST, redactor))

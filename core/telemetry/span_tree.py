@@ -1,0 +1,395 @@
+"""A session's events as spans: what happened, inside what, from when to when, under the names of the design."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    Tracer,
+    TracerProvider,
+    set_span_in_context,
+)
+
+from core.events import types as ev
+from core.redaction.redactor import preview
+from core.telemetry.http import ServiceRequest
+from core.text import Redactor, clean
+
+__all__ = ["SpanTree"]
+
+_PREVIEW = 1_000
+_KEPT_CALLS = 1_000
+_KEPT_THINKING = 64
+# How Logfire shows a span that is a moment: as a line of a log, an error as one.
+_MOMENT = {"logfire.span_type": "log", "logfire.level_num": 9}
+_ERROR = {"logfire.span_type": "log", "logfire.level_num": 17}
+
+
+@dataclass
+class _Turn:
+    """One turn of the model within a query."""
+
+    number: int
+    span: Span
+    message_id: str | None
+
+
+class SpanTree:
+    """Turns events into spans: the session, its queries, the turns of the model in them, and in those the tool calls.
+
+    ::
+
+        session
+        ├── query
+        │   ├── query_started · query_classification · fast_path_fallback
+        │   └── conversation_iteration_N
+        │       ├── thinking · reasoning
+        │       └── tool_call
+        │           ├── tool_result · observer_artifact_saved · observer_error
+        │           └── (of a sub-agent: its own thinking, reasoning and tool calls)
+        ├── subagent_compliance_failed · subagent_compliance_enforced   (in the turn, while there is one)
+        ├── POST /api/…   (what the program itself asks of a service, in what goes on meanwhile)
+        └── session_complete
+
+    What is a moment is a span without duration, so that it is written at once and not with what it is part of. A span
+    begins and ends at the times its events tell, however late it is made.
+    """
+
+    def __init__(self, provider: TracerProvider, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._tracer: Tracer = provider.get_tracer("ua-tui")
+        self._session: Span | None = None
+        self._root: SpanContext | None = None
+        # The session's span must be the first.
+        self._early: list[ServiceRequest] = []
+        self._query: tuple[str, Span, int] | None = None
+        self._turn: _Turn | None = None
+        self._turns = 0
+        # When the model had all it needs for its next turn.
+        self._ready_at = 0
+        self._calls: dict[str, tuple[Span, int]] = {}
+        self._ended: OrderedDict[str, SpanContext] = OrderedDict()
+        self._thinking: OrderedDict[str, list[str]] = OrderedDict()
+        self._last = 0
+
+    def __call__(self, event: ev.Event) -> None:
+        """Take one event, in order."""
+        now = int(event.at.timestamp() * 1_000_000) * 1_000
+        self._last = max(self._last, now)
+        match event:
+            case ev.SessionStarted():
+                self._session = self._start(
+                    "session",
+                    None,
+                    now,
+                    session_id=event.session_id,
+                    model=event.model,
+                    permission_mode=event.permission_mode,
+                    demo=event.demo,
+                    version=event.version,
+                    resumed_from=event.resumed_from,
+                )
+                self._begin(self._session.get_span_context())
+            case ev.SessionFinished():
+                self._end_session(event, now)
+            case ev.QueryReceived():
+                span = self._start("query", self._session, now, query_id=event.query_id, text=event.text)
+                self._query = (event.query_id, span, now)
+                self._ready_at = now
+                self._note("query_started", span, now, query_id=event.query_id, query=event.text)
+            case ev.QueryClassified():
+                self._note(
+                    "query_classification",
+                    self._query_span,
+                    now,
+                    decision=event.decision,
+                    source=event.source,
+                    raw_response=event.raw_response,
+                    duration_ms=event.duration_ms,
+                )
+            case ev.PathFellBack():
+                self._note("fast_path_fallback", self._query_span, now, tool_name=event.tool_name)
+            case ev.QueryFinished():
+                self._end_query(event)
+            case ev.ThinkingDelta():
+                self._take_thinking(event, now)
+            case ev.MessageFinished():
+                self._end_message(event, now)
+            case ev.ToolCallStarted():
+                self._start_call(event, now)
+            case ev.ToolCallFinished():
+                self._end_call(event, now)
+            case ev.ArtifactSaved():
+                self._note(
+                    "observer_artifact_saved",
+                    self._call_or_now(event.tool_use_id),
+                    now,
+                    path=event.path,
+                    type=event.kind,
+                    size=event.size,
+                    observer=event.observer,
+                )
+            case ev.ObserverFinished(status="failed"):
+                self._note(
+                    "observer_error",
+                    self._call_or_now(event.tool_use_id),
+                    now,
+                    _ERROR,
+                    observer=event.observer,
+                    tool_id=event.tool_use_id,
+                    error=event.error,
+                )
+            case ev.ComplianceFailed() | ev.ComplianceEnforced():
+                failed = isinstance(event, ev.ComplianceFailed)
+                self._note(
+                    "subagent_compliance_failed" if failed else "subagent_compliance_enforced",
+                    self._call_or_now(None),
+                    now,
+                    _ERROR if failed else _MOMENT,
+                    subagent=event.subagent,
+                    rule=event.rule,
+                    message=event.message,
+                )
+            case _:
+                pass
+
+    def request(self, request: ServiceRequest) -> None:
+        """Take a request to a service, which is part of what goes on as it comes."""
+        if self._root is None:
+            self._early.append(request)
+            return
+        span = self._start(
+            f"{request.method} {request.route}",
+            self._call_or_now(None) or NonRecordingSpan(self._root),
+            request.began,
+            SpanKind.CLIENT,
+            **{
+                "http.request.method": request.method,
+                "http.response.status_code": request.status,
+                "server.address": request.host,
+                "server.port": request.port,
+                "error.type": request.error,
+            },
+        )
+        if request.error is not None or (request.status or 0) >= 400:
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(request.ended)
+
+    def close(self) -> None:
+        """End what is open."""
+        self._end_open(self._last)
+        if self._session is not None:
+            self._session.end(self._last)
+            self._session = None
+
+    # -- the session and its queries ---------------------------------------------------------------
+
+    def _begin(self, root: SpanContext) -> None:
+        self._root = root
+        early, self._early = self._early, []
+        for request in early:
+            self.request(request)
+
+    @property
+    def _query_span(self) -> Span | None:
+        return self._query[1] if self._query is not None else self._session
+
+    def _end_session(self, event: ev.SessionFinished, now: int) -> None:
+        self._end_open(now)
+        if self._session is None:
+            return
+        totals: dict[str, Any] = {
+            "reason": event.reason,
+            "queries": event.queries,
+            "tool_calls": event.tool_calls,
+            "artifacts": event.artifacts,
+            "cost_usd": event.cost_usd,
+        }
+        self._note("session_complete", self._session, now, duration_ms=event.duration_ms, **totals)
+        self._set(self._session, **totals)
+        self._session.end(now)
+        self._session = None
+
+    def _end_query(self, event: ev.QueryFinished) -> None:
+        if self._query is None or self._query[0] != event.query_id:
+            return
+        _, span, began = self._query
+        ended = began + int(event.duration_ms * 1_000_000)
+        self._end_turn(ended)
+        self._query = None
+        usage = event.usage
+        self._set(
+            span,
+            status=event.status,
+            turns=event.turns,
+            cost_usd=event.cost_usd,
+            input_tokens=usage.input_tokens if usage else None,
+            output_tokens=usage.output_tokens if usage else None,
+        )
+        if event.status == "error":
+            span.set_status(Status(StatusCode.ERROR, self._safe(event.error or "")))
+        span.end(ended)
+
+    def _end_open(self, now: int) -> None:
+        for span, _ in self._calls.values():
+            self._set(span, status="cancelled", is_error=True)
+            span.end(now)
+        self._calls.clear()
+        self._end_turn(now)
+        if self._query is not None:
+            self._query[1].end(now)
+            self._query = None
+
+    # -- the turns of the model --------------------------------------------------------------------
+
+    def _turn_of(self, message_id: str | None, now: int, number: int | None = None) -> Span | None:
+        """The turn a message or a call of the agent itself belongs to: the one that is open, or a new one."""
+        turn = self._turn
+        if turn is not None and (
+            (number is not None and number <= turn.number)
+            or (message_id is not None and turn.message_id in {None, message_id})
+        ):
+            turn.message_id = turn.message_id or message_id
+            return turn.span
+        if self._query is None:
+            return None
+        begins = min(self._ready_at or now, now)
+        self._end_turn(begins)
+        self._turns = number if number is not None else self._turns + 1
+        span = self._start(
+            f"conversation_iteration_{self._turns}",
+            self._query[1],
+            begins,
+            iteration=self._turns,
+            query_id=self._query[0],
+        )
+        self._turn = _Turn(self._turns, span, message_id)
+        return span
+
+    def _end_turn(self, now: int) -> None:
+        if self._turn is not None:
+            self._turn.span.end(now)
+            self._turn = None
+
+    def _take_thinking(self, event: ev.ThinkingDelta, now: int) -> None:
+        if event.parent_tool_use_id is not None:
+            # A sub-agent's comes whole.
+            parent = self._call_or_now(event.parent_tool_use_id)
+            self._note_text("thinking", event.text, parent, now, event.message_id)
+            return
+        self._turn_of(event.message_id, now)
+        self._thinking.setdefault(event.message_id, []).append(event.text)
+        if len(self._thinking) > _KEPT_THINKING:
+            self._thinking.popitem(last=False)
+
+    def _end_message(self, event: ev.MessageFinished, now: int) -> None:
+        if event.parent_tool_use_id is None:
+            parent = self._turn_of(event.message_id, now)
+            self._ready_at = now
+        else:
+            parent = self._call_or_now(event.parent_tool_use_id)
+        thought = "".join(self._thinking.pop(event.message_id, ()))
+        self._note_text("thinking", thought, parent, now, event.message_id)
+        self._note_text("reasoning", event.text, parent, now, event.message_id)
+
+    def _note_text(self, name: str, text: str, parent: Span | None, now: int, message_id: str) -> None:
+        if text.strip():
+            self._note(name, parent, now, text=text, size=len(text), message_id=message_id)
+
+    # -- tool calls --------------------------------------------------------------------------------
+
+    def _call_or_now(self, tool_use_id: str | None) -> Span | None:
+        """The span of a call, ended or not; for one that nobody knows, what is going on."""
+        if found := self._calls.get(tool_use_id or ""):
+            return found[0]
+        if ended := self._ended.get(tool_use_id or ""):
+            return NonRecordingSpan(ended)
+        return self._turn.span if self._turn is not None else self._query_span
+
+    def _start_call(self, event: ev.ToolCallStarted, now: int) -> None:
+        if event.parent_tool_use_id is None:
+            parent = self._turn_of(None, now, event.iteration) or self._query_span
+        else:
+            parent = self._call_or_now(event.parent_tool_use_id)
+        span = self._start(
+            "tool_call",
+            parent,
+            now,
+            tool_name=event.name,
+            tool_id=event.tool_use_id,
+            iteration=event.iteration,
+            query_id=event.query_id,
+            input_preview=_json(event.input),
+        )
+        self._calls[event.tool_use_id] = (span, now)
+
+    def _end_call(self, event: ev.ToolCallFinished, now: int) -> None:
+        span, began = self._calls.pop(event.tool_use_id, (None, 0))
+        if span is None:
+            return
+        self._ready_at = max(self._ready_at, now)
+        found = event.observation
+        is_error = event.status != "success"
+        size = found.size if found is not None else 0
+        ended = began + int(event.duration_ms * 1_000_000)
+        self._note(
+            "tool_result", span, ended, tool_id=event.tool_use_id, content_size=size, is_error=is_error
+        )
+        self._set(span, status=event.status, is_error=is_error, content_size=size)
+        if is_error:
+            reason = found.error if found is not None and found.error else event.status
+            span.set_status(Status(StatusCode.ERROR, self._safe(reason)))
+        span.end(ended)
+        self._ended[event.tool_use_id] = span.get_span_context()
+        if len(self._ended) > _KEPT_CALLS:
+            self._ended.popitem(last=False)
+
+    # -- spans -------------------------------------------------------------------------------------
+
+    def _start(
+        self,
+        name: str,
+        parent: Span | None,
+        now: int,
+        span_kind: SpanKind = SpanKind.INTERNAL,
+        **attributes: Any,
+    ) -> Span:
+        context = set_span_in_context(parent) if parent is not None else None
+        return self._tracer.start_span(
+            name, context=context, kind=span_kind, attributes=self._plain(attributes), start_time=now
+        )
+
+    def _note(
+        self, name: str, parent: Span | None, now: int, kind: Mapping[str, Any] = _MOMENT, **attributes: Any
+    ) -> None:
+        self._start(name, parent, now, **kind, **attributes).end(now)
+
+    def _set(self, span: Span, **attributes: Any) -> None:
+        span.set_attributes(self._plain(attributes))
+
+    def _plain(self, attributes: Mapping[str, Any]) -> dict[str, str | int | float | bool]:
+        return {
+            name: self._safe(value) if isinstance(value, str) else value
+            for name, value in attributes.items()
+            if value is not None
+        }
+
+    def _safe(self, text: str) -> str:
+        return clean(preview(text, _PREVIEW, self._redactor))
+
+
+def _json(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        return "{}"
