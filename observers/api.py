@@ -23,7 +23,7 @@ from observers.base import (
     moment_of,
     texts_of,
 )
-from observers.saving import save_json_once, unique_id
+from observers.output.saving import save_json_once, unique_id
 
 __all__ = [
     "Interest",

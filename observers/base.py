@@ -15,8 +15,8 @@ from core.errors import ObserverError
 from core.observation import ImageContent, TextContent, ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from core.text import clean_line
-from observers.decode import MAX_TEXT
-from observers.ledger import Ledger
+from observers.decoding.decode import MAX_TEXT
+from observers.output.ledger import Ledger
 
 __all__ = [
     "Interest",

@@ -17,14 +17,14 @@ from core.storage.workspace import Workspace
 from core.toolkit.articles import decode_article
 from core.web_reader.errors import is_web_reader
 from observers.base import Interest, ObserverContext, Outcome, Saved, moment_of, texts_of
-from observers.decode import Decoded, decode_texts
+from observers.decoding.decode import Decoded, decode_texts
+from observers.decoding.urls import is_web_url
 from observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
-from observers.formats import ArticleFile
-from observers.reader_errors import observe_reader_error
-from observers.saving import save_json_once, unique_id
-from observers.search.names import short_name
-from observers.search.plain import plain_text
-from observers.search.urls import is_web_url
+from observers.output.formats import ArticleFile
+from observers.output.saving import save_json_once, unique_id
+from observers.search.sanitise import plain_text
+from observers.search.tool_names import short_name
+from observers.web_reader import observe_reader_error
 
 __all__ = ["FOLDER", "Corpus"]
 

@@ -8,8 +8,8 @@ from core.errors import ObserverError
 from core.observation import ToolCall, ToolResult
 from core.text import clean_line
 from observers.base import ObserverContext, Outcome, Saved, texts_of
-from observers.decode import decode_texts
-from observers.search.names import short_name
+from observers.decoding.decode import decode_texts
+from observers.search.tool_names import short_name
 
 __all__ = ["FOLDER", "Downloads"]
 

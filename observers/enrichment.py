@@ -19,9 +19,9 @@ from core.storage.compression import SUFFIX
 from core.storage.files import Written
 from core.storage.workspace import Workspace
 from core.text import Redactor
-from observers.ledger import Ledger
-from observers.saving import write_json
-from observers.search.urls import is_public_address, normal_form, with_masked_parts
+from observers.decoding.urls import is_public_address, normal_form, with_masked_parts
+from observers.output.ledger import Ledger
+from observers.output.saving import write_json
 
 __all__ = ["CORPUS", "MAX_ARTIFACT", "Page", "enrich_corpus", "enrich_searches", "has_large_files"]
 

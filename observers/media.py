@@ -17,8 +17,8 @@ from core.storage.files import AlreadyThere, Root
 from core.storage.names import safe_name
 from core.text import clean_line
 from observers.base import ObserverContext, Outcome, Saved, texts_of
-from observers.decode import decode_texts
-from observers.search.names import short_name, words_of
+from observers.decoding.decode import decode_texts
+from observers.search.tool_names import short_name, words_of
 
 __all__ = ["FOLDER", "Media", "media_type"]
 

@@ -14,7 +14,7 @@ from core.observation import ToolCall, ToolResult
 from core.plugins import LOAD_SECONDS, Problem, imported, load_points, said
 from core.text import clean_line
 from observers.base import Interest, Observer, ObserverContext, Outcome
-from observers.perform import Run
+from observers.execution.run import Run
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -19,8 +19,8 @@ from core.storage.names import safe_name
 from core.storage.workspace import Workspace
 from core.text import clean_line
 from observers.base import ObserverContext, Outcome, Saved, input_text, moment_of, texts_of
-from observers.decode import decode_texts
-from observers.search.names import short_name
+from observers.decoding.decode import decode_texts
+from observers.search.tool_names import short_name
 
 __all__ = ["FOLDER", "INDEX", "WorkProducts", "is_draft"]
 

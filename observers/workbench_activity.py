@@ -9,12 +9,12 @@ from typing import Any
 
 from core.observation import ToolCall, ToolResult
 from observers.base import ObserverContext, Outcome, input_text, moment_of, texts_of
-from observers.decode import decode_texts
-from observers.formats import RunOutput, WorkbenchFile
-from observers.salvage import CUT_OFF
-from observers.saving import save_json_once, unique_id
-from observers.search.names import is_multi_execute, short_name
-from observers.search.plain import plain_value
+from observers.decoding.decode import decode_texts
+from observers.decoding.truncated_json import CUT_OFF
+from observers.output.formats import RunOutput, WorkbenchFile
+from observers.output.saving import save_json_once, unique_id
+from observers.search.sanitise import plain_value
+from observers.search.tool_names import is_multi_execute, short_name
 
 __all__ = ["FOLDER", "WorkbenchActivity"]
 

@@ -228,7 +228,7 @@ def _schema(args: argparse.Namespace) -> int:
     import json
 
     from core.events.schema import journal_schema
-    from observers.formats import artifact_schema
+    from observers.output.formats import artifact_schema
 
     schema = journal_schema() if args.format == "journal" else artifact_schema(args.format)
     sys.stdout.write(json.dumps(schema, indent=2) + "\n")

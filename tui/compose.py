@@ -45,11 +45,11 @@ from core.text import Redactor
 from core.web_reader.blacklist import Blacklist
 from core.web_reader.retry_policy import ReaderPolicy
 from observers.base import ObserverContext
-from observers.beside import Beside
 from observers.catalogue import default_observers
 from observers.compliance import check_subagent
+from observers.execution.offload import Beside
+from observers.execution.runner import ObserverRunner
 from observers.plugins import told_of
-from observers.runner import ObserverRunner
 from tui.handlers import default_pipelines
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.settings.model import Settings
     from core.storage.workspace import Workspace
     from observers.base import ObserverContext
-    from observers.perform import Run
+    from observers.execution.run import Run
 
 __all__ = ["add_arguments", "run"]
 
@@ -94,7 +94,7 @@ def _check_usage(args: argparse.Namespace) -> None:
 def _observe_file(args: argparse.Namespace) -> int:
     from core.storage.workspace import Workspace
     from observers.base import ObserverContext
-    from observers.replay import saved_result
+    from observers.execution.replay import saved_result
 
     data = _read(args.result, "the result")
     arguments = _read_input(args.input) if args.input else {}
@@ -118,7 +118,7 @@ def _observe_session(args: argparse.Namespace) -> int:
     from core.records.journal import read_journal
     from core.storage.workspace import Workspace
     from observers.base import ObserverContext
-    from observers.replay import results_of
+    from observers.execution.replay import results_of
 
     folder = Path(args.session)
     if not (folder / _JOURNAL).is_file():
@@ -150,7 +150,7 @@ class _Report:
     def over(self, results: list[tuple[Any, ObserverContext]]) -> int:
         from core.bus import Bus
         from observers.catalogue import default_observers
-        from observers.replay import observe_result
+        from observers.execution.replay import observe_result
 
         bus = Bus()
         if self._as_json:

@@ -12,14 +12,14 @@ from core.observation import ToolCall, ToolResult
 from core.storage.files import Written
 from core.storage.names import artifact_name
 from observers.base import Interest, ObserverContext, Outcome, moment_of, texts_of
-from observers.decode import Decoded, decode_texts
-from observers.saving import laid_out, save_once, unique_id, write_json, write_laid_out
-from observers.search.names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
-from observers.search.plain import plain_text
-from observers.search.recognise import Page, recognise
+from observers.decoding.decode import Decoded, decode_texts
+from observers.decoding.urls import is_public_address, normal_forms, with_masked_parts
+from observers.output.saving import laid_out, save_once, unique_id, write_json, write_laid_out
+from observers.search.detect import Page, recognise
 from observers.search.rows import Rows, normalise
+from observers.search.sanitise import plain_text
 from observers.search.scope import Scope
-from observers.search.urls import is_public_address, normal_forms, with_masked_parts
+from observers.search.tool_names import Policy, is_multi_execute, policy_of, policy_of_call, short_name
 
 __all__ = ["FOLDER", "SearchResults"]
 

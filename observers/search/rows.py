@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from observers.salvage import CUT_OFF
-from observers.search.columns import Plan, rows_of_columns
-from observers.search.dates import iso_date
+from observers.decoding.truncated_json import CUT_OFF
+from observers.decoding.urls import is_web_url
+from observers.search.bulk_rows import Plan, rows_of_columns
+from observers.search.dates.parse import iso_date
 from observers.search.keys import FIELDS, IMAGE_URLS, NAME_KEYS, Field
-from observers.search.plain import one_line, plain_text, plain_value
-from observers.search.urls import is_web_url
+from observers.search.sanitise import one_line, plain_text, plain_value
 
 __all__ = ["Field", "Rows", "field_of", "normalise", "url_of"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from core.observation import ToolCall
 from observers.search.keys import EMPTY_MARKS, PAGE_MARKS, fold
-from observers.search.names import Policy, inner_policy_of, is_multi_execute, short_name
+from observers.search.metadata import answer_of, asked, details_of, error_of
 from observers.search.rows import url_of
-from observers.search.said import answer_of, asked, details_of, error_of
+from observers.search.tool_names import Policy, inner_policy_of, is_multi_execute, short_name
 
 __all__ = ["Scope", "executed_in", "inner_calls", "learn", "responses_of", "runs_a_tool"]
 

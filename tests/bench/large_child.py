@@ -22,9 +22,9 @@ from core.events.types import ArtifactSaved, Event, ObserverFinished
 from core.observation import ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
-from observers.beside import Beside
 from observers.catalogue import default_observers
-from observers.runner import ObserverRunner
+from observers.execution.offload import Beside
+from observers.execution.runner import ObserverRunner
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.pages import TOOL, answer, lean, long, result
 from tests.bench.processes import resident_mb

@@ -24,7 +24,7 @@ from core.observation import (
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.catalogue import default_observers
-from observers.runner import ObserverRunner
+from observers.execution.runner import ObserverRunner
 from tests.bench.table import Row, Section, median, quantile
 
 RESULTS = 1_000

@@ -26,8 +26,8 @@ from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from core.text import Redactor
 from observers.base import ObserverContext
-from observers.beside import LARGE, Beside
-from observers.perform import Run, perform
+from observers.execution.offload import LARGE, Beside
+from observers.execution.run import Run, perform
 from observers.search.observer import SearchResults
 from observers.workbench_activity import WorkbenchActivity
 from tests.observers.plugin_package import install

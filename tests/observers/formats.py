@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without types
 
 from core.storage.workspace import Workspace
-from observers.formats import artifact_schema
+from observers.output.formats import artifact_schema
 
 __all__ = ["FOLDERS", "closed", "problems_in"]
 

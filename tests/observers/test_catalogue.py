@@ -16,9 +16,9 @@ from core.plugins import Problem
 from observers.api import ObserverError, keep_json
 from observers.base import Observer, ObserverContext
 from observers.catalogue import default_observers
+from observers.execution.replay import observe_result
+from observers.execution.runner import ObserverRunner
 from observers.plugins import load_plugins, told_of
-from observers.replay import observe_result
-from observers.runner import ObserverRunner
 from tests.observers.plugin_package import example, install, install_example
 
 Make = Callable[..., ToolResult]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observers.search import columns
-from observers.search.plain import plain_text, plain_texts
+from observers.decoding.urls import are_web_urls, is_web_url, normal_form, normal_forms
+from observers.search import bulk_rows as columns
 from observers.search.rows import normalise
-from observers.search.urls import are_web_urls, is_web_url, normal_form, normal_forms
+from observers.search.sanitise import plain_text, plain_texts
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 PIECES = st.sampled_from(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from observers.search.dates import iso_date
+from observers.search.dates.parse import iso_date
 
 NOW = datetime(2026, 3, 31, 12, 0, 0, tzinfo=timezone(timedelta(hours=1)))
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from observers.decode import MAX_TEXT, decode_bytes, decode_text, decode_texts
-from observers.salvage import CUT_OFF
+from observers.decoding.decode import MAX_TEXT, decode_bytes, decode_text, decode_texts
+from observers.decoding.truncated_json import CUT_OFF
 
 ROWS = {"results": [{"title": "A “quoted” title", "url": "https://a.example/1"}]}
 

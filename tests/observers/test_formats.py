@@ -13,7 +13,7 @@ from core.observation import ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.corpus import Corpus
-from observers.formats import FORMATS, ResultRow, artifact_schema
+from observers.output.formats import FORMATS, ResultRow, artifact_schema
 from observers.search.keys import KINDS
 from observers.search.observer import SearchResults
 from observers.workbench_activity import WorkbenchActivity

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
-from observers.decode import MAX_TEXT, decode_text
+from observers.decoding.decode import MAX_TEXT, decode_text
+from observers.search.detect import recognise
 from observers.search.observer import SearchResults
-from observers.search.recognise import recognise
 from observers.search.rows import normalise
 
 Make = Callable[..., ToolResult]

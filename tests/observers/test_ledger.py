@@ -16,10 +16,10 @@ from core.observation import ToolResult
 from core.storage.compression import unpack
 from core.storage.workspace import Workspace
 from core.text import Redactor
-from observers import turns
 from observers.base import ObserverContext
-from observers.ledger import URL_LIST, Ledger
-from observers.saving import save_json_once, unique_id
+from observers.output import write_lock as turns
+from observers.output.ledger import URL_LIST, Ledger
+from observers.output.saving import save_json_once, unique_id
 from observers.search.observer import FOLDER, SearchResults
 from tests.observers.conftest import NOON, make_result
 
@@ -186,7 +186,7 @@ def test_a_large_artifact_is_packed_once_and_known_in_its_form(
 def test_rewriting_keeps_other_programs_out(context: ObserverContext) -> None:
     rewriter = start(
         "import sys\nfrom pathlib import Path\nfrom core.storage.workspace import Workspace\n"
-        "from observers.ledger import Ledger\n"
+        "from observers.output.ledger import Ledger\n"
         "workspace = Workspace.open(Path(sys.argv[1]))\nledger = Ledger(workspace)\n"
         "with ledger.editing:\n"
         "    print('inside', flush=True)\n    sys.stdin.readline()\n    workspace.write('order.txt', 'theirs')\n",

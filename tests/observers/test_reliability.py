@@ -26,13 +26,13 @@ from core.storage.workspace import Workspace
 from core.text import Redactor
 from core.web_reader.blacklist import Blacklist
 from observers.base import ObserverContext, Outcome, Saved
-from observers.beside import Beside
 from observers.catalogue import default_observers
 from observers.corpus import Corpus
-from observers.decode import decode_bytes
+from observers.decoding.decode import decode_bytes
+from observers.execution.offload import Beside
+from observers.execution.run import Run, perform
+from observers.execution.runner import ObserverRunner
 from observers.media import Media
-from observers.perform import Run, perform
-from observers.runner import ObserverRunner
 from observers.search.observer import SearchResults
 from observers.work_products import WorkProducts
 from tests.observers.conftest import NOON, make_result

@@ -19,7 +19,7 @@ from core.storage.workspace import Workspace
 from core.text import Redactor
 from observers.base import ObserverContext, texts_of
 from observers.catalogue import default_observers
-from observers.replay import observe_result
+from observers.execution.replay import observe_result
 from observers.search.observer import SearchResults
 from tests.observers.conftest import NOON
 from tui.observe import add_arguments, run

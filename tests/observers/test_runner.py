@@ -13,8 +13,8 @@ from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverSt
 from core.observation import ToolCall, ToolResult
 from observers.base import Interest, ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers
-from observers.replay import observe_result
-from observers.runner import ObserverRunner
+from observers.execution.replay import observe_result
+from observers.execution.runner import ObserverRunner
 
 Make = Callable[..., ToolResult]
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.observation import ToolCall, ToolResult
 from observers.base import Interest, ObserverContext
-from observers.decode import decode_text, decode_texts
+from observers.decoding.decode import decode_text, decode_texts
 from observers.search.observer import SearchResults
 
 Make = Callable[..., ToolResult]

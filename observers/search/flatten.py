@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from observers.salvage import CUT_OFF
+from observers.decoding.truncated_json import CUT_OFF
+from observers.decoding.urls import is_web_url
 from observers.search.keys import (
     CLUSTERS,
     FOREIGN,
@@ -18,9 +19,8 @@ from observers.search.keys import (
     Field,
     fold,
 )
+from observers.search.metadata import asks
 from observers.search.rows import field_of, url_of
-from observers.search.said import asks
-from observers.search.urls import is_web_url
 
 __all__ = [
     "columns_of",

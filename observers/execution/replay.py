@@ -12,8 +12,8 @@ from core.errors import ObserverError
 from core.events.types import Event, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
 from observers.base import Interest, Observer, ObserverContext
-from observers.decode import MAX_TEXT, decode_bytes
-from observers.perform import ObserverMetrics, Run, judge, perform
+from observers.decoding.decode import MAX_TEXT, decode_bytes
+from observers.execution.run import ObserverMetrics, Run, judge, perform
 
 __all__ = ["observe_result", "results_of", "saved_result"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from observers.search.items import is_full_row, is_group, is_row, is_titled, kind_of_word
+from observers.decoding.urls import is_web_url
+from observers.search.flatten import is_full_row, is_group, is_row, is_titled, kind_of_word
 from observers.search.keys import KINDS, SURE, fold
-from observers.search.names import Policy, kind_of_name
-from observers.search.said import asks
+from observers.search.metadata import asks
 from observers.search.scope import Scope
-from observers.search.urls import is_web_url
+from observers.search.tool_names import Policy, kind_of_name
 
 __all__ = ["WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
 

@@ -17,10 +17,10 @@ from core.errors import ObserverError, UniversalAgentError
 from core.events.types import Event
 from core.observation import ToolResult
 from core.text import clean_line
-from observers.backlog import Held, Spill
 from observers.base import Interest, Observer, ObserverContext
-from observers.beside import Beside
-from observers.perform import ObserverMetrics, Run, judge, perform
+from observers.execution.offload import Beside
+from observers.execution.run import ObserverMetrics, Run, judge, perform
+from observers.execution.spool import Held, Spill
 
 __all__ = ["ObserverRunner", "Spawn"]
 

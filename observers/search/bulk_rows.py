@@ -14,10 +14,10 @@ from math import isfinite
 from operator import eq, itemgetter
 from typing import Any, NamedTuple
 
-from observers.salvage import CUT_OFF
-from observers.search.dates import iso_date
-from observers.search.plain import MAX_EXTRA_DEPTH, plain_texts, plain_value
-from observers.search.urls import are_web_urls, is_web_url
+from observers.decoding.truncated_json import CUT_OFF
+from observers.decoding.urls import are_web_urls, is_web_url
+from observers.search.dates.parse import iso_date
+from observers.search.sanitise import MAX_EXTRA_DEPTH, plain_texts, plain_value
 
 __all__ = ["Plan", "rows_of_columns"]
 

@@ -7,17 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.observation import ToolCall
-from observers.decode import MAX_DEPTH, Decoded, decode_text
-from observers.salvage import CUT_OFF
-from observers.search.items import is_full_row, is_group, is_row, kind_of_word, opened
+from observers.decoding.decode import MAX_DEPTH, Decoded, decode_text
+from observers.decoding.truncated_json import CUT_OFF
+from observers.decoding.urls import is_web_url
+from observers.search.flatten import is_full_row, is_group, is_row, kind_of_word, opened
 from observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, fold
-from observers.search.kinds import WORDLESS, is_named, kind_of_list, kind_of_row, named_kind, refined_kind
-from observers.search.names import Policy, kind_of_server, policy_of, short_name
-from observers.search.prose import sections_in_prose
+from observers.search.metadata import answer_before, answer_in, asked, asks, error_in, says_nothing_found
+from observers.search.result_kind import (
+    WORDLESS,
+    is_named,
+    kind_of_list,
+    kind_of_row,
+    named_kind,
+    refined_kind,
+)
 from observers.search.rows import url_of
-from observers.search.said import answer_before, answer_in, asked, asks, error_in, says_nothing_found
 from observers.search.scope import Scope, executed_in, inner_calls, learn, responses_of, runs_a_tool
-from observers.search.urls import is_web_url
+from observers.search.text_results import sections_in_prose
+from observers.search.tool_names import Policy, kind_of_server, policy_of, short_name
 
 __all__ = ["Page", "recognise"]
 

@@ -6,7 +6,7 @@ import html
 import re
 from typing import Any
 
-from observers.salvage import CUT_OFF
+from observers.decoding.truncated_json import CUT_OFF
 
 __all__ = ["one_line", "plain_text", "plain_texts", "plain_value"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from observers.salvage import repair
+from observers.decoding.truncated_json import repair
 
 __all__ = ["MAX_DEPTH", "MAX_TEXT", "Decoded", "Undecodable", "decode_bytes", "decode_text", "decode_texts"]
 

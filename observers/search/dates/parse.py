@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone
 from functools import lru_cache
 from typing import Any
 
-from observers.search.readings import Ago, Reading, Unit, iso_of, moment_text
+from observers.search.dates.value import Ago, Reading, Unit, iso_of, moment_text
 
 __all__ = ["iso_date"]
 
@@ -204,7 +204,7 @@ def _of_plain_text(text: str) -> Reading | None:
         if found is not None:
             return found
     # The words of other languages need a large library, which most sessions never load.
-    from observers.search.foreign_dates import foreign_date
+    from observers.search.dates.multilingual import foreign_date
 
     return foreign_date(shorter)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from observers.decoding.urls import is_web_url
 from observers.search.keys import KINDS, fold
-from observers.search.urls import is_web_url
 
 __all__ = ["Section", "sections_in_prose"]
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from observers.search.readings import Ago, Reading, moment_text
+from observers.search.dates.value import Ago, Reading, moment_text
 
 if TYPE_CHECKING:
     from dateparser.date import (  # type: ignore[import-untyped]

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 
 from core.errors import WorkspaceError
 from core.storage.workspace import Workspace
-from observers.search.urls import is_public_address, normal_forms, web_urls_in, with_masked_parts
-from observers.turns import Turns
+from observers.decoding.urls import is_public_address, normal_forms, web_urls_in, with_masked_parts
+from observers.output.write_lock import Turns
 
 __all__ = ["URL_LIST", "Ledger"]
 

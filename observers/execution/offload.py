@@ -12,7 +12,7 @@ from core.concurrency.worker import Aside, AsideUnavailable, Pieces, packed
 from core.observation import ContentBlock, TextContent, ToolResult
 from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
 from observers.catalogue import default_observers
-from observers.perform import Run, perform
+from observers.execution.run import Run, perform
 
 if TYPE_CHECKING:
     from core.concurrency.worker_child import Desk
@@ -22,7 +22,7 @@ __all__ = ["LARGE", "Beside", "observe_in_child"]
 LARGE = 256 << 10
 """From this size on, in characters, a result is not observed in this process."""
 
-_TASK = "observers.beside:observe_in_child"
+_TASK = "observers.execution.offload:observe_in_child"
 
 
 class Beside:
