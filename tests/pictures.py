@@ -29,10 +29,10 @@ from core.session.session import Session, Spawn
 from core.settings.model import load_settings
 from core.storage.workspace import WORKSPACES
 from tests.many_sessions import lay_sessions
-from tui.app import UaTuiApp
+from tui.app.app import UaTuiApp
+from tui.app.sessions_app import SessionsApp
 from tui.compose import compose_session
-from tui.panes.workspace import WorkspacePane
-from tui.sessions import SessionsApp
+from tui.panes.workspace.pane import WorkspacePane
 
 __all__ = ["LARGEST", "PICTURES", "Picture", "draw_all", "shown"]
 

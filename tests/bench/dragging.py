@@ -7,8 +7,8 @@ from tests.bench.processes import running_seconds
 from tests.bench.stall_child import QUERY
 from tests.bench.table import Row, Section, median, quantile
 from tests.e2e.running import environment, program
-from tui.frame import BREAKPOINTS
-from tui.proportions import Proportions, columns
+from tui.layout.frame import BREAKPOINTS
+from tui.layout.proportions import Proportions, columns
 
 STEP_BOUND = 50.0
 SECONDS = 180.0

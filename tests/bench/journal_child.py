@@ -13,7 +13,7 @@ from core.history.session import PastSession
 from core.settings.model import load_settings
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.processes import resident_mb
-from tui.past.app import PastApp
+from tui.replay.app import PastApp
 
 SIZE = (160, 45)
 SECONDS = 300.0

@@ -14,9 +14,9 @@ from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
-from tui.app import UaTuiApp
-from tui.clipboard import Clipboard
+from tui.app.app import UaTuiApp
 from tui.ports import Spawn
+from tui.terminal.clipboard import Clipboard
 
 CALLS = 10_000
 AT_ONCE = 500

@@ -22,8 +22,8 @@ START, SESSION, CLOSE = "start", "session", "close"
 
 async def in_app(settings: Settings, heart: Heartbeat) -> None:
     """The session in the real application, with Textual's headless driver in place of a terminal."""
+    from tui.app.runner import make_app
     from tui.ports import SessionPort, Spawn
-    from tui.screen import make_app
 
     app = make_app(settings, QUERY)
     build = app._build
@@ -56,9 +56,9 @@ async def in_app(settings: Settings, heart: Heartbeat) -> None:
 
 async def without_screen(settings: Settings, heart: Heartbeat) -> None:
     """The session in the headless runner."""
-    import tui.headless
+    import tui.plain.one_query
 
-    class Noting(tui.headless.ProgressPrinter):
+    class Noting(tui.plain.one_query.ProgressPrinter):
         def __init__(self, _out: TextIO) -> None:
             super().__init__(sys.stderr)
 
@@ -69,9 +69,9 @@ async def without_screen(settings: Settings, heart: Heartbeat) -> None:
                 heart.phase = CLOSE
             super().__call__(event)
 
-    tui.headless.ProgressPrinter = Noting  # type: ignore[assignment,misc]  # the one place that sees each event
+    tui.plain.one_query.ProgressPrinter = Noting  # type: ignore[assignment,misc]  # the one place that sees each event
     heart.start()
-    code = await tui.headless.run_headless(settings, QUERY, as_json=False)
+    code = await tui.plain.one_query.run_headless(settings, QUERY, as_json=False)
     heart.stop()
     if code:
         raise SystemExit(code)

@@ -20,11 +20,11 @@ from tests.bench.heartbeat import Heartbeat
 from tests.bench.sights import SIGHTS, SORTED, make_million
 
 if TYPE_CHECKING:
-    from tui.app import UaTuiApp
-    from tui.panes.preview import PreviewPane
-    from tui.panes.workspace_tree import WorkspaceTree
-    from tui.viewers.table import Table
-    from tui.viewers.view import DocumentView
+    from tui.app.app import UaTuiApp
+    from tui.panes.workspace.preview import PreviewPane
+    from tui.panes.workspace.tree import WorkspaceTree
+    from tui.viewers.bodies.table import Table
+    from tui.viewers.view.view import DocumentView
 
 SIZE = (200, 50)
 FILES = 5_000
@@ -61,7 +61,7 @@ def _shows(preview: PreviewPane, path: Path) -> bool:
 
 
 def _viewed(app: UaTuiApp) -> bool:
-    from tui.screens.viewer import ViewerScreen
+    from tui.screens.files.viewer import ViewerScreen
 
     screen = app.screen
     return isinstance(screen, ViewerScreen) and screen.document is not None and _drawn(screen.view)
@@ -77,7 +77,7 @@ def _drawn(view: DocumentView) -> bool:
 
 async def _bring_files(app: UaTuiApp, heart: Heartbeat, folder: Path) -> dict[str, float]:
     """Have another process write files into a new and into an open folder of the session, as fast as it can."""
-    from tui.panes.workspace import WorkspacePane
+    from tui.panes.workspace.pane import WorkspacePane
 
     pane = app.query_one(WorkspacePane)
     times = {}
@@ -98,9 +98,9 @@ async def _bring_files(app: UaTuiApp, heart: Heartbeat, folder: Path) -> dict[st
 
 async def _see_files(app: UaTuiApp, heart: Heartbeat, folder: Path) -> dict[str, float]:
     """Come to each file with the cursor, then open it; wait until both are done reading."""
-    from tui.panes.preview import PreviewPane
-    from tui.panes.workspace import WorkspacePane
-    from tui.screens.viewer import ViewerScreen
+    from tui.panes.workspace.pane import WorkspacePane
+    from tui.panes.workspace.preview import PreviewPane
+    from tui.screens.files.viewer import ViewerScreen
 
     pane, preview = app.query_one(WorkspacePane), app.query_one(PreviewPane)
     times: dict[str, float] = {}
@@ -131,9 +131,9 @@ async def _see_files(app: UaTuiApp, heart: Heartbeat, folder: Path) -> dict[str,
 
 async def _sort(app: UaTuiApp, heart: Heartbeat, folder: Path) -> dict[str, float]:
     """Sort a table of a million rows by a column of numbers and by one of words."""
-    from tui.panes.workspace import WorkspacePane
-    from tui.screens.viewer import ViewerScreen
-    from tui.viewers.table import Table
+    from tui.panes.workspace.pane import WorkspacePane
+    from tui.screens.files.viewer import ViewerScreen
+    from tui.viewers.bodies.table import Table
 
     app.query_one(WorkspacePane).post_message(WorkspacePane.Opened(folder / SORTED))
     await _until(lambda: isinstance(app.screen, ViewerScreen) and app.screen.document is not None)
@@ -167,8 +167,8 @@ MODES = {"files": _bring_files, "see": _see_files, "sort": _sort}
 
 async def measured(mode: str) -> dict[str, Any]:
     """Run one mode in a session without a query; times in milliseconds."""
-    from tui.panes.workspace import WorkspacePane
-    from tui.screen import make_app
+    from tui.app.runner import make_app
+    from tui.panes.workspace.pane import WorkspacePane
 
     heart = Heartbeat()
     app = make_app(load_settings({"demo": True, "workspace_base": Path.cwd()}))

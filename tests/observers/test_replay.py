@@ -22,7 +22,7 @@ from observers.catalogue import default_observers
 from observers.execution.replay import observe_result
 from observers.search.observer import SearchResults
 from tests.observers.conftest import NOON
-from tui.observe import add_arguments, run
+from tui.cli.observe import add_arguments, run
 
 Make = Callable[..., ToolResult]
 SEARCH = "mcp__any__web_search"

@@ -12,8 +12,8 @@ from textual.worker import WorkerState
 from core.events.types import Event, PermissionAsked
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import finished
-from tui.app import UaTuiApp
-from tui.screens.dialog import Dialog
+from tui.app.app import UaTuiApp
+from tui.widgets.dialog import Dialog
 
 ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 

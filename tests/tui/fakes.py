@@ -26,9 +26,9 @@ from core.events.types import (
 from core.provider.models import KnownModel, ModelChoice
 from core.settings.model import Settings
 from core.telemetry.tracer import Trace
-from tui.app import UaTuiApp
-from tui.clipboard import Clipboard
+from tui.app.app import UaTuiApp
 from tui.ports import Spawn
+from tui.terminal.clipboard import Clipboard
 
 
 @dataclass

@@ -16,10 +16,10 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
-from tui.themes import THEMES
+from tui.theme.themes import THEMES
 
 if TYPE_CHECKING:
-    from tui.panes.workspace import WorkspacePane
+    from tui.panes.workspace.pane import WorkspacePane
 
 STYLES = Path(__file__).parents[2] / "styles"
 
@@ -68,7 +68,7 @@ class Host(App[None]):
             return
         self.highlighted.append(event.path)
         if self.previewing:
-            from tui.panes.workspace import WorkspacePane
+            from tui.panes.workspace.pane import WorkspacePane
 
             for pane in self.query(WorkspacePane):
                 pane.previewed(event.path)

@@ -12,10 +12,10 @@ from textual.widgets import Button
 
 from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import AnyObservation, McpObservation, TextContent
-from tui.lines import LineView
-from tui.panes.observers import ObserversPane
-from tui.panes.trace import TracePane
-from tui.themes import DEFAULT_THEME, THEMES
+from tui.panes.observers.pane import ObserversPane
+from tui.panes.trace.pane import TracePane
+from tui.theme.themes import DEFAULT_THEME, THEMES
+from tui.virtual_list.list_view import LineView
 
 STYLES = Path(__file__).parents[2] / "styles"
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)

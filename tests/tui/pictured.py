@@ -14,8 +14,8 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tui.clipboard import Clipboard
-from tui.styled import StyledApp
+from tui.app.base_app import StyledApp
+from tui.terminal.clipboard import Clipboard
 
 __all__ = ["SIZES", "THEMES", "Drawn", "Stage", "cases", "draw", "draw_until", "no_blinking"]
 

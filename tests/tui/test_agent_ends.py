@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.agent_ends import known_causes
+from tui.render.agent_failures import known_causes
 
 POINTER = (
     "ProcessError: Command failed with exit code {0} (exit code: {0})\n"

@@ -13,9 +13,9 @@ from core.settings.model import Places
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_legibility import quiet_colours, unreadable
-from tui.app import UaTuiApp
-from tui.panes.conversation import ConversationPane
-from tui.screens.agents import AgentsScreen
+from tui.app.app import UaTuiApp
+from tui.panes.conversation.pane import ConversationPane
+from tui.screens.services.agents import AgentsScreen
 
 Snap = Callable[..., bool]
 

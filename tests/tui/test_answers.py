@@ -10,17 +10,17 @@ import pytest
 from textual.binding import Binding
 
 from tests.tui.test_dialogs import AUTH, READ, SEND, Stage
-from tui.screens.auth import AuthScreen
-from tui.screens.budget import BudgetScreen
-from tui.screens.delete import DeleteScreen
-from tui.screens.dialog import Choice, Dialog
-from tui.screens.error import ErrorScreen
-from tui.screens.fresh import FreshScreen
-from tui.screens.link import LinkScreen
-from tui.screens.permission import PermissionAnswer, PermissionScreen
-from tui.screens.quit import QuitScreen
-from tui.screens.status import StatusScreen
-from tui.screens.writing import Writing
+from tui.screens.application.error import ErrorScreen
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.link import LinkScreen
+from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from tui.screens.requests.text_answer import Writing
+from tui.screens.session.budget import BudgetScreen
+from tui.screens.session.confirm_fresh import FreshScreen
+from tui.screens.session.quit import QuitScreen
+from tui.screens.session.status import StatusScreen
+from tui.widgets.dialog import Choice, Dialog
 
 URL = "https://a.example/b"
 NOTHING = ("nothing", None)

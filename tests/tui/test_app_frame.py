@@ -10,10 +10,10 @@ from core.events.types import ObserverFinished, ObserverStarted, ToolCallFinishe
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
-from tui.app import UaTuiApp
-from tui.filters import ControlFilter
-from tui.panes.conversation import ConversationPane
-from tui.screens.help import HelpScreen
+from tui.app.app import UaTuiApp
+from tui.panes.conversation.pane import ConversationPane
+from tui.screens.application.help import HelpScreen
+from tui.terminal.output_filter import ControlFilter
 
 PANES = ("conversation", "trace", "observers", "workspace")
 WIDE, MEDIUM, NARROW = (200, 50), (120, 40), (80, 24)

@@ -13,14 +13,14 @@ from core.events.types import AuthRequired, Event, PermissionAnswered, Permissio
 from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tui.app import DEMO, UaTuiApp
+from tui.app.app import DEMO, UaTuiApp
+from tui.app.event_pump import EventPump
 from tui.ports import Spawn
-from tui.pump import EventPump
-from tui.screens.auth import AuthScreen
-from tui.screens.error import ErrorScreen
-from tui.screens.permission import PermissionScreen
-from tui.screens.quit import QuitScreen
-from tui.screens.setup import SetupScreen
+from tui.screens.application.error import ErrorScreen
+from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.session.quit import QuitScreen
+from tui.screens.setup.screen import SetupScreen
 
 
 async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from core.events.types import (
 )
 from core.settings.model import Settings
 from tests.tui.fakes import make_app, make_session
-from tui.attention import Attention, notification, way_of
+from tui.app.controllers.attention import Attention, notification, way_of
 
 LONG = QueryFinished(query_id="q1", status="success", duration_ms=10_001)
 SHORT = QueryFinished(query_id="q1", status="success", duration_ms=9_999)

@@ -12,9 +12,9 @@ import pytest
 
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, rows
-from tui.panes.preview import PreviewPane
-from tui.panes.workspace import WorkspacePane
-from tui.screens.viewer import ViewerScreen
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.preview import PreviewPane
+from tui.screens.files.viewer import ViewerScreen
 
 
 def _socket(path: Path) -> None:

@@ -13,9 +13,9 @@ from core.web_reader.blacklist import BLACKLIST, Blacklist
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_dialogs import Stage
-from tui.blacklist import add_arguments, run
-from tui.screens.blacklist import BlacklistScreen
-from tui.screens.dialog import QUIET_SECONDS, Choice
+from tui.cli.blacklist import add_arguments, run
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.widgets.dialog import QUIET_SECONDS, Choice
 
 BRIGHT_BLACK = 8
 

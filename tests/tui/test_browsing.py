@@ -10,7 +10,7 @@ import pytest
 from textual.notifications import Notify
 
 from tests.tui.files_host import until
-from tui.browsing import BrowsingApp, why_no_browser
+from tui.terminal.browser import BrowsingApp, why_no_browser
 
 URL = "https://news.example/a"
 

@@ -13,8 +13,8 @@ from textual.widgets.option_list import Option
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.screens.choice_list import ChoiceList
-from tui.styled import StyledApp
+from tui.app.base_app import StyledApp
+from tui.widgets.choice_list import ChoiceList
 
 
 class ListHost(StyledApp):

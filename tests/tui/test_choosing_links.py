@@ -10,12 +10,12 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tests.tui.files_host import Host, hosted, screen_text, until
-from tui.screens.link import LinkScreen
-from tui.screens.links import LinksScreen
-from tui.screens.viewer import ViewerScreen
-from tui.viewers.document import ListRows
-from tui.viewers.links_in import links_in
-from tui.viewers.stopping import NEVER
+from tui.screens.files.link import LinkScreen
+from tui.screens.files.links import LinksScreen
+from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.cancellation import NEVER
+from tui.viewers.view.document import ListRows
+from tui.viewers.view.links import links_in
 
 TEXT = "\n\n".join(
     [

@@ -14,12 +14,12 @@ from tests.tui.app_host import settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_trace_pane import SESSION
-from tui.app import UaTuiApp
-from tui.commands import commands_of
-from tui.keys import Keys, choose_keys
-from tui.screens.help import HelpScreen
-from tui.screens.permission import PermissionScreen
-from tui.screens.tool_call import ToolCallScreen
+from tui.app.app import UaTuiApp
+from tui.app.commands import commands_of
+from tui.keys.keymap import Keys, choose_keys
+from tui.screens.application.help import HelpScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.tool_call.screen import ToolCallScreen
 
 WIDE = (200, 50)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.clipboard import MOST_FOR_TERMINAL, Clipboard, osc52, routes
+from tui.terminal.clipboard import MOST_FOR_TERMINAL, Clipboard, osc52, routes
 
 TERMINAL = {"TERM": "xterm-256color"}
 KEEPS = 'case "$*" in *-o*|*--output*|*save*) cat "$HOME/held" ;; *) cat > "$HOME/held" ;; esac\n'

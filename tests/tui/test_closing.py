@@ -11,10 +11,10 @@ from core.events.types import PermissionAnswered, PermissionAsked
 from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.pane_host import started
-from tui.screens.dialog import Dialog
-from tui.screens.help import HelpScreen
-from tui.screens.permission import PermissionScreen
-from tui.screens.tool_call import ToolCallScreen
+from tui.screens.application.help import HelpScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.widgets.dialog import Dialog
 
 ASKED = PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
 

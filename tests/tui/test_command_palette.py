@@ -11,9 +11,9 @@ from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_legibility import parts
-from tui.command_palette import Palette
-from tui.commands import commands_of
-from tui.legible import TEXT, contrast
+from tui.app.commands import commands_of
+from tui.screens.application.command_palette import Palette
+from tui.theme.contrast import TEXT, contrast
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_trace_pane import SESSION
-from tui.app import UaTuiApp
-from tui.commands import commands_of, typed_command
-from tui.key_table import STANDARD
-from tui.screens.link import LinkScreen
-from tui.screens.status import StatusScreen
+from tui.app.app import UaTuiApp
+from tui.app.commands import commands_of, typed_command
+from tui.keys.key_table import STANDARD
+from tui.screens.files.link import LinkScreen
+from tui.screens.session.status import StatusScreen
 
 WIDE = (200, 50)
 HANDS_ON = {"copy", "commands", "app.suspend", "next_pane", "previous_pane"}

@@ -11,11 +11,11 @@ from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished, until
 from tests.tui.test_prompt import PromptApp
-from tui.commands import Command, commands_for, commands_of, slip_of, typed_command
-from tui.panes.completion import CompletionList, sought_at
-from tui.panes.file_index import FileIndex, FoundFile, search
-from tui.screens.connections import ConnectionsScreen
-from tui.screens.help import HelpScreen
+from tui.app.commands import Command, commands_for, commands_of, slip_of, typed_command
+from tui.panes.prompt.completion import CompletionList, sought_at
+from tui.panes.prompt.file_index import FileIndex, FoundFile, search
+from tui.screens.application.help import HelpScreen
+from tui.screens.services.connections import ConnectionsScreen
 
 
 def session_folder(base: Path) -> Path:
@@ -177,7 +177,7 @@ async def test_escape_closes_the_offers_until_another_name_is_begun(tmp_path: Pa
 async def test_files_that_come_while_names_are_offered_are_offered_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.panes.completing._FRESH_SECONDS", 0.05)
+    monkeypatch.setattr("tui.panes.prompt.completer._FRESH_SECONDS", 0.05)
     folder = session_folder(tmp_path)
     app = PromptApp()
     async with app.run_test() as pilot:

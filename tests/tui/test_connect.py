@@ -16,8 +16,7 @@ import pytest
 
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
 from tests.e2e.added_server import own_home
-from tui import connect
-from tui.cli import main
+from tui.cli import connect, main
 
 PATIENT = ("--timeout", "90")
 """So that a person who does not come is a failure, and no wait for ten minutes."""

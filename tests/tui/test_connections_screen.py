@@ -19,10 +19,10 @@ from core.telemetry.tracer import Trace
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_legibility import quiet_colours, unreadable
-from tui.app import UaTuiApp
-from tui.panes.conversation import ConversationPane
-from tui.panes.prompt import Prompt
-from tui.screens.connections import ConnectionsScreen, ServerList
+from tui.app.app import UaTuiApp
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.prompt.pane import Prompt
+from tui.screens.services.connections import ConnectionsScreen, ServerList
 
 Snap = Callable[..., bool]
 SIZES = [(80, 24), (120, 40), (200, 50)]

@@ -34,11 +34,11 @@ from core.events.types import (
 from core.provider.refusals import AT_LIMIT
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
-from tui.panes.blocks import ConversationTheme, Notice, Tone, render_block
-from tui.panes.conversation import ConversationPane
-from tui.panes.notices import message_of
-from tui.screens.link import LinkScreen
-from tui.text_layout import plain
+from tui.panes.conversation.blocks import ConversationTheme, Notice, Tone, render_block
+from tui.panes.conversation.notices import message_of
+from tui.panes.conversation.pane import ConversationPane
+from tui.render.layout import plain
+from tui.screens.files.link import LinkScreen
 
 
 def pane() -> ConversationPane:

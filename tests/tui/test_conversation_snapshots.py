@@ -10,7 +10,7 @@ from core.events.types import Event
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost
 from tests.tui.played import fixed_bus, played_events
-from tui.panes.conversation import ConversationPane
+from tui.panes.conversation.pane import ConversationPane
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 

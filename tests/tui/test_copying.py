@@ -11,10 +11,10 @@ from textual.pilot import Pilot
 
 from core.events.types import Event, MessageFinished, PermissionAsked, QueryReceived, TextDelta, ThinkingDelta
 from tests.tui.pane_host import PaneHost, at, rows
-from tui.markdown import MarkdownTheme, markdown_units, render_markdown
-from tui.panes.conversation import ConversationPane
-from tui.source_map import chosen_text
-from tui.text_layout import plain
+from tui.panes.conversation.pane import ConversationPane
+from tui.render.layout import plain
+from tui.render.markdown import MarkdownTheme, markdown_units, render_markdown
+from tui.render.source_map import chosen_text
 
 LONG = "The **first** paragraph is long enough that a narrow screen must break it into several lines."
 SOURCE = f"""\

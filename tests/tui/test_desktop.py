@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop, until
-from tui.desktop import NoDesktop, opener, start, why_out_of_reach
-from tui.screens.viewer import ViewerScreen
+from tui.screens.files.viewer import ViewerScreen
+from tui.terminal.desktop import NoDesktop, opener, start, why_out_of_reach
 
 
 def program(folder: Path, name: str, text: str) -> Path:

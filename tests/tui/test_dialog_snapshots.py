@@ -29,23 +29,23 @@ from core.web_reader.blacklist import KEPT_FOR, Blacklist, Listing, Strike
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, cases, draw, no_blinking
 from tests.tui.test_snapshots import played_app, steps
-from tui.at_work import AtWork
-from tui.panes.status_facts import StatusFacts
-from tui.screens.auth import AuthScreen
-from tui.screens.blacklist import BlacklistScreen
-from tui.screens.budget import BudgetScreen
-from tui.screens.closing import Closing
-from tui.screens.delete import DeleteScreen
-from tui.screens.error import RESTARTS, ErrorScreen
-from tui.screens.fresh import FreshScreen
-from tui.screens.link import LinkScreen
-from tui.screens.links import LinksScreen
-from tui.screens.permission import PermissionScreen
-from tui.screens.queue import QueueScreen
-from tui.screens.quit import QuitScreen
-from tui.screens.status import StatusScreen
-from tui.screens.trust import TrustScreen
-from tui.viewers.links_in import FoundLink
+from tui.panes.status.facts import StatusFacts
+from tui.render.activity import AtWork
+from tui.screens.application.error import RESTARTS, ErrorScreen
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.link import LinkScreen
+from tui.screens.files.links import LinksScreen
+from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.requests.trust import TrustScreen
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.screens.session.budget import BudgetScreen
+from tui.screens.session.confirm_fresh import FreshScreen
+from tui.screens.session.queue import QueueScreen
+from tui.screens.session.quit import QuitScreen
+from tui.screens.session.status import StatusScreen
+from tui.viewers.view.links import FoundLink
+from tui.widgets.modal import Closing
 
 NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
 MAIL = PermissionAsked(

@@ -17,18 +17,18 @@ from core.events.types import AuthRequired, PermissionAsked, QueryFinished, Quer
 from core.provider.setup import SettingUp
 from core.settings.model import Settings
 from tests.tui.files_host import finished, until
-from tui.at_work import AtWork
-from tui.screens.arguments import ArgumentsView, argument_lines, inner_tools, reveal
-from tui.screens.auth import AuthScreen
-from tui.screens.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
-from tui.screens.error import ErrorScreen
-from tui.screens.help import HelpScreen
-from tui.screens.inner_calls import call_lines
-from tui.screens.permission import PermissionAnswer, PermissionScreen
-from tui.screens.qr import QrCode
-from tui.screens.quit import QuitScreen
-from tui.screens.setup import SetupScreen
-from tui.themes import DEFAULT_THEME, THEMES
+from tui.render.activity import AtWork
+from tui.screens.application.error import ErrorScreen
+from tui.screens.application.help import HelpScreen
+from tui.screens.requests.arguments import ArgumentsView, argument_lines, inner_tools, reveal
+from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.inner_calls import call_lines
+from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from tui.screens.requests.qr import QrCode
+from tui.screens.session.quit import QuitScreen
+from tui.screens.setup.screen import SetupScreen
+from tui.theme.themes import DEFAULT_THEME, THEMES
+from tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
 
 SEND = PermissionAsked(
     request_id="r1",

@@ -15,51 +15,51 @@ from textual.dom import DOMNode
 
 import tui
 from tests.core.test_docs import sections
-from tui.app import UaTuiApp
-from tui.frame import Frame
-from tui.key_names import shown_key
-from tui.key_places import PLACES, Row, together
-from tui.key_table import HANDLED, STANDARD
-from tui.keys import Keys
-from tui.lines import LineView
-from tui.main_screen import MainScreen
-from tui.panes.block_view import BlockView
-from tui.panes.filtered_tree import FilteredTree
-from tui.panes.finding_view import FindingView
-from tui.panes.live_tree import LiveTree
-from tui.panes.observers import ObserversPane
-from tui.panes.preview import PreviewPane
-from tui.panes.prompt import Prompt
-from tui.panes.trace import TracePane
-from tui.panes.workspace import WorkspacePane
-from tui.panes.workspace_deeds import FileDeeds
-from tui.screens.agents import AgentList, AgentsScreen
-from tui.screens.artifact_list import ArtifactList
-from tui.screens.auth import AuthScreen
-from tui.screens.blacklist import BlacklistScreen
-from tui.screens.call_view import CallView
-from tui.screens.closing import Closing
-from tui.screens.connections import ConnectionsScreen, ServerList
-from tui.screens.delete import DeleteScreen
-from tui.screens.dialog import Dialog
-from tui.screens.document import DocumentScreen
-from tui.screens.error import ErrorScreen
-from tui.screens.fresh import FreshScreen
-from tui.screens.help import HelpScreen, row_of
-from tui.screens.link import LinkScreen
-from tui.screens.links import LinksScreen
-from tui.screens.permission import PermissionScreen
-from tui.screens.queue import QueueScreen
-from tui.screens.quit import QuitScreen
-from tui.screens.session_list import SessionList
-from tui.screens.sessions import SessionsScreen
-from tui.screens.setup import SetupScreen
-from tui.screens.tool_call import ToolCallScreen
-from tui.screens.viewer import ViewerScreen
-from tui.screens.viewer_deeds import ViewerDeeds
-from tui.suspending import SuspendingApp
-from tui.viewers.steered_view import SteeredView
-from tui.viewers.view import DocumentView
+from tui.app.app import UaTuiApp
+from tui.app.main_screen import MainScreen
+from tui.keys.key_table import HANDLED, STANDARD
+from tui.keys.keymap import Keys
+from tui.keys.names import shown_key
+from tui.keys.table import PLACES, Row, together
+from tui.layout.frame import Frame
+from tui.panes.conversation.search_view import FindingView
+from tui.panes.conversation.view import BlockView
+from tui.panes.observers.pane import ObserversPane
+from tui.panes.prompt.pane import Prompt
+from tui.panes.trace.pane import TracePane
+from tui.panes.trace.tree_view import FilteredTree
+from tui.panes.workspace.file_actions import FileDeeds
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.preview import PreviewPane
+from tui.panes.workspace.tree_view import LiveTree
+from tui.screens.application.error import ErrorScreen
+from tui.screens.application.help import HelpScreen, row_of
+from tui.screens.files.artifact_list import ArtifactList
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.document import DocumentScreen
+from tui.screens.files.link import LinkScreen
+from tui.screens.files.links import LinksScreen
+from tui.screens.files.viewer import ViewerScreen
+from tui.screens.files.viewer_actions import ViewerDeeds
+from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.services.agents import AgentList, AgentsScreen
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.screens.services.connections import ConnectionsScreen, ServerList
+from tui.screens.session.confirm_fresh import FreshScreen
+from tui.screens.session.queue import QueueScreen
+from tui.screens.session.quit import QuitScreen
+from tui.screens.session.session_list import SessionList
+from tui.screens.session.sessions import SessionsScreen
+from tui.screens.setup.screen import SetupScreen
+from tui.screens.tool_call.call_view import CallView
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.terminal.suspend import SuspendingApp
+from tui.viewers.view.cursor_view import SteeredView
+from tui.viewers.view.view import DocumentView
+from tui.virtual_list.list_view import LineView
+from tui.widgets.dialog import Dialog
+from tui.widgets.modal import Closing
 
 Classes = Sequence[type[DOMNode]]
 
@@ -202,7 +202,7 @@ def classes_with_keys() -> set[type[DOMNode]]:
     found: set[type[DOMNode]] = set()
     for module in pkgutil.walk_packages(tui.__path__, "tui."):
         # The child that reads PDF files is a program of its own.
-        if module.name == "tui.viewers.pdf_child":
+        if module.name == "tui.viewers.types.pdf_child":
             continue
         for each in vars(importlib.import_module(module.name)).values():
             if inspect.isclass(each) and issubclass(each, DOMNode) and vars(each).get("BINDINGS"):

@@ -10,8 +10,8 @@ import pytest
 from textual import events
 
 from tests.tui.test_prompt import PromptApp
-from tui.draft import LARGEST_DRAFT, DraftKept, edit_draft
-from tui.panes.prompt import PASTE_LIMIT
+from tui.panes.prompt.pane import PASTE_LIMIT
+from tui.terminal.editor import LARGEST_DRAFT, DraftKept, edit_draft
 
 
 class LendingApp(PromptApp):

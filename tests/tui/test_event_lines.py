@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.events.types import ApiRetry, McpServer, McpStatus
-from tui.event_lines import MARKS, EventLines, Wording
 from tui.plain.wording import WORDS
+from tui.render.events import MARKS, EventLines, Wording
 
 OFF = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY.")
 BAD = McpServer(name=".mcp.json", status="failed", error="/w/.mcp.json is not valid JSON. Correct it.")

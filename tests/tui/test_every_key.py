@@ -23,16 +23,16 @@ from tests.tui.test_trace_pane import SESSION, pane
 from tests.tui.test_viewer_screen import ready, write
 from tests.tui.test_workspace_frame import play, played
 from tests.tui.tree_host import cursor, laid_session, rows
-from tui.panes.preview import PreviewPane
-from tui.panes.workspace import WorkspacePane
-from tui.screens.blacklist import BlacklistScreen
-from tui.screens.delete import DeleteScreen
-from tui.screens.dialog import QUIET_SECONDS, Box
-from tui.screens.help import HelpScreen
-from tui.screens.link import LinkScreen
-from tui.screens.permission import PermissionScreen
-from tui.screens.tool_call import ToolCallScreen
-from tui.screens.viewer import ViewerScreen
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.preview import PreviewPane
+from tui.screens.application.help import HelpScreen
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.link import LinkScreen
+from tui.screens.files.viewer import ViewerScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.widgets.dialog import QUIET_SECONDS, Box
 
 LONG = PermissionAsked(
     request_id="r", tool_name="Bash", input={f"argument_{number}": "value " * 9 for number in range(60)}

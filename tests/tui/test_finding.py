@@ -21,9 +21,9 @@ from core.events.types import (
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, rows
-from tui.panes.blocks import Prose, Verbatim
-from tui.panes.conversation import ConversationPane
-from tui.panes.finding import Findings
+from tui.panes.conversation.blocks import Prose, Verbatim
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.conversation.search import Findings
 
 
 def said(text: str, message: str, parent: str | None = None) -> MessageFinished:

@@ -11,13 +11,13 @@ import pytest
 import zstandard
 
 from tests.tui.files_host import hosted, screen_text, until
-from tui.markdown import MarkdownTheme
-from tui.screens import viewer
-from tui.screens.viewer import ViewerScreen
-from tui.viewers.document import Document, Glanced, JoinedBody, Rows
-from tui.viewers.markdown_body import MarkdownBody
+from tui.render.markdown import MarkdownTheme
+from tui.screens.files import viewer
+from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.bodies.markdown import MarkdownBody
+from tui.viewers.cancellation import NEVER, Stop
 from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
-from tui.viewers.stopping import NEVER, Stop
+from tui.viewers.view.document import Document, Glanced, JoinedBody, Rows
 
 THEME = MarkdownTheme()
 

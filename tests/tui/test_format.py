@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.format import (
+from tui.render.format import (
     Mark,
     clock,
     count,

@@ -11,8 +11,8 @@ import pytest
 from core.events.types import TextDelta
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
-from tui.line_cache import MOST_LINES
-from tui.panes.conversation import ConversationPane
+from tui.panes.conversation.pane import ConversationPane
+from tui.virtual_list.cache import MOST_LINES
 
 OLDEST = 2
 PARAGRAPH = "The makers of chips told **what they make**, and `when`.\n\n- one\n- two\n\n"

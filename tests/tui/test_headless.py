@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 
 from core.events.types import Event, QueryReceived, QuerySteered, SessionStarted, TextDelta
-from tui.headless import ProgressPrinter
+from tui.plain.one_query import ProgressPrinter
 
 
 def printed(*events: Event) -> list[str]:

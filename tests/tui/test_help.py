@@ -11,15 +11,15 @@ from tests.tui.app_host import settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_trace_pane import SESSION
-from tui.app import UaTuiApp
-from tui.commands import commands_of, typed_command
-from tui.key_places import PLACES
-from tui.screens.blacklist import BlacklistScreen
-from tui.screens.help import HelpScreen
-from tui.screens.permission import PermissionScreen
-from tui.screens.sessions import SessionsScreen
-from tui.screens.tool_call import ToolCallScreen
-from tui.screens.viewer import ViewerScreen
+from tui.app.app import UaTuiApp
+from tui.app.commands import commands_of, typed_command
+from tui.keys.table import PLACES
+from tui.screens.application.help import HelpScreen
+from tui.screens.files.viewer import ViewerScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.screens.session.sessions import SessionsScreen
+from tui.screens.tool_call.screen import ToolCallScreen
 
 WIDE = (200, 50)
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.storage.files import Root
 from core.text import Redactor
-from tui.history import LIMIT, PromptHistory, history_file_name, open_history
+from tui.panes.prompt.history import LIMIT, PromptHistory, history_file_name, open_history
 
 
 def same(text: str) -> str:

@@ -11,14 +11,14 @@ HEAVY = (
     "claude_agent_sdk", "composio", "logfire", "mcp", "httpx", "watchfiles", "trafilatura", "lxml",
     "html_to_markdown", "nh3", "starlette", "uvicorn", "pydantic", "markdown_it", "pygments", "core.session.session",
     "core.net.client", "core.telemetry.tracer", "core.storage.files", "core.agent", "hashlib", "zstandard", "tomllib",
-    "tui.panes.conversation", "tui.panes.trace", "tui.panes.workspace", "tui.panes.prompt",
-    "textual.widgets._text_area", "tui.pictures.shelf", "tui.clipboard", "tui.desktop",
+    "tui.panes.conversation.pane", "tui.panes.trace.pane", "tui.panes.workspace.pane", "tui.panes.prompt.pane",
+    "textual.widgets._text_area", "tui.graphics.store", "tui.terminal.clipboard", "tui.terminal.desktop",
 )  # fmt: skip
 
 FIRST_FRAME = """
 import asyncio, sys
 from core.settings.model import Settings
-from tui.app import UaTuiApp
+from tui.app.app import UaTuiApp
 
 seen = []
 
@@ -39,7 +39,7 @@ FIRST_FRAME_OF_THE_PAST = """
 import pathlib, sys, tempfile
 from core.history.session import PastSession
 from core.settings.model import Settings
-from tui.past.app import PastApp
+from tui.replay.app import PastApp
 
 seen = []
 
@@ -95,5 +95,5 @@ def test_nothing_heavy_is_imported_to_read_the_options(given: list[str]) -> None
         [sys.executable, "-c", COMMAND_LINE, *given], capture_output=True, text=True, timeout=60, check=True
     )
     imported = set(done.stderr.split())
-    assert "tui.options" in imported
+    assert "tui.cli.arguments" in imported
     assert [name for name in (*HEAVY, "textual", "core.settings.model", "asyncio") if name in imported] == []

@@ -12,8 +12,8 @@ from core.errors import SettingsError
 from core.settings.model import load_settings
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
-from tui.app import UaTuiApp
-from tui.kept_theme import KeptTheme
+from tui.app.app import UaTuiApp
+from tui.theme.store import KeptTheme
 
 
 def kept_in(folder: Path, **environ: str) -> KeptTheme:

@@ -10,10 +10,10 @@ from textual.keys import _character_to_key
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.app import UaTuiApp
-from tui.panes.conversation import ConversationPane
-from tui.panes.trace import TracePane
-from tui.screens.help import HelpScreen
+from tui.app.app import UaTuiApp
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.trace.pane import TracePane
+from tui.screens.application.help import HelpScreen
 
 NAMED = {"\x15": "ctrl+u", "\t": "tab", "\x1b": "escape", "\r": "enter"}
 

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.viewers import json_members, json_values
-from tui.viewers.json_text import closed_beginning
-from tui.viewers.json_tree import JsonTree
-from tui.viewers.json_values import open_level
+from tui.viewers.bodies import json_scan as json_members
+from tui.viewers.bodies import json_values
+from tui.viewers.bodies.json_tree import JsonTree
+from tui.viewers.bodies.json_values import open_level
 from tui.viewers.registry import WHOLE_LIMIT, load
+from tui.viewers.types.json import closed_beginning
 
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
@@ -140,7 +141,7 @@ def test_a_member_that_is_large_is_unfolded_in_pieces_and_found_in(tmp_path: Pat
     tree = load(path, WHOLE_LIMIT).rendered
     assert isinstance(tree, JsonTree)
     assert tree.entries == 20_001, "the one large member is open"
-    from tui.viewers.stopping import NEVER
+    from tui.viewers.cancellation import NEVER
 
     assert list(tree.find_entries("Story, 19999", NEVER)) == [(0, 19_999, 1)]
 
@@ -148,7 +149,7 @@ def test_a_member_that_is_large_is_unfolded_in_pieces_and_found_in(tmp_path: Pat
 def test_lines_that_are_records_are_cut_where_they_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tui.viewers import json_lines
+    from tui.viewers.types import jsonl as json_lines
 
     monkeypatch.setattr(json_lines, "_STEP", 16)
     path = tmp_path / "records.jsonl"

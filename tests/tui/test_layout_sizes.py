@@ -16,9 +16,8 @@ from textual.widget import Widget
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.app import UaTuiApp
-from tui.kept_layout import LAYOUT_FILE, KeptLayout, Layout
-from tui.proportions import (
+from tui.app.app import UaTuiApp
+from tui.layout.proportions import (
     LEAST_FILES,
     LEAST_LINES,
     LEAST_MACHINERY,
@@ -27,6 +26,7 @@ from tui.proportions import (
     Proportions,
     columns,
 )
+from tui.layout.store import LAYOUT_FILE, KeptLayout, Layout
 
 WIDE, MEDIUM, NARROW = (200, 50), (120, 40), (80, 24)
 

@@ -10,7 +10,7 @@ import pytest
 from core.settings.keymap import KeyChoice
 from tests.tui.pictured import SIZES
 from tests.tui.test_snapshots import played_app, steps
-from tui.keys import choose_keys
+from tui.keys.keymap import choose_keys
 
 pytestmark = pytest.mark.usefixtures("still")
 

@@ -22,10 +22,10 @@ from tests.tui.files_host import until
 from tests.tui.pictured import Stage
 from tests.tui.test_dialog_snapshots import DIALOGS, listens
 from tests.tui.test_snapshots import played_app, steps
-from tui.legible import DIM, TEXT, contrast, legible
-from tui.panes.completion import CompletionList
-from tui.screens.viewer import ViewerScreen
-from tui.themes import THEMES, readable
+from tui.panes.prompt.completion import CompletionList
+from tui.screens.files.viewer import ViewerScreen
+from tui.theme.contrast import DIM, TEXT, contrast, legible
+from tui.theme.themes import THEMES, readable
 
 # A colour on its way to another one is none of a theme.
 pytestmark = pytest.mark.usefixtures("still")
@@ -137,7 +137,7 @@ async def test_every_pane_can_be_read_in_every_theme(tmp_path: Path, part: int) 
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_every_dialog_can_be_read_in_every_theme(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
     # To parse the styles anew for each dialog would take more time than all the rest.
-    monkeypatch.setattr("tui.stylesheet.MOST_THEMES", len(COLOURED))
+    monkeypatch.setattr("tui.theme.stylesheet.MOST_THEMES", len(COLOURED))
     app = Stage()
     bad = {}
     async with app.run_test(size=SMALL) as pilot:

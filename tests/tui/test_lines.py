@@ -14,11 +14,11 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from tests.tui.pane_host import PaneHost, rows
-from tui.heights import Heights
-from tui.line_cache import LineCache
-from tui.line_entries import Row
-from tui.lines import LineView
-from tui.text_layout import Line, wrap
+from tui.render.layout import Line, wrap
+from tui.virtual_list.cache import LineCache
+from tui.virtual_list.entries import Row
+from tui.virtual_list.heights import Heights
+from tui.virtual_list.list_view import LineView
 
 
 @dataclass

@@ -11,11 +11,11 @@ from textual.widgets import OptionList
 from tests.tui.files_host import until
 from tests.tui.test_blacklist import fill
 from tests.tui.test_dialogs import Stage
-from tui.screens.blacklist import BlacklistScreen
-from tui.screens.dialog import QUIET_SECONDS
-from tui.screens.links import LinksScreen
-from tui.screens.queue import QueueScreen
-from tui.viewers.links_in import FoundLink
+from tui.screens.files.links import LinksScreen
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.screens.session.queue import QueueScreen
+from tui.viewers.view.links import FoundLink
+from tui.widgets.dialog import QUIET_SECONDS
 
 URLS = [f"https://{name}.example/" for name in "abc"]
 

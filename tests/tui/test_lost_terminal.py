@@ -11,7 +11,7 @@ import threading
 import pytest
 from textual.drivers import linux_driver
 
-from tui.lost_terminal import SteadyWriter, guard_output
+from tui.terminal.disconnect import SteadyWriter, guard_output
 
 
 class Gone(io.StringIO):

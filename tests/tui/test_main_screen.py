@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.app import UaTuiApp
+from tui.app.app import UaTuiApp
 
 
 async def resized(app: UaTuiApp, pilot: Pilot[str], width: int, height: int) -> None:

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.style import Style
 
-from tui.highlight import CodeTheme
-from tui.markdown import MarkdownTheme, render_markdown, split_stable
-from tui.markdown_stream import blocks_of, definitions, split_long
-from tui.tables import MOST_ROWS
-from tui.text_layout import Line, line_width, plain, wrap
+from tui.render.highlight import CodeTheme
+from tui.render.layout import Line, line_width, plain, wrap
+from tui.render.markdown import MarkdownTheme, render_markdown, split_stable
+from tui.render.markdown_stream import blocks_of, definitions, split_long
+from tui.render.tables import MOST_ROWS
 
 THEME = MarkdownTheme()
 DOCUMENT = """# Title

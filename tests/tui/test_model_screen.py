@@ -8,8 +8,8 @@ from core.errors import SettingsError
 from core.provider.models import KnownModel, ModelChoice
 from tests.tui.fakes import FakeModels, make_app, make_session
 from tests.tui.files_host import until
-from tui.app import UaTuiApp
-from tui.screens.model import ModelScreen
+from tui.app.app import UaTuiApp
+from tui.screens.session.model import ModelScreen
 
 
 def shown(app: UaTuiApp) -> str:

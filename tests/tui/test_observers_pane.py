@@ -11,9 +11,9 @@ from core.events.types import (
 )
 from core.records.metrics import RunMetrics
 from tests.tui.pane_host import PaneHost, rows, started
-from tui.panes.observer_table import TableStyles, render_table
-from tui.panes.observers import ObserversPane, ObserversTheme, Run, render_run
-from tui.text_layout import PLAIN, line_width, plain
+from tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run
+from tui.panes.observers.table import TableStyles, render_table
+from tui.render.layout import PLAIN, line_width, plain
 
 
 def began(run: str, observer: str = "search", call: str = "t") -> ObserverStarted:

@@ -6,8 +6,8 @@ from itertools import permutations
 import pytest
 
 from tui.cli import main
-from tui.command_table import COMMANDS
-from tui.options import command_first, read_arguments
+from tui.cli.arguments import command_first, read_arguments
+from tui.cli.table import COMMANDS
 
 CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     None: (["why?"], [("--plain",), ("--allow", "A_*"), ("--max-cost=2",)]),

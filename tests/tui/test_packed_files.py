@@ -15,10 +15,10 @@ from core.storage.workspace import Workspace
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.test_viewer_screen import ready
 from tests.tui.test_viewers import shown
-from tui.panes.preview import PreviewPane
-from tui.screens.viewer import ViewerScreen
-from tui.viewers.handing_over import NotHandedOver, outside_target
-from tui.viewers.reading import FileUnviewable, read_piece
+from tui.panes.workspace.preview import PreviewPane
+from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.export import NotHandedOver, outside_target
+from tui.viewers.reader import FileUnviewable, read_piece
 from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
 
 SEARCH = {

@@ -6,8 +6,8 @@ from rich.segment import ControlType, Segment
 from rich.style import Style
 from textual.color import Color
 
-from tui.palette import PaletteFilter, nearest
-from tui.themes import DARK, LIGHT
+from tui.theme.colors_256 import PaletteFilter, nearest
+from tui.theme.themes import DARK, LIGHT
 
 BLACK = Color(0, 0, 0)
 

@@ -13,10 +13,10 @@ from tests.tui.files_host import Host, until
 from tests.tui.pane_host import PaneHost, finished, started
 from tests.tui.played import fixed_bus, played_events
 from tests.tui.test_prompt import PromptApp
-from tui.commands import Command
-from tui.panes.observers import ObserversPane
-from tui.panes.preview import PreviewPane
-from tui.panes.trace import TracePane
+from tui.app.commands import Command
+from tui.panes.observers.pane import ObserversPane
+from tui.panes.trace.pane import TracePane
+from tui.panes.workspace.preview import PreviewPane
 
 Snap = Callable[..., bool]
 Before = Callable[[Pilot[None]], Awaitable[None]]
@@ -59,7 +59,7 @@ pytestmark = pytest.mark.usefixtures("still")
 
 @pytest.fixture(autouse=True)
 def no_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.panes.trace.TICK", 3_600.0)
+    monkeypatch.setattr("tui.panes.trace.pane.TICK", 3_600.0)
 
 
 def at_their_times(events: Sequence[Event]) -> list[Event]:

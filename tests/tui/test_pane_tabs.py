@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 
-from tui.frame import PANES, SIDE
-from tui.panes.tabs import PaneTabs
+from tui.layout.frame import PANES, SIDE
+from tui.layout.tabs import PaneTabs
 
 TITLES = {title for _, _, title in PANES}
 

@@ -6,7 +6,7 @@ from typing import Any
 from tests.tui.files_host import until
 from tests.tui.test_past_session import many, past, write
 from tests.tui.tree_host import cursor
-from tui.screens.viewer import ViewerScreen
+from tui.screens.files.viewer import ViewerScreen
 
 
 async def test_a_file_of_a_past_session_is_opened_only_to_be_read(tmp_path: Path) -> None:

@@ -34,14 +34,14 @@ from tests.tui.files_host import until
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.played import fixed_bus, lay_files, played_events
 from tests.tui.tree_host import cursor
-from tui.clipboard import Clipboard
-from tui.panes.blocks import Tone
-from tui.panes.workspace import WorkspacePane
-from tui.past.app import PastApp
-from tui.past.ending import past_message
-from tui.past.filling import Filling
-from tui.past.panes import PastConversation, PastObservers, PastTrace
-from tui.screens.tool_call import ToolCallScreen
+from tui.panes.conversation.blocks import Tone
+from tui.panes.workspace.pane import WorkspacePane
+from tui.replay.app import PastApp
+from tui.replay.footer import past_message
+from tui.replay.loader import Filling
+from tui.replay.panes import PastConversation, PastObservers, PastTrace
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.terminal.clipboard import Clipboard
 
 NAME = "session_20261121_140200"
 

@@ -17,8 +17,9 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.color import Color
 from textual.geometry import Region
 
-from tui.filters import ControlFilter
-from tui.pictures.kitty import (
+from tui.graphics.capabilities import USUAL_CELL, cell_size, means_of
+from tui.graphics.image import SixelPicture
+from tui.graphics.kitty import (
     KEYS,
     MOST,
     PLACEHOLDER,
@@ -29,10 +30,9 @@ from tui.pictures.kitty import (
     row_of,
     transmission,
 )
-from tui.pictures.means import USUAL_CELL, cell_size, means_of
-from tui.pictures.painting import painted_rows, written_over
-from tui.pictures.picture import SixelPicture
-from tui.pictures.sixel import encode_rows
+from tui.graphics.overlay import painted_rows, written_over
+from tui.graphics.sixel import encode_rows
+from tui.terminal.output_filter import ControlFilter
 
 PIECE = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")
 

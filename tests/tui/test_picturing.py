@@ -17,13 +17,13 @@ from core.observation import ImageContent, McpObservation, TextContent
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.tree_host import previewed
-from tui.app import UaTuiApp
-from tui.panes.workspace import WorkspacePane
-from tui.pictures.kitty import PLACEHOLDER
-from tui.screens.call_view import CallView
-from tui.screens.tool_call import ToolCallScreen
-from tui.screens.viewer import ViewerScreen
-from tui.viewers.view import DocumentView
+from tui.app.app import UaTuiApp
+from tui.graphics.kitty import PLACEHOLDER
+from tui.panes.workspace.pane import WorkspacePane
+from tui.screens.files.viewer import ViewerScreen
+from tui.screens.tool_call.call_view import CallView
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.viewers.view.view import DocumentView
 
 GRAPHICS = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")
 
@@ -171,7 +171,7 @@ async def test_a_picture_left_while_it_is_sent_is_deleted_before_the_next(
     picture(folder / "b.png")
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
         most = 0
-        monkeypatch.setattr("tui.pictures.shelf.Shelf._has_room", lambda _self: len(sent.commands) < most)
+        monkeypatch.setattr("tui.graphics.store.Shelf._has_room", lambda _self: len(sent.commands) < most)
         async with app.run_test(size=(160, 50)):
             await viewed(app, folder / "a.png")
             await until(lambda: app.pictures is not None and app.pictures.hung)

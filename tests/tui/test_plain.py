@@ -25,11 +25,11 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from tui.plain.interrupting import interrupt_key
+from tui.plain.input import TypedLines
+from tui.plain.interrupt import interrupt_key
+from tui.plain.narrator import PATIENCE, Telling
 from tui.plain.output import PlainOutput
 from tui.plain.questions import Answer, question_of
-from tui.plain.telling import PATIENCE, Telling
-from tui.plain.typed import TypedLines
 from tui.plain.wording import spoken
 
 NEWS = "mcp__composio__COMPOSIO_SEARCH_NEWS"

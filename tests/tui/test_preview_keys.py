@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import sit_at_a_desktop, until
 from tests.tui.tree_host import previewed
-from tui.app import UaTuiApp
-from tui.panes.preview import PreviewPane
-from tui.screens.delete import DeleteScreen
+from tui.app.app import UaTuiApp
+from tui.panes.workspace.preview import PreviewPane
+from tui.screens.files.confirm_delete import DeleteScreen
 
 NOTES = "notes.txt"
 

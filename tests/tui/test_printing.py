@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tui.printing import complain, print_line, print_table
+from tui.cli.output import complain, print_line, print_table
 
 
 def test_what_the_encoding_of_the_output_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:

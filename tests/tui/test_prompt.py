@@ -3,9 +3,9 @@ from __future__ import annotations
 from textual import events
 from textual.app import App, ComposeResult
 
-from tui.history import PromptHistory
-from tui.panes.prompt import PASTE_LIMIT, Prompt
-from tui.themes import DEFAULT_THEME, THEMES
+from tui.panes.prompt.history import PromptHistory
+from tui.panes.prompt.pane import PASTE_LIMIT, Prompt
+from tui.theme.themes import DEFAULT_THEME, THEMES
 
 
 class PromptApp(App[None]):

@@ -9,9 +9,9 @@ from tests.tui.app_host import settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.test_prompt import PromptApp
-from tui.app import UaTuiApp
-from tui.panes.queue_bar import QueueBar, first_line
-from tui.screens.queue import QueueScreen
+from tui.app.app import UaTuiApp
+from tui.panes.prompt.queue_bar import QueueBar, first_line
+from tui.screens.session.queue import QueueScreen
 
 
 def rows(app: PromptApp | UaTuiApp) -> list[str]:

@@ -25,16 +25,16 @@ from tests.tui.fakes import FakeSession, FakeWorkspace
 from tests.tui.files_host import until
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.test_past_session import NAME, many, write
-from tui.clipboard import Clipboard
-from tui.lines import LineView
-from tui.panes.blocks import Verbatim
-from tui.panes.conversation import ConversationPane
-from tui.panes.trace import TracePane
-from tui.panes.workspace import WorkspacePane
-from tui.past.resumed import ResumedApp, ResumedFrame
+from tui.panes.conversation.blocks import Verbatim
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.trace.pane import TracePane
+from tui.panes.workspace.pane import WorkspacePane
 from tui.ports import Spawn
-from tui.screens.error import ErrorScreen
-from tui.screens.fresh import FreshScreen
+from tui.replay.resumed_app import ResumedApp, ResumedFrame
+from tui.screens.application.error import ErrorScreen
+from tui.screens.session.confirm_fresh import FreshScreen
+from tui.terminal.clipboard import Clipboard
+from tui.virtual_list.list_view import LineView
 
 
 class GoesOn(FakeSession):

@@ -29,10 +29,10 @@ from core.events.types import (
     Usage,
 )
 from tests.tui.pane_host import START, PaneHost, finished, started
-from tui.lines import LineView
-from tui.panes.conversation import ConversationPane
-from tui.panes.observers import ObserversPane
-from tui.panes.trace import TracePane
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.observers.pane import ObserversPane
+from tui.panes.trace.pane import TracePane
+from tui.virtual_list.list_view import LineView
 
 TEXTS = (
     "",

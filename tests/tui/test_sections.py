@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tui.markdown import MarkdownTheme
-from tui.viewers.sections import Part, Section, SectionsBody
-from tui.viewers.steering import Order
-from tui.viewers.text_body import TextBody
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.view.cursor import Order
+from tui.viewers.view.sections import Part, Section, SectionsBody
 
 
 def result(*texts: str) -> SectionsBody:

@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from tui.serve.command import add_arguments, passed_on
+from tui.cli.serve import add_arguments, passed_on
 from tui.serve.guard import Guard, is_loopback, names_of
 from tui.serve.tab import cells
 

@@ -32,13 +32,13 @@ from tests.many_sessions import COUNT, WORD, lay_sessions
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.played import fixed_bus
-from tui.app import UaTuiApp
+from tui.app.app import UaTuiApp
+from tui.app.sessions_app import SessionsApp, resumed_folder, resuming
 from tui.cli import main
-from tui.panes.conversation import ConversationPane
-from tui.screens.delete import DeleteScreen
-from tui.screens.session_list import SessionList
-from tui.screens.sessions import SessionsScreen
-from tui.sessions import SessionsApp, resumed_folder, resuming
+from tui.panes.conversation.pane import ConversationPane
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.session.session_list import SessionList
+from tui.screens.session.sessions import SessionsScreen
 
 ASKED = (
     ("Research the latest AI chip news and write a comprehensive report", "Foundries are full.", 41.2, 0.21),
@@ -140,7 +140,7 @@ async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
 ) -> None:
     lay_all(tmp_path)
     read: list[Path] = []
-    monkeypatch.setattr("tui.sessions.open_to_read", lambda app, folder: read.append(folder))
+    monkeypatch.setattr("tui.app.sessions_app.open_to_read", lambda app, folder: read.append(folder))
     async with sessions(tmp_path) as (_, screen, pilot):
         await pilot.press("down", "enter")
         await pilot.pause()
@@ -160,7 +160,7 @@ async def test_what_cannot_be_opened_is_told(tmp_path: Path, monkeypatch: pytest
     def fail(app: object, folder: Path) -> None:
         raise UniversalAgentError("There is no [red]terminal")
 
-    monkeypatch.setattr("tui.sessions.open_to_read", fail)
+    monkeypatch.setattr("tui.app.sessions_app.open_to_read", fail)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
         await until(lambda: "There is no [red]terminal" in said(app))
@@ -347,7 +347,7 @@ async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path
 async def test_the_list_moves_on_with_what_other_programs_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.sessions.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("tui.screens.session.sessions.LOOK_SECONDS", 0.05)
     lay(tmp_path, 0)
     async with sessions(tmp_path) as (app, screen, pilot):
 

@@ -12,10 +12,10 @@ from tests.model_server import model_server
 from tests.tui.app_host import failed, listen, settled
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import until
-from tui.app import DEMO, UaTuiApp
+from tui.app.app import DEMO, UaTuiApp
+from tui.app.controllers.setup import SET_UP
 from tui.ports import Spawn
-from tui.screens.setup import SetUp, SetupScreen
-from tui.setting_up import SET_UP
+from tui.screens.setup.screen import SetUp, SetupScreen
 
 
 @pytest.fixture(autouse=True)

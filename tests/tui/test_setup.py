@@ -20,11 +20,11 @@ from core.provider.setup import LOCAL_URL, ZAI_URL, SettingUp
 from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.tui.files_host import until
-from tui.programs import NoProgram
-from tui.screens.dialog import QUIET_SECONDS
-from tui.screens.setup import SetUp, SetupScreen
-from tui.screens.setup_pages import FORMS, Entry
-from tui.themes import DEFAULT_THEME, THEMES
+from tui.screens.setup.pages import FORMS, Entry
+from tui.screens.setup.screen import SetUp, SetupScreen
+from tui.terminal.programs import NoProgram
+from tui.theme.themes import DEFAULT_THEME, THEMES
+from tui.widgets.dialog import QUIET_SECONDS
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 REFUSED = Answer(401, refusal("authentication_error", "invalid x-api-key"))

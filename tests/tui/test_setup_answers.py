@@ -18,10 +18,10 @@ from core.provider.setup import Plan, Stored
 from tests.tui.files_host import until
 from tests.tui.test_dialogs import Stage
 from tests.tui.test_setup_snapshots import BAD, GOOD, SERVER, Desk
-from tui.screens import setup_login
-from tui.screens.dialog import Choice
-from tui.screens.setup import SetupScreen
-from tui.screens.setup_pages import WAYS, WayRow
+from tui.screens.setup import setup_login
+from tui.screens.setup.pages import WAYS, WayRow
+from tui.screens.setup.screen import SetupScreen
+from tui.widgets.dialog import Choice
 
 AWAY = ModelVerdict(kind="unreachable", server=SERVER, model="", status=0, said="", seconds=0.1)
 COMMAND = ["/opt/claude", "auth", "login"]

@@ -18,8 +18,8 @@ from core.provider.setup import Plan, SettingUp, Stored
 from core.settings.model import Settings
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, Stage, cases, draw, no_blinking
-from tui.screens import setup_login
-from tui.screens.setup import SetupScreen
+from tui.screens.setup import setup_login
+from tui.screens.setup.screen import SetupScreen
 
 FOLDER = Path("/home/ann/.config/ua-tui")
 SERVER = "http://127.0.0.1:11434"

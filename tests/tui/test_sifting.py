@@ -10,9 +10,9 @@ from textual.events import Key
 from core.events.types import Event, QueryReceived
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, finished, started
-from tui.panes.call_filter import CallFilter
-from tui.panes.calls import CallNode
-from tui.panes.trace import TracePane
+from tui.panes.trace.filter import CallFilter
+from tui.panes.trace.pane import TracePane
+from tui.panes.trace.rows import CallNode
 
 QUERIES, CALLS = 20, 1_000
 
@@ -60,8 +60,8 @@ def meanwhile(view: TracePane) -> None:
 async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_their_places(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui.panes.sifting.STEP", 1)
-    monkeypatch.setattr("tui.panes.filtered_tree.STEPS_AT_ONCE", 1)
+    monkeypatch.setattr("tui.panes.trace.filter_job.STEP", 1)
+    monkeypatch.setattr("tui.panes.trace.tree_view.STEPS_AT_ONCE", 1)
     view = TracePane(monotonic=lambda: 0.0)
     async with PaneHost(view).run_test(size=(70, 20)):
         view.apply([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])

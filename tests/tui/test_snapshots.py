@@ -10,8 +10,8 @@ from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.pictured import SIZES
 from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
 from tests.tui.tree_host import rows
-from tui.app import UaTuiApp
-from tui.panes.workspace import WorkspacePane
+from tui.app.app import UaTuiApp
+from tui.panes.workspace.pane import WorkspacePane
 
 pytestmark = pytest.mark.usefixtures("still")
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tui.files_host import hosted, screen_text, until
-from tui.screens.viewer import ViewerScreen
-from tui.viewers import sorting
-from tui.viewers.delimited import DelimitedTable, Lines, record_starts
-from tui.viewers.sorting import SortKey, key_of, sorted_gently
-from tui.viewers.stopping import NEVER, Stop
-from tui.viewers.table import Column, Table
+from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.bodies import table_sort as sorting
+from tui.viewers.bodies.table import Column, Table
+from tui.viewers.bodies.table_sort import SortKey, key_of, sorted_gently
+from tui.viewers.cancellation import NEVER, Stop
+from tui.viewers.types.csv import DelimitedTable, Lines, record_starts
 
 KEYS = st.none() | st.floats(allow_nan=False) | st.text(max_size=3)
 CELLS = st.text(st.characters(codec="utf-8", exclude_characters=",\n\r"), max_size=9) | st.sampled_from(

@@ -13,9 +13,9 @@ from core.events.types import BudgetReached
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.test_dialogs import Stage
-from tui.app import UaTuiApp
-from tui.screens.budget import BudgetScreen, amount_of
-from tui.screens.dialog import QUIET_SECONDS
+from tui.app.app import UaTuiApp
+from tui.screens.session.budget import BudgetScreen, amount_of
+from tui.widgets.dialog import QUIET_SECONDS
 
 NEAR = BudgetReached(level="warning", spent_usd=0.85, limit_usd=1.0)
 SPENT = BudgetReached(level="spent", spent_usd=1.02, limit_usd=1.0)

@@ -24,8 +24,8 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from tui.panes.status import StatusLine, short_count, short_model, short_time
-from tui.screens.status import StatusScreen
+from tui.panes.status.bar import StatusLine, short_count, short_model, short_time
+from tui.screens.session.status import StatusScreen
 
 STARTED = SessionStarted(
     session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-4-5-20250929", demo=True

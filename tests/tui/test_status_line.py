@@ -24,8 +24,8 @@ from core.events.types import (
 )
 from core.history.stats import PastFacts, Totals
 from core.telemetry.tracer import Trace
-from tui.panes.status_facts import StatusFacts
-from tui.panes.status_line import Line, cell, lay_out
+from tui.panes.status.facts import StatusFacts
+from tui.panes.status.layout import Line, cell, lay_out
 
 WIDTHS = [200, 120, 80, 60, 40]
 KEYS = [["F1 keys", "^Q quit"], ["F1 keys"]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.theme import BUILTIN_THEMES
 
-from tui.themes import MISSING, THEMES
+from tui.theme.themes import MISSING, THEMES
 
 FILES = sorted((Path(__file__).parents[2] / "styles").glob("*.tcss"))
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

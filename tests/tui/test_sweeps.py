@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tui.panes import folder_scan
-from tui.panes.folder_scan import Request, file_time_ns, list_folder, list_folders
-from tui.panes.folder_tree import FolderTree
+from tui.panes.workspace import scan as folder_scan
+from tui.panes.workspace.folder_tree import FolderTree
+from tui.panes.workspace.scan import Request, file_time_ns, list_folder, list_folders
 
 
 def settle(monkeypatch: pytest.MonkeyPatch) -> None:

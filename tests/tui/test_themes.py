@@ -18,9 +18,9 @@ from textual.widget import Widget
 from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.app import UaTuiApp
-from tui.stylesheet import KeptStylesheet
-from tui.themes import ABOUT, THEMES, setting_of
+from tui.app.app import UaTuiApp
+from tui.theme.stylesheet import KeptStylesheet
+from tui.theme.themes import ABOUT, THEMES, setting_of
 
 
 async def chosen(app: UaTuiApp, pilot: Pilot[str], theme: str) -> None:

@@ -10,9 +10,9 @@ from textual.widgets._toast import Toast
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.app import UaTuiApp
-from tui.screens.dialog import Foot
-from tui.screens.quit import QuitScreen
+from tui.app.app import UaTuiApp
+from tui.screens.session.quit import QuitScreen
+from tui.widgets.dialog import Foot
 
 LONG = "A sentence that has to be told in more lines than one, as it goes on for quite a while and ends only here."
 

@@ -36,15 +36,15 @@ from core.storage.workspace import Workspace
 from core.text import is_unsafe
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.test_viewers import lines
-from tui.format import size
-from tui.programs import PAGER, NoProgram, command_of
-from tui.progress import Progress
-from tui.screens.artifact_list import ArtifactList
-from tui.screens.call_view import CallView
-from tui.screens.help import HelpScreen
-from tui.screens.tool_call import ToolCallScreen
-from tui.viewers.call_body import arguments_text, call_body, notes_of, result_text
-from tui.viewers.whole_result import WholeResult, whole_result
+from tui.render.format import size
+from tui.render.subagent_progress import Progress
+from tui.screens.application.help import HelpScreen
+from tui.screens.files.artifact_list import ArtifactList
+from tui.screens.tool_call.call_view import CallView
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.terminal.programs import PAGER, NoProgram, command_of
+from tui.viewers.bodies.stored_result import WholeResult, whole_result
+from tui.viewers.bodies.tool_call import arguments_text, call_body, notes_of, result_text
 
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 
@@ -465,7 +465,7 @@ async def test_the_arguments_are_there_while_a_result_is_still_read(
         go_on.wait(20)
         return whole_result(end, folder)
 
-    monkeypatch.setattr("tui.screens.tool_call.whole_result", slow)
+    monkeypatch.setattr("tui.screens.tool_call.screen.whole_result", slow)
     observation = stored(tmp_path, "beginning " + "x " * 100_000 + "the end")
     screen = ToolCallScreen(started(query="chips"), finished(observation), folder=tmp_path)
     try:

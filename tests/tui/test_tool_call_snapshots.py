@@ -21,8 +21,8 @@ from core.observation import (
     WorkbenchObservation,
 )
 from tests.tui.files_host import Host, until
-from tui.progress import Progress
-from tui.screens.tool_call import ToolCallScreen
+from tui.render.subagent_progress import Progress
+from tui.screens.tool_call.screen import ToolCallScreen
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 AT = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)

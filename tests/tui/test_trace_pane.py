@@ -26,10 +26,10 @@ from core.events.types import (
 )
 from core.observation import CrawlObservation, McpObservation, TextContent
 from tests.tui.pane_host import PaneHost, finished, rows, started
-from tui.panes.calls import CallNode, TraceTheme, call_node, query_node, render_node
-from tui.panes.trace import TracePane
-from tui.panes.words import hear, render_words, words_node
-from tui.text_layout import Line, line_width, plain
+from tui.panes.trace.pane import TracePane
+from tui.panes.trace.rows import CallNode, TraceTheme, call_node, query_node, render_node
+from tui.panes.trace.subagent_text import hear, render_words, words_node
+from tui.render.layout import Line, line_width, plain
 
 
 class Clock:

@@ -9,7 +9,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.test_dialogs import Stage
 from tui.plain.questions import question_of
-from tui.screens.trust import TrustScreen
+from tui.screens.requests.trust import TrustScreen
 
 NOTES = ServerTrustAsked(
     server="notes",

@@ -14,9 +14,9 @@ from core.events.types import AuthRequired, PermissionAsked
 from tests.tui.app_host import ASKED, ask, at_work, listen, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.screens.dialog import QUIET_SECONDS, Dialog, Wakeful
-from tui.screens.permission import PermissionScreen
-from tui.screens.quit import QuitScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.session.quit import QuitScreen
+from tui.widgets.dialog import QUIET_SECONDS, Dialog, Wakeful
 
 AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 NAMED = {"\x7f": "backspace", "\r": "enter", "\x1b": "escape"}

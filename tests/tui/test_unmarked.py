@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.plain.unmarked import unmarked
+from tui.plain.plain_markdown import unmarked
 
 
 @pytest.mark.parametrize(

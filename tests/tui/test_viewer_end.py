@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import Host, hosted, screen_text, until
-from tui.markdown import MarkdownTheme
-from tui.screens import viewer
-from tui.screens.viewer import ViewerScreen
-from tui.viewers.document import Document, ListRows
-from tui.viewers.markdown_body import MarkdownBody
+from tui.render.markdown import MarkdownTheme
+from tui.screens.files import viewer
+from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.registry import PREVIEW_LIMIT, load, load_page
+from tui.viewers.view.document import Document, ListRows
 
 PARAGRAPHS = "\n\n".join(f"Paragraph {number}" for number in range(2_000))
 LONG = 600_000

@@ -11,12 +11,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
-from tui.panes.preview import PreviewPane
-from tui.screens.delete import DeleteScreen
-from tui.screens.link import LinkScreen
-from tui.screens.viewer import ViewerScreen
-from tui.viewers.stopping import Stop, Stopped
-from tui.viewers.view import DocumentView
+from tui.panes.workspace.preview import PreviewPane
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.link import LinkScreen
+from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.cancellation import Stop, Stopped
+from tui.viewers.view.view import DocumentView
 
 REPORT = (
     "<!doctype html><title>The week</title><script>fetch('http://t.example')</script><h1>AI chips</h1>"
@@ -445,7 +445,7 @@ async def test_what_the_cursor_has_left_is_not_read_on(
 
     pane = PreviewPane()
     async with hosted(pane) as (app, _pilot):
-        monkeypatch.setattr("tui.panes.preview.load", slow)
+        monkeypatch.setattr("tui.panes.workspace.preview.load", slow)
         pane.show_path(write(tmp_path, "a.txt", "x"))
         await asyncio.to_thread(entered.wait, 10)
         monkeypatch.undo()

@@ -10,7 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.files_host import Host
-from tui.screens.viewer import ViewerScreen
+from tui.screens.files.viewer import ViewerScreen
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 THEMES = ["ua-dark", "ua-light", "ua-ansi"]

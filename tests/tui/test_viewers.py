@@ -25,29 +25,29 @@ from textual.content import Content
 from textual.strip import Strip
 
 from core.text import clean_line, is_unsafe
-from tui.markdown import MarkdownTheme
-from tui.viewers.delimited import Lines, record_starts
-from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
-from tui.viewers.film_facts import read_mp4, read_webm
-from tui.viewers.handing_over import NotHandedOver, article_path, outside_target
-from tui.viewers.images import image_facts
-from tui.viewers.json_branches import Branch
-from tui.viewers.json_style import format_json, style_json_line
-from tui.viewers.json_text import closed_beginning
-from tui.viewers.json_tree import JsonTree
-from tui.viewers.json_values import open_level
-from tui.viewers.markdown import split_front_matter
-from tui.viewers.markdown_body import MarkdownBody
-from tui.viewers.pdf import read_pages
-from tui.viewers.reading import FileUnviewable, looks_binary, read_piece
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.bodies.json_rows import Branch
+from tui.viewers.bodies.json_style import format_json, style_json_line
+from tui.viewers.bodies.json_tree import JsonTree
+from tui.viewers.bodies.json_values import open_level
+from tui.viewers.bodies.markdown import MarkdownBody
+from tui.viewers.bodies.table import Column, Table
+from tui.viewers.bodies.table_sort import sorted_gently
+from tui.viewers.bodies.text import TextBody, fold_points
+from tui.viewers.cancellation import NEVER, Stop, Stopped
+from tui.viewers.export import NotHandedOver, article_path, outside_target
+from tui.viewers.reader import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import PAGE, PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page, viewers
 from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
-from tui.viewers.search_results import ResultsTable, hits_in
-from tui.viewers.sorting import sorted_gently
-from tui.viewers.steering import Article, Copy, Order, Web, Work
-from tui.viewers.stopping import NEVER, Stop, Stopped
-from tui.viewers.table import Column, Table
-from tui.viewers.text_body import TextBody, fold_points
+from tui.viewers.types.csv import Lines, record_starts
+from tui.viewers.types.film_metadata import read_mp4, read_webm
+from tui.viewers.types.images import image_facts
+from tui.viewers.types.json import closed_beginning
+from tui.viewers.types.markdown import split_front_matter
+from tui.viewers.types.pdf import read_pages
+from tui.viewers.types.search_results import ResultsTable, hits_in
+from tui.viewers.view.cursor import Article, Copy, Order, Web, Work
+from tui.viewers.view.document import ROLES, Body, Document, JoinedBody, Rows
 
 THEME = MarkdownTheme()
 
@@ -759,7 +759,7 @@ class TestMarkdownAndHtml:
         assert document.facts == ("3 words",)
 
     def test_a_long_text_shows_its_first_rows_before_the_rest(self, tmp_path: Path) -> None:
-        from tui.viewers.markdown_body import MarkdownBody
+        from tui.viewers.bodies.markdown import MarkdownBody
 
         body = MarkdownBody("".join(f"# Head {n}\n\nSome text.\n\n- a\n- b\n\n" for n in range(1500)))
         glance = body.glance(80, THEME)
@@ -831,7 +831,7 @@ class TestRegistry:
         st.sampled_from(["json", "jsonl", "html", "md", "csv", "tsv", "log", "py", "png", "txt", "", "xyz"]),
     )
     def test_any_bytes_under_any_name_are_shown(self, data: bytes, suffix: str) -> None:
-        from tui.viewers.reading import Piece
+        from tui.viewers.reader import Piece
         from tui.viewers.registry import Declined, Sample
 
         sample = Sample(Piece(Path(f"file.{suffix}" if suffix else "file"), data, 0, len(data)))

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from core.concurrency.race import until
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, make_session
 from tui import compose
-from tui.headless import run_headless
+from tui.plain.one_query import run_headless
 from tui.plain.session import run_plain
-from tui.waiting import until
 
 
 class Work:

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
-from tui.app import UaTuiApp
+from tui.app.app import UaTuiApp
 
 
 def said(app: UaTuiApp) -> str:

@@ -14,10 +14,10 @@ from core.storage.compression import pack
 from core.storage.files import Root
 from tests.tui.files_host import Host, hosted, screen_text, sit_at_a_desktop, until
 from tests.tui.tree_host import cursor, laid_session, rows
-from tui.panes.workspace import WorkspacePane
-from tui.panes.workspace_files import text_of
-from tui.programs import EDITOR, NoProgram, command_of
-from tui.screens.delete import DeleteScreen
+from tui.panes.workspace.pane import WorkspacePane
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.terminal.programs import EDITOR, NoProgram, command_of
+from tui.viewers.file_operations import text_of
 
 
 @pytest.fixture
@@ -226,8 +226,9 @@ def test_which_editor_is_started(tmp_path: Path) -> None:
 
 def test_deeds_import_nothing_heavy_before_they_are_done() -> None:
     code = (
-        "import sys, tui.panes.workspace; "
-        "print({'tui.programs', 'tui.screens.delete', 'tui.viewers.safe_html', 'core.toolkit'} & {*sys.modules})"
+        "import sys, tui.panes.workspace.pane; "
+        "heavy = {'tui.terminal.programs', 'tui.screens.files.confirm_delete', 'tui.viewers.safe_html'}; "
+        "print((heavy | {'core.toolkit'}) & {*sys.modules})"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

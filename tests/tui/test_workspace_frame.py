@@ -10,12 +10,12 @@ from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.played import QUERY, fixed_bus, played_events
 from tests.tui.tree_host import cursor, rows
-from tui.app import UaTuiApp
-from tui.panes.preview import PreviewPane
-from tui.panes.trace import TracePane
-from tui.panes.workspace import WorkspacePane
-from tui.screens.tool_call import ToolCallScreen
-from tui.screens.viewer import ViewerScreen
+from tui.app.app import UaTuiApp
+from tui.panes.trace.pane import TracePane
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.preview import PreviewPane
+from tui.screens.files.viewer import ViewerScreen
+from tui.screens.tool_call.screen import ToolCallScreen
 
 NEWS = "search_results/composio_search_news_140203_ab.json"
 REPORT = "work_products/ai-chip-news.html"

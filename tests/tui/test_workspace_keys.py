@@ -7,8 +7,8 @@ import pytest
 
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
-from tui.panes.folder_filter import matcher
-from tui.panes.workspace import WorkspacePane
+from tui.panes.workspace.name_filter import matcher
+from tui.panes.workspace.pane import WorkspacePane
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ import pytest
 from core.events.types import QueryReceived
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
-from tui.panes import folder_watch, workspace_tree
-from tui.panes.folder_scan import Entry, Listing, Order
-from tui.panes.folder_tree import FolderTree
-from tui.panes.folder_watch import FolderWatch
-from tui.panes.unseen import Unseen
-from tui.panes.workspace import WorkspacePane
+from tui.panes.workspace import tree as workspace_tree
+from tui.panes.workspace import watch as folder_watch
+from tui.panes.workspace.folder_tree import FolderTree
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.scan import Entry, Listing, Order
+from tui.panes.workspace.unseen import Unseen
+from tui.panes.workspace.watch import FolderWatch
 
 
 @pytest.fixture

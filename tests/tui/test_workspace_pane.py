@@ -13,10 +13,10 @@ import pytest
 from core.events.types import ArtifactSaved, QueryFinished, QueryReceived, SessionStarted
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, is_folder, laid_session, model_of, on_screen, rows
-from tui.panes.folder_scan import list_folder
-from tui.panes.folder_tree import FOLDER_CAP
-from tui.panes.preview import PreviewPane
-from tui.panes.workspace import WorkspacePane
+from tui.panes.workspace.folder_tree import FOLDER_CAP
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.preview import PreviewPane
+from tui.panes.workspace.scan import list_folder
 
 PROJECT = Path(__file__).parents[2]
 
@@ -342,7 +342,7 @@ def test_leaving_never_hangs(tmp_path: Path, busy: bool) -> None:
         import asyncio, sys, time
         from pathlib import Path
         from textual.app import App
-        from tui.panes.workspace import WorkspacePane
+        from tui.panes.workspace.pane import WorkspacePane
         class Leaves(App):
             def compose(self):
                 yield WorkspacePane(Path(sys.argv[1]), Path(sys.argv[1]) / "missing")
@@ -375,7 +375,10 @@ def test_leaving_never_hangs(tmp_path: Path, busy: bool) -> None:
 
 
 def test_watchfiles_is_not_imported_before_a_folder_is_watched() -> None:
-    code = "import sys, tui.panes.workspace, tui.panes.preview; print({'watchfiles', 'nh3'} & {*sys.modules})"
+    code = (
+        "import sys, tui.panes.workspace.pane, tui.panes.workspace.preview; "
+        "print({'watchfiles', 'nh3'} & {*sys.modules})"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
     )

@@ -13,8 +13,8 @@ from core.text import Redactor
 from core.toolkit.articles import article_path
 from tests.tui.files_host import Host, hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, model_of, rows
-from tui.panes.origins import Origins
-from tui.panes.workspace import WorkspacePane
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.provenance import Origins
 
 
 @pytest.fixture

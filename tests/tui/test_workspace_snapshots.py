@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from tests.tui.files_host import Host, until
 from tests.tui.tree_host import laid_session, rows
-from tui.panes.workspace import WorkspacePane
+from tui.panes.workspace.pane import WorkspacePane
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
 FILES = (

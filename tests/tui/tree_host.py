@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.tui.files_host import until
-from tui.app import UaTuiApp
-from tui.panes.folder_tree import FolderTree, Row
-from tui.panes.preview import PreviewPane
-from tui.panes.workspace import WorkspacePane
+from tui.app.app import UaTuiApp
+from tui.panes.workspace.folder_tree import FolderTree, Row
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.preview import PreviewPane
 
 
 def laid_session(folder: Path, name: str = "session_20261121_050000") -> Path:

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from tui.headless import OutputLines
+from tui.plain.one_query import OutputLines
 
 __all__ = ["PlainOutput"]
 

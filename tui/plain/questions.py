@@ -76,7 +76,7 @@ def question_of(event: PermissionAsked | AuthRequired | ServerTrustAsked) -> Que
 
 
 def _permission(event: PermissionAsked) -> Question:
-    from tui.screens.arguments import argument_lines, reveal
+    from tui.screens.requests.arguments import argument_lines, reveal
 
     runs = ", ".join(reveal(subject) for subject in event.subjects) or reveal(event.tool_name)
     tool = reveal(event.tool_name)
@@ -106,7 +106,7 @@ def _account(event: AuthRequired) -> Question:
 
 
 def _trust(event: ServerTrustAsked) -> Question:
-    from tui.screens.arguments import reveal_line
+    from tui.screens.requests.arguments import reveal_line
 
     wants = "start a program" if event.transport == "stdio" else "connect to a server"
     return Question(

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from core.concurrency.garbage_collection import deferred
+from core.concurrency.race import until
 from core.errors import UniversalAgentError
 from core.events.types import (
     AuthFinished,
@@ -27,15 +29,13 @@ from core.session.resume import Resume
 from core.session.session import Session
 from core.settings.model import Settings
 from core.text import clean, clean_line
-from tui.garbage import deferred
-from tui.headless import note_signal
-from tui.options import EXIT_FAILED
-from tui.plain.interrupting import InterruptKey, interrupt_key
+from tui.cli.arguments import EXIT_FAILED
+from tui.plain.input import TypedLines
+from tui.plain.interrupt import InterruptKey, interrupt_key
+from tui.plain.narrator import Telling
+from tui.plain.one_query import note_signal
 from tui.plain.output import PlainOutput
 from tui.plain.questions import DENIED, Answer, Question, question_of
-from tui.plain.telling import Telling
-from tui.plain.typed import TypedLines
-from tui.waiting import until
 
 __all__ = ["run_plain"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.event_lines import Wording
+from tui.render.events import Wording
 
 __all__ = ["WORDS", "spoken"]
 

@@ -19,7 +19,7 @@ from core.errors import SettingsError
 from core.settings.model import Settings, load_settings
 from core.settings.secrets import secrets
 from core.text import Redactor, clean
-from tui.links import browser_link
+from tui.terminal.links import browser_link
 
 __all__ = ["Tab", "cells"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePath
 
-from tui.viewers.document import Body, Document
-from tui.viewers.reading import Piece, decode, looks_binary, read_piece
-from tui.viewers.stopping import NEVER, Stop
-from tui.viewers.text_body import TextBody
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.cancellation import NEVER, Stop
+from tui.viewers.reader import Piece, decode, looks_binary, read_piece
+from tui.viewers.view.document import Body, Document
 
 __all__ = [
     "LARGE_LIMIT",
@@ -105,21 +105,10 @@ class Viewer:
 
 def viewers() -> tuple[Viewer, ...]:
     """All viewers, the most particular first; the last one wants every file."""
-    from tui.viewers import (
-        binary,
-        code,
-        delimited,
-        html,
-        images,
-        json_lines,
-        json_text,
-        log,
-        markdown,
-        media,
-        pdf,
-        search_results,
-        text,
-    )
+    from tui.viewers.types import binary, code, html, images, log, markdown, media, pdf, search_results, text
+    from tui.viewers.types import csv as delimited
+    from tui.viewers.types import json as json_text
+    from tui.viewers.types import jsonl as json_lines
 
     return (
         images.VIEWER,

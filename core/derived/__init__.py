@@ -1,1 +1,0 @@
-"""What is computed from a session's events."""

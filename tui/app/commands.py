@@ -1,0 +1,175 @@
+"""What can be done by name: the commands of the palette, which the prompt takes after a slash."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tui.layout.frame import PANES
+from tui.widgets.placeholder import Slot
+
+if TYPE_CHECKING:
+    from tui.app.app import UaTuiApp
+
+__all__ = ["Command", "commands_for", "commands_of", "slip_of", "typed_command"]
+
+_WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?")
+_ALL_THE_SAME = "With a space before it, it goes to the agent."
+_MOST_NEAR = 3
+
+
+@dataclass(frozen=True)
+class Command:
+    """Something to do: `/name` in the prompt, or one of its other names; `title` and `help` in the palette."""
+
+    name: str
+    title: str
+    help: str
+    run: Callable[[], object]
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name it has in the prompt."""
+        return (self.name, *self.aliases)
+
+
+def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
+    """Every command there is, in the order they are offered."""
+    keys = app.keys.shown
+    frame = app.frame
+    return (
+        *(
+            Command(name, f"Show {title}", keys(f"show.{name}"), partial(_show, app, name))
+            for _, name, title in PANES
+        ),
+        Command("stop", "Stop the agent", keys("stop"), partial(_stop, app)),
+        Command("restart", "Restart the agent", keys("restart"), app.action_restart),
+        Command("setup", "Setup", "How the model is reached: key, login, server", app.setup.open),
+        Command("model", "Model", "What answers, and how hard it thinks", app.modelling.open),
+        Command("queue", "Queue", f"What waits; {keys('prompt.queue')} in the prompt", app.queries.open),
+        Command("sessions", "Sessions", "Read one, go on with one, find one", app.above.sessions),
+        Command(
+            "connections",
+            "Connections",
+            "Servers, keys, targets; tests them",
+            app.above.connections,
+            ("servers", "mcp"),
+        ),
+        Command("agents", "Sub-agents and skills", "Where from; what is wrong", app.above.agents),
+        Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.above.blacklist),
+        Command("status", "Status in words", "What the line at the bottom says", app.status.open),
+        Command("trace-link", "Link to the session's trace", "In Logfire; else its id", app.above.trace),
+        Command("budget", "Budget", "What the session may cost", app.spending.open),
+        *_in_panes(app),
+        Command("editor", "Write on in the editor", keys("prompt.edit"), frame.prompt.action_edit_outside),
+        Command("maximise", "Maximise the pane", keys("pane.maximise"), frame.action_maximise),
+        Command("wider", "Make the pane wider", keys("pane.wider"), partial(frame.action_widen, 1)),
+        Command("narrower", "Make the pane narrower", keys("pane.narrower"), partial(frame.action_widen, -1)),
+        Command("higher", "Make the pane higher", keys("pane.higher"), partial(frame.action_heighten, 1)),
+        Command("lower", "Make the pane lower", keys("pane.lower"), partial(frame.action_heighten, -1)),
+        Command("sizes", "Standard sizes of all panes", keys("pane.standard"), frame.action_reset_sizes),
+        Command("save-copied", "Save what was copied", "To a file of the session", app.action_save_copied),
+        Command("theme", "Change the theme", "Colours of the screen", app.action_change_theme),
+        Command("keys", "Keys", keys("help.all"), app.action_help),
+        Command("keys-here", "Keys of where you are", keys("help.here"), app.action_keys_here),
+        Command("quit", "Quit", keys("quit"), lambda: app.call_later(app.action_quit)),
+    )
+
+
+def _in_panes(app: UaTuiApp) -> Iterator[Command]:
+    """What is done in a pane, which is shown for it."""
+    for name, title, key, pane, action in (
+        ("search", "Search the conversation", "find.search", "conversation", "find"),
+        ("filter", "Filter the trace", "trace.filter", "trace", "filter"),
+        ("failure", "Next failure in the trace", "trace.next_failure", "trace", "failure(1)"),
+        ("numbers", "Numbers of the observers", "observers.numbers", "observers", "toggle_table"),
+        ("find-file", "Filter the workspace by name", "find.search", "workspace", "filter"),
+        ("hidden", "Show hidden files", "workspace.hidden", "workspace", "toggle_hidden"),
+    ):
+        shown = f"{app.keys.shown(key)} in the {pane}"
+        yield Command(name, title, shown, partial(_in_pane, app, pane, action))
+    yield Command("follow", "Follow what is new", app.keys.shown("move.last"), partial(_follow, app))
+
+
+def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
+    """The commands that `typed`, without its slash, may stand for: those with a word that begins with it.
+
+    What begins a name comes before what begins a word of a title.
+    """
+    wanted = typed.casefold()
+    found = [
+        (not command.name.startswith(wanted), place, command)
+        for place, command in enumerate(commands)
+        if any(
+            word.startswith(wanted)
+            for word in (*command.names, *command.name.split("-"), *command.title.casefold().split())
+        )
+    ]
+    return [command for _, _, command in sorted(found, key=lambda each: each[:2])]
+
+
+def typed_command(text: str, commands: Sequence[Command]) -> Command | None:
+    """The command that a whole text is the name of, after a slash; None when it is anything else."""
+    if not text.startswith("/"):
+        return None
+    wanted = text[1:].strip().casefold()
+    return next((command for command in commands if wanted in command.names), None)
+
+
+def slip_of(text: str, commands: Sequence[Command], of_agent: Collection[str]) -> str:
+    """Say what is wrong with a line that looks like a command and is none; empty when it is to be sent.
+
+    `of_agent` are the names of the agent's own commands, some with what they belong to before a colon. A path is no
+    command, nor is what stands at the root of the files here.
+    """
+    found = _WORD.fullmatch(text)
+    if found is None:
+        return ""
+    word, more = found[1].casefold(), found[2]
+    # Where both have a command of that name, ours is the one that is obeyed.
+    ours = {name for command in commands for name in command.names}
+    theirs = {part for name in of_agent for part in (name.casefold(), name.casefold().rpartition(":")[2])}
+    if more is not None:
+        return f"/{word} takes no words behind it. {_ALL_THE_SAME}" if word in ours else ""
+    if word in theirs or os.path.lexists(f"/{found[1]}"):
+        return ""
+    if not commands:
+        return "Commands can be given in a moment: press Enter again."
+    near = difflib.get_close_matches(word, sorted(ours | theirs), _MOST_NEAR)
+    shown = ", ".join(f"/{name}" for name in near)
+    hint = f" The nearest: {shown}." if near else " A / alone offers those there are."
+    return f"There is no command /{word}.{hint} {_ALL_THE_SAME}"
+
+
+def _show(app: UaTuiApp, pane: str) -> None:
+    app.frame.show(pane)
+
+
+def _in_pane(app: UaTuiApp, pane: str, action: str) -> None:
+    app.frame.show(pane)
+    widget = app.frame.query_one(f"#{pane}")
+    if widget.is_attached and not isinstance(widget, Slot):
+        # Later, as the pane has the focus only then.
+        app.call_later(widget.run_action, action)
+
+
+def _follow(app: UaTuiApp) -> None:
+    """Go to the end of the pane one was in, and of the conversation from the prompt."""
+    pane = app.frame.active
+    if pane == "workspace":
+        app.notify("The workspace has no end to follow.", markup=False)
+    else:
+        _in_pane(app, pane, "cursor_end")
+
+
+def _stop(app: UaTuiApp) -> None:
+    if app.session is None or app.state != "running":
+        app.notify("The agent is not at work: nothing to stop.", markup=False)
+    else:
+        app.action_escape()

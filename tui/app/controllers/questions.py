@@ -1,0 +1,140 @@
+"""What waits for the person: one dialog after another, whose answers go to the session; closed again when answered."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.errors import UniversalAgentError
+from core.events.types import (
+    AuthFinished,
+    AuthRequired,
+    Event,
+    PermissionAnswered,
+    PermissionAsked,
+    ServerTrustAnswered,
+    ServerTrustAsked,
+    SessionFinished,
+    ToolCallStarted,
+)
+
+if TYPE_CHECKING:
+    from tui.app.app import UaTuiApp
+    from tui.ports import SessionPort
+    from tui.widgets.dialog import Dialog
+
+__all__ = ["Asks"]
+
+Question = PermissionAsked | AuthRequired | ServerTrustAsked
+MOST_SEEN = 500
+
+
+class Asks:
+    """Keeps the open questions of the session of `app` in the order they came, and shows the oldest."""
+
+    def __init__(self, app: UaTuiApp) -> None:
+        self._app = app
+        self._open: deque[Question] = deque()
+        self._shown: tuple[Question, Dialog[object]] | None = None
+        self._seen: set[tuple[str, str]] = set()
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take up a batch of events; questions answered within it are never shown."""
+        for event in events:
+            match event:
+                case PermissionAsked() | AuthRequired() | ServerTrustAsked():
+                    self._open.append(event)
+                case PermissionAnswered():
+                    self._settle(partial(_asks_for, event.request_id))
+                case AuthFinished():
+                    self._settle(lambda question: isinstance(question, AuthRequired))
+                case ServerTrustAnswered():
+                    self._settle(partial(_is_about, event.server))
+                case ToolCallStarted():
+                    self._note_tools(event)
+                case SessionFinished():
+                    self._settle(lambda _: True)
+                case _:
+                    pass
+        self._show_next()
+
+    def _note_tools(self, event: ToolCallStarted) -> None:
+        if len(self._seen) < MOST_SEEN:
+            from core.agent.permissions.patterns import server_of
+            from core.agent.permissions.policy import subjects_of
+
+            server = server_of(event.name)
+            self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))
+
+    def _settle(self, is_done: Callable[[Question], bool]) -> None:
+        self._open = deque(event for event in self._open if not is_done(event))
+        if self._shown is not None and is_done(self._shown[0]):
+            _, dialog = self._shown
+            self._shown = None
+            dialog.withdraw()
+
+    def _show_next(self) -> None:
+        if self._shown is None and self._open:
+            event = self._open.popleft()
+            dialog = self._dialog(event)
+            self._shown = (event, dialog)
+            self._app.push_screen(dialog, lambda answer: self._answered(event, answer))
+        self._tell_waiting()
+
+    def _dialog(self, event: Question) -> Dialog[Any]:
+        from tui.screens.requests.auth import AuthScreen
+        from tui.screens.requests.permission import PermissionScreen
+        from tui.screens.requests.trust import TrustScreen
+
+        match event:
+            case AuthRequired():
+                return AuthScreen(event)
+            case ServerTrustAsked():
+                return TrustScreen(event)
+            case PermissionAsked():
+                return PermissionScreen(event, seen=self._seen)
+
+    def _tell_waiting(self) -> None:
+        from tui.screens.requests.permission import PermissionScreen
+
+        if self._shown is not None and isinstance(self._shown[1], PermissionScreen):
+            self._shown[1].show_waiting(len(self._open))
+
+    def _answered(self, event: Question, answer: object) -> None:
+        if self._shown is not None and self._shown[0] is event:
+            self._shown = None
+        if self._app.session is not None:
+            self._hand_on(self._app.session, event, answer)
+        self._show_next()
+
+    def _hand_on(self, session: SessionPort, event: Question, answer: object) -> None:
+        from tui.screens.requests.permission import PermissionAnswer
+
+        match event, answer:
+            case PermissionAsked(), PermissionAnswer():
+                session.answer_permission(
+                    event.request_id,
+                    allow=answer.allow,
+                    scope=answer.scope,
+                    reason=answer.reason,
+                    patterns=answer.patterns,
+                )
+            case AuthRequired(), "completed" | "cancelled" | "expired" as outcome:
+                session.finish_auth(outcome)
+            case ServerTrustAsked(), "trusted" | "refused" | "not_now" as decision:
+                try:
+                    session.answer_trust(event.server, decision)
+                except UniversalAgentError as error:
+                    self._app.notice.show(f"What you said of {event.server} could not be kept: {error}")
+            case _:
+                pass
+
+
+def _asks_for(request_id: str, question: Question) -> bool:
+    return isinstance(question, PermissionAsked) and question.request_id == request_id
+
+
+def _is_about(server: str, question: Question) -> bool:
+    return isinstance(question, ServerTrustAsked) and question.server == server

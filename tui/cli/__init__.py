@@ -1,0 +1,73 @@
+"""The `ua-tui` command: reads what was asked for, has it carried out, and says what went wrong in a line."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from tui.cli.arguments import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    WrongUsage,
+    command_first,
+    read_arguments,
+    wrong_usage,
+)
+from tui.cli.output import complain
+from tui.cli.table import COMMANDS
+
+__all__ = ["main"]
+
+EXIT_INTERRUPTED = 130
+
+# What a full or broken disk says of a write to standard output.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = command_first(arguments, COMMANDS)
+    name = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    prog = f"ua-tui {name}" if name else "ua-tui"
+    from core.errors import SettingsError, UniversalAgentError
+
+    try:
+        args = read_arguments(prog, COMMANDS[name], arguments[1:] if name else arguments)
+        code = COMMANDS[name].run(args)
+        # What is left of the output is written here, where it can still be said that it was not.
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                if not code:
+                    raise
+                # It ended badly before, as on a hangup, and that is what is told.
+                _drop_output(stream)
+        return code
+    except WrongUsage as problem:
+        sys.stderr.write(wrong_usage(prog, str(problem)))
+        return EXIT_USAGE
+    except SettingsError as error:
+        return complain(str(error), EXIT_USAGE)
+    except UniversalAgentError as error:
+        return complain(str(error))
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        return EXIT_FAILED
+    except OSError as error:
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        _drop_output()
+        return complain(f"the output cannot be written: {error.strerror}; write it to another place")
+
+
+def _drop_output(stream: TextIO | None = None) -> None:
+    """Let what Python still has to write at its exit go nowhere, as nobody can take it; standard output by default."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())

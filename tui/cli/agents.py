@@ -1,0 +1,72 @@
+"""`ua-tui agents`: the sub-agents and skills of a session here, where each comes from, and what is wrong with it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from core.text import clean_line
+from tui.cli.output import complain, print_line, print_table
+
+if TYPE_CHECKING:
+    from core.agent.definitions.roster import Entry
+
+__all__ = ["add_arguments", "run", "tools_of"]
+
+_HEADER = ("NAME", "KIND", "STATE", "TOOLS", "MODEL", "FROM")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    parser.add_argument("--json", action="store_true", help="print the list as JSON, with descriptions")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out; returns the exit code: 0, or 1 when a file cannot be used as it is.
+
+    Raises:
+        SettingsError: a settings file is wrong.
+    """
+    from core.agent.definitions.roster import entries, expected_servers, problems_of, read_roster
+    from core.settings.model import Places, load_settings
+
+    settings, places = load_settings(), Places.of()
+    roster = read_roster(settings, places)
+    listed = entries(roster, settings, expected_servers(settings, places.cwd))
+    if args.json:
+        told = {"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)}
+        print_line(json.dumps(told, indent=2))
+    else:
+        _list(listed)
+    problems = [*(told for each in listed for told in problems_of(each)), *roster.not_chosen]
+    if not args.json:
+        for problem in problems:
+            complain(problem)
+    return 1 if problems else 0
+
+
+def tools_of(entry: Entry) -> str:
+    """How many tools a sub-agent names, in a word."""
+    if entry.kind == "skill" or entry.state == "left out":
+        return "-"
+    return "all" if entry.tools is None else str(len(entry.tools)) if entry.tools else "none"
+
+
+def _list(listed: list[Entry]) -> None:
+    rows = [
+        _HEADER,
+        *(
+            (
+                clean_line(each.name, 64),
+                each.kind,
+                each.state,
+                tools_of(each),
+                clean_line(each.model, 40) or "-",
+                "ua-tui" if each.source == "shipped" else each.origin,
+            )
+            for each in listed
+        ),
+    ]
+    print_table(rows)

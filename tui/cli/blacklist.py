@@ -1,0 +1,127 @@
+"""`ua-tui blacklist`: the sites the web reader cannot read, to see and to clear."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import UniversalAgentError
+from core.text import clean_line
+from tui.cli.arguments import EXIT_FAILED, EXIT_USAGE, add_sessions_folder
+from tui.cli.output import complain, print_line, print_table
+
+if TYPE_CHECKING:
+    from core.web_reader.blacklist import Blacklist, Listing
+
+__all__ = ["add_arguments", "last_error", "run"]
+
+_say = partial(complain, prog="ua-tui blacklist")
+_HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to its parser."""
+    parser.add_argument(
+        "action", nargs="?", choices=["clear"], help="take sites off the list; else it is shown"
+    )
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="a site to take off, such as papers.example")
+    parser.add_argument("--all", action="store_true", help="with clear: take off every site")
+    add_sessions_folder(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out; returns the exit code: 0, 1 when a site or the file is at fault, 2 for wrong usage."""
+    if args.action is None and args.all:
+        return _say("--all goes with clear", EXIT_USAGE)
+    if args.action == "clear" and bool(args.hosts) == args.all:
+        return _say("name the sites to clear, or give --all", EXIT_USAGE)
+    logging.basicConfig(format="ua-tui blacklist: %(message)s", level=logging.WARNING)
+    try:
+        blacklist = _open(args.workspace)
+        return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
+    except UniversalAgentError as error:
+        return _say(str(error), EXIT_FAILED)
+
+
+def last_error(listing: Listing) -> str:
+    """The last error against a site, in words."""
+    from core.web_reader.errors import ReaderError
+
+    code = clean_line(listing.strikes[-1].code, 20)
+    return f"{ReaderError(code, certain=True).words} ({code})"
+
+
+def _open(workspace: str | None) -> Blacklist:
+    from core.settings.model import load_settings
+    from core.storage.workspace import WORKSPACES
+    from core.web_reader.blacklist import Blacklist
+
+    settings = load_settings({"workspace_base": Path(workspace) if workspace else None})
+    return Blacklist(settings.workspace_base / WORKSPACES)
+
+
+def _list(blacklist: Blacklist, *, as_json: bool) -> int:
+    entries = blacklist.entries()
+    if as_json:
+        print_line(json.dumps([_plain(entry) for entry in entries], indent=2))
+        return 0
+    listed = sum(entry.listed for entry in entries)
+    if not entries:
+        print_line("nothing is on the blacklist")
+        return 0
+    print_table([_HEADER, *(_row(entry) for entry in entries)])
+    if not listed:
+        print_line("\nnothing is on the blacklist yet; these sites have errors that count")
+    return 0
+
+
+def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
+    cleared: list[str] = []
+    unknown: list[str] = []
+    for host in [None] if args.all else args.hosts:
+        gone = blacklist.clear(host)
+        cleared += gone
+        if host is not None and not gone:
+            unknown.append(host)
+    if args.json:
+        print_line(json.dumps({"cleared": cleared}, indent=2))
+    elif cleared:
+        for host in cleared:
+            print_line(f"cleared {host}")
+    elif args.all:
+        print_line("nothing is on the blacklist")
+    if unknown:
+        names = ", ".join(clean_line(host, 100) for host in unknown)
+        return _say(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is", EXIT_FAILED)
+    return 0
+
+
+def _row(entry: Listing) -> tuple[str, ...]:
+    since, until = (_local(moment) if moment else "-" for moment in (entry.since, entry.expires))
+    return (clean_line(entry.host), str(len(entry.strikes)), last_error(entry), since, until)
+
+
+def _plain(entry: Listing) -> dict[str, Any]:
+    first, last = entry.strikes[0], entry.strikes[-1]
+    return {
+        "host": entry.host,
+        "listed": entry.listed,
+        "strikes": len(entry.strikes),
+        "first": first.at.isoformat(),
+        "last": last.at.isoformat(),
+        "codes": sorted({clean_line(strike.code, 20) for strike in entry.strikes}),
+        "reason": last_error(entry),
+        "url": clean_line(last.url, 1_000),
+        "since": entry.since.isoformat() if entry.since else None,
+        "expires": entry.expires.isoformat() if entry.expires else None,
+    }
+
+
+def _local(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}"

@@ -1,0 +1,91 @@
+"""`ua-tui open`: a past session on the full screen, only to be read."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+
+from core.errors import JournalError, SettingsError, UniversalAgentError
+from tui.cli.arguments import EXIT_FAILED, EXIT_USAGE, add_session, add_sessions_folder, add_theme
+from tui.cli.output import complain
+
+__all__ = ["add_arguments", "run"]
+
+_say = partial(complain, prog="ua-tui open")
+_EXAMPLES = """\
+Nothing is written into the session's folder, no agent is started and no key is needed.
+
+examples:
+  ua-tui open latest
+  ua-tui open session_20261121_074110 --workspace ~/research
+  ua-tui open AGENT_RUN_WORKSPACES/session_20261121_074110
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command to its parser."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    add_session(parser)
+    add_sessions_folder(parser)
+    add_theme(parser)
+    # For the list of sessions, which shows one this way and waits.
+    parser.add_argument("--back", action="store_true", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out; returns the exit code: 0, 1 when the screen failed, 2 when there is no such session."""
+    import logging
+    from pathlib import Path
+
+    # There is no log to write; without any handler what is logged would go to the terminal.
+    logging.getLogger().addHandler(logging.NullHandler())
+    from core.history.lookup import find_session
+    from core.history.session import PastSession
+    from core.settings.model import load_settings
+
+    try:
+        base = Path(args.workspace) if args.workspace else None
+        settings = load_settings({"workspace_base": base, "theme": args.theme})
+        session = PastSession(find_session(settings.workspace_base, args.session))
+    except (JournalError, SettingsError) as error:
+        return _say(str(error), EXIT_USAGE)
+    except UniversalAgentError as error:
+        return _say(str(error), EXIT_FAILED)
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        return _say(
+            "the full screen needs a terminal; transcript.md in the session's folder reads without one",
+            EXIT_FAILED,
+        )
+    if os.environ.get("TERM", "") in {"", "dumb"}:
+        return _say(
+            "the full screen needs a terminal that can move its cursor, but TERM is dumb", EXIT_FAILED
+        )
+    from core.concurrency.garbage_collection import put_off
+
+    # Until the first frame stands, hardly anything becomes garbage.
+    put_off()
+    from dataclasses import replace
+
+    from tui.layout.store import KeptLayout
+    from tui.replay.app import PastApp
+    from tui.theme.store import KeptTheme
+
+    try:
+        app = PastApp(settings, session, layout=KeptLayout(), back=args.back)
+    except SettingsError as error:
+        return _say(str(error), EXIT_USAGE)
+    app.kept_theme = KeptTheme()
+    result = app.run()
+    settings = replace(settings, theme=app.chosen_theme or settings.theme)
+    from tui.app.sessions_app import resumed_folder
+
+    if (folder := resumed_folder(result)) is not None:
+        from core.session.resume import resume_with
+        from tui.app.runner import run_screen
+
+        settings, resume = resume_with(settings, folder)
+        return run_screen(settings, resume=resume)
+    return app.return_code or 0

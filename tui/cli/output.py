@@ -1,0 +1,35 @@
+"""What a command says that draws no screen: its answer on standard output, what is wrong on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tui.cli.arguments import EXIT_FAILED
+
+__all__ = ["complain", "print_line", "print_table"]
+
+
+def print_line(text: str, *, flush: bool = False) -> None:
+    """Write a line, or several, to standard output; what its encoding lacks is written as an escape."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    if flush:
+        sys.stdout.flush()
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Write rows, of which the first is the header, with their columns aligned; a row needs a cell for each."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+        print_line("  ".join(cells).rstrip())
+
+
+def complain(message: str, code: int = EXIT_FAILED, *, prog: str = "ua-tui") -> int:
+    """Say in one line on standard error, in the name of `prog`, what is wrong; returns the exit code."""
+    # Whoever has nothing to complain of need not wait for it.
+    from core.text import clean_line
+
+    sys.stderr.write(f"{prog}: {clean_line(message, 1000)}\n")
+    return code

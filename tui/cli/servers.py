@@ -1,0 +1,110 @@
+"""`ua-tui servers`: the MCP servers of one's own, where each stands, and which of the folder's are trusted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.connections.server_trust import ServerTrust
+from core.connections.user_servers import OwnServer, Unusable
+from core.doctor.servers import own_servers_of
+from core.settings.model import load_settings
+from core.text import clean_line
+from tui.cli.arguments import WrongUsage
+from tui.cli.output import complain, print_line, print_table
+
+__all__ = ["add_arguments", "run"]
+
+_HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
+_STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
+_LONGEST_TARGET = 60
+_LONGEST = 10_000
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    state: str
+    transport: str
+    target: str
+    source: str
+    problem: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["trust", "refuse", "forget"],
+        help="decide about servers of this folder; forget has you asked again; without it they are listed",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the servers that are decided about")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry the command out; returns the exit code: 0, or 1 when there is no such server or one is wrong.
+
+    Raises:
+        SettingsError: a settings file is wrong.
+        WorkspaceError: what was decided cannot be kept.
+        WrongUsage: the words do not go together.
+    """
+    folder, trust = Path.cwd(), ServerTrust()
+    found = {each.name: each for each in own_servers_of(load_settings(), folder)}
+    if args.action is None:
+        return _list(list(found.values()), folder, trust, as_json=args.json)
+    if not args.names or args.json:
+        raise WrongUsage(f"{args.action} takes the names of servers, and nothing else")
+    code = 0
+    for name in args.names:
+        server = found.get(name)
+        if server is None:
+            code = complain(f"there is no server {name} here: ua-tui servers lists them")
+        elif isinstance(server, Unusable):
+            code = complain(server.problem)
+        elif not server.in_folder:
+            code = complain(f"{name} stands in your own settings: nothing need be decided about it")
+        else:
+            decision = {"trust": "trusted", "refuse": "refused"}.get(args.action)
+            trust.decide(server, folder, decision)  # type: ignore[arg-type]  # one of the two, or None
+            told = _STATES[decision]
+            print_line(f"{name} is {told} in this folder: {clean_line(server.target, _LONGEST)}")
+            if decision == "trusted":
+                # A variable can make a harmless program run anything.
+                for each in server.shown:
+                    print_line(f"  with {clean_line(each, _LONGEST)}")
+    return code
+
+
+def _list(found: list[OwnServer | Unusable], folder: Path, trust: ServerTrust, *, as_json: bool) -> int:
+    rows = [_row(each, folder, trust) for each in found]
+    problems = [row.problem for row in rows if row.problem]
+    if as_json:
+        print_line(json.dumps([vars(row) for row in rows], indent=2))
+        return 1 if problems else 0
+    if not rows:
+        print_line(
+            "no MCP servers of your own: write them into .mcp.json, or into [mcp_servers.NAME] of your settings"
+        )
+        return 0
+    cells = [
+        _HEADER,
+        *((r.name, r.state, r.transport, clean_line(r.target, _LONGEST_TARGET), r.source) for r in rows),
+    ]
+    print_table(cells)
+    for problem in problems:
+        complain(problem)
+    return 1 if problems else 0
+
+
+def _row(each: OwnServer | Unusable, folder: Path, trust: ServerTrust) -> _Row:
+    if isinstance(each, Unusable):
+        return _Row(each.name, "wrong", "-", "-", "-", clean_line(each.problem, 1000))
+    state = _STATES[trust.decision(each, folder)] if each.in_folder else "your own"
+    return _Row(
+        each.name, state, each.transport, clean_line(each.target, 1000), clean_line(each.source, 1000)
+    )

@@ -1,0 +1,74 @@
+"""Starts a session where the person wants it: on the full screen, line by line, or without any screen.
+
+What it needs for that is imported when it starts; where something is missing, what to do is said in a line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from tui.cli.output import complain
+
+if TYPE_CHECKING:
+    from core.session.resume import Resume
+    from core.settings.model import Settings
+
+__all__ = ["start_headless", "start_line_by_line", "start_on_screen"]
+
+# What serves the screen to a browser has it drawn by this driver, through pipes.
+_WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
+
+_NO_MODEL = (
+    "there is no way to reach a model: start `ua-tui` in a terminal, which sets one up, or set ANTHROPIC_API_KEY, "
+    "or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN, or log in with `claude`, or try --demo"
+)
+_TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
+
+
+def start_on_screen(settings: Settings, query: str | None, resume: Resume | None = None) -> int:
+    """Run the full screen, which needs a terminal or a browser that it is served to; returns the exit code."""
+    served = os.environ.get("TEXTUAL_DRIVER") == _WEB_DRIVER
+    if not served and not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        return complain("the full screen needs a terminal; without one use `ua-tui run` or --plain. " + _TRY)
+    if not served and os.environ.get("TERM", "") in {"", "dumb"}:
+        return complain(
+            "the full screen needs a terminal that can move its cursor, but TERM is dumb: "
+            "use `ua-tui --plain`, which goes line by line"
+        )
+    from core.concurrency.garbage_collection import put_off
+
+    # Until the first frame stands, hardly anything becomes garbage.
+    put_off()
+    from tui.app.runner import run_screen
+
+    return run_screen(settings, first_query=query, resume=resume)
+
+
+def start_line_by_line(settings: Settings, query: str | None, resume: Resume | None = None) -> int:
+    """Take queries from standard input, beginning with `query`; returns the exit code."""
+    from tui.plain.session import run_plain
+
+    return _without_screen(settings, lambda: run_plain(settings, query, resume))
+
+
+def start_headless(settings: Settings, query: str, *, as_json: bool, resume: Resume | None = None) -> int:
+    """Run one query and end; returns the exit code."""
+    from tui.plain.one_query import run_headless
+
+    return _without_screen(settings, lambda: run_headless(settings, query, as_json=as_json, resume=resume))
+
+
+def _without_screen(settings: Settings, start: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    if not settings.has_credentials():
+        return complain(_NO_MODEL)
+    import asyncio
+
+    from core.errors import ConversationGone
+
+    try:
+        return asyncio.run(start())
+    except ConversationGone as error:
+        return complain(f"{error}; --fresh goes on with a fresh conversation in the same folder")

@@ -1,0 +1,204 @@
+"""The keys that hold: the standard ones, and what the settings make of them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from textual.app import App
+from textual.binding import Binding
+from textual.dom import DOMNode
+from textual.widget import Widget
+
+from core.settings.keymap import KeyChoice
+from core.settings.sources import ended
+from core.text import clean_line
+from tui.keys.key_table import ALWAYS_HELD, GUARDED, HANDLED, STANDARD
+from tui.keys.names import is_typed, key_name, shown_key
+from tui.keys.table import together
+
+__all__ = ["ChosenKeysApp", "Keys", "choose_keys", "keys_of", "written_key"]
+
+_EDITING = frozenset(
+    {"up", "down", "left", "right", "home", "end", "pageup", "pagedown", "backspace", "delete", "tab"}
+)
+_MOST_KEYS = 8
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys by the names of `key_table`.
+
+    `chosen` are those that the settings give, empty for an action that shall have none; `problems` says, a sentence
+    each, what in the settings could not be done.
+    """
+
+    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def of(self, name: str) -> tuple[str, ...]:
+        """Return the keys of an action, the first one first."""
+        chosen = self.chosen.get(name)
+        return tuple(STANDARD[name].split(",")) if chosen is None else chosen
+
+    def deed(self, place: str, key: str) -> str | None:
+        """Return what a key does in a place that looks at its keys itself, by the part of its name after the place."""
+        return self._deeds.get((place, key))
+
+    @cached_property
+    def _deeds(self) -> Mapping[tuple[str, str], str]:
+        names = [name for name in STANDARD if name in HANDLED]
+        return {(name.split(".")[0], key): name.split(".")[1] for name in names for key in self.of(name)}
+
+    def shown(self, name: str) -> str:
+        """Return the first key of an action as it is shown; the name of the palette when it has none."""
+        keys = self.of(name)
+        return shown_key(keys[0]) if keys else "Ctrl+P"
+
+
+STANDARD_KEYS = Keys()
+
+
+def keys_of(app: App[object]) -> Keys:
+    """Return the keys that hold in `app`."""
+    return app.keys if isinstance(app, ChosenKeysApp) else STANDARD_KEYS
+
+
+def written_key(widget: Widget, key: str) -> str:
+    """Return what to write for a key that the screen of `widget` names, such as `m`, now that it may be another."""
+    chosen = keys_of(widget.app).chosen
+    if not chosen:
+        return key
+    try:
+        name = key_name(key)
+    except ValueError:
+        # Several keys in one word, such as arrows: there is none to put in its place.
+        return key
+    for node in (widget.screen, *widget.screen.walk_children(Widget)):
+        for binding in node._bindings.key_to_bindings.get(name, ()):
+            if binding.id is not None and binding.id in chosen:
+                return " ".join(shown_key(each) for each in chosen[binding.id][:1])
+    return key
+
+
+class ChosenKeysApp(App[str]):
+    """An application in which the keys are those that were chosen.
+
+    Textual has a keymap, too. It is applied after the keys were taken out that are text where a person types, so that
+    one of those could not be moved to a key that works there; and it takes every action off a key of which one moves.
+    """
+
+    keys: Keys = STANDARD_KEYS
+    _bound: dict[type[DOMNode], dict[str, list[Binding]]] | None = None
+
+    def use_keys(self, keys: Keys) -> None:
+        """Let these keys hold."""
+        self.keys = keys
+        self._bound = {}
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        if not self.keys.chosen:
+            return await super()._check_bindings(key, priority)
+        chain = self.screen._binding_chain if priority else self.screen._modal_binding_chain
+        for node, _ in reversed(chain) if priority else chain:
+            for binding in self._bindings_of(node).get(key, ()):
+                if binding.priority == priority and await self.run_action(binding.action, node):
+                    return True
+        return False
+
+    def _bindings_of(self, node: DOMNode) -> dict[str, list[Binding]]:
+        assert self._bound is not None
+        held = self._bound.get(type(node))
+        if held is None:
+            held = self._bound[type(node)] = {}
+            done: set[Binding] = set()
+            for key, binding in node._bindings:
+                chosen = self.keys.chosen.get(binding.id or "")
+                if chosen is None:
+                    held.setdefault(key, []).append(binding)
+                    continue
+                one = binding.with_key("")
+                if one not in done:
+                    done.add(one)
+                    for each in chosen:
+                        held.setdefault(each, []).append(binding)
+        return held
+
+
+def choose_keys(choices: Sequence[KeyChoice]) -> Keys:
+    """Return the keys after what the settings say; of several places that say something the last one counts.
+
+    What cannot be done is left out and told: an unknown action or key, a key that is text where a person types, two
+    actions of one place on one key.
+    """
+    chosen: dict[str, tuple[str, ...]] = {}
+    origins: dict[str, str] = {}
+    problems: list[str] = []
+    for choice in choices:
+        try:
+            keys = _keys_for(choice)
+        except ValueError as error:
+            problems.append(ended(f"{_where(choice)}: {error}"))
+            continue
+        chosen[choice.action], origins[choice.action] = keys, _where(choice)
+    while (clash := next(_clashes(chosen), None)) is not None:
+        name, key, other = clash
+        del chosen[name]
+        now = Keys(chosen)
+        problems.append(
+            f"{origins[name]}: {shown_key(key)} is the key of {other} there already, so {name} stays on "
+            f"{', '.join(map(shown_key, now.of(name)))}; choose another key, or give {other} one in [keys]."
+        )
+    return Keys({name: keys for name, keys in chosen.items() if Keys().of(name) != keys}, tuple(problems))
+
+
+def _where(choice: KeyChoice) -> str:
+    path = clean_line(choice.origin.removeprefix("keys in "), 300)
+    return f"{clean_line(choice.action, 60)} in [keys] of {path}" if choice.action else f"[keys] of {path}"
+
+
+def _keys_for(choice: KeyChoice) -> tuple[str, ...]:
+    name, written = choice.action, choice.keys
+    if not name:
+        raise ValueError('it is no table: write [keys] and below it lines such as "pane.maximise" = "f9"')
+    if isinstance(written, Mapping):
+        raise ValueError('it is a table: write the name with quotes, such as "pane.maximise" = "f9"')
+    if name not in STANDARD:
+        close = difflib.get_close_matches(name, STANDARD, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise ValueError(f"there is no such action, of which docs/keys.md has all{hint}")
+    if choice.in_folder and name.startswith(GUARDED):
+        raise ValueError(
+            "how a question is answered may not be set by a folder: set it in your own config.toml"
+        )
+    if isinstance(written, str):
+        written = written.split(",") if written.strip() else []
+    if not isinstance(written, list) or not all(isinstance(each, str) for each in written):
+        raise ValueError('it takes keys as text, such as "f9" or "ctrl+k, alt+k"')
+    if len(written) > _MOST_KEYS:
+        raise ValueError(f"it takes at most {_MOST_KEYS} keys")
+    keys = tuple(dict.fromkeys(key_name(each) for each in written))
+    if name in ALWAYS_HELD or name.startswith("prompt."):
+        for key in keys:
+            if is_typed(key) or key in _EDITING or (name in ALWAYS_HELD and key == "enter"):
+                raise ValueError(
+                    f"{shown_key(key)} is needed for typing, and this key works where one types: "
+                    "take one with Ctrl or Alt, or F1 to F12"
+                )
+    return keys
+
+
+def _clashes(chosen: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str, str]]:
+    """The actions that were given a key which another one has where both work: name, key, other name."""
+    keys, places = Keys(chosen), together()
+    for name in reversed(tuple(chosen)):
+        added = [key for key in chosen[name] if key not in STANDARD[name].split(",")]
+        for key in added:
+            for names in places.values():
+                if name not in names:
+                    continue
+                for other in sorted(names):
+                    if other != name and key in keys.of(other):
+                        yield name, key, other

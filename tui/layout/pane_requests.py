@@ -1,0 +1,145 @@
+"""What the panes ask of the frame around them: to show a call whole, a file, or where something came from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.containers import Horizontal
+
+from core.errors import UniversalAgentError
+from core.events.types import Event
+
+if TYPE_CHECKING:
+    from tui.panes.observers.pane import ObserversPane
+    from tui.panes.trace.pane import TracePane
+    from tui.panes.workspace.pane import WorkspacePane
+    from tui.panes.workspace.preview import PreviewPane
+    from tui.screens.tool_call.screen import ToolCallScreen
+    from tui.viewers.view.view import DocumentView
+
+__all__ = ["PaneRequests"]
+
+
+class PaneRequests(Horizontal):
+    """Does what one pane asks of another, and opens what has no room in any; `folder` is that of the session."""
+
+    folder: Path | None = None
+    _open_call: ToolCallScreen | None = None
+
+    @abstractmethod
+    def show(self, name: str) -> None:
+        """Bring the pane `name` to sight and focus it."""
+
+    @abstractmethod
+    def shows(self, name: str) -> bool:
+        """Whether the pane `name` is in sight."""
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Tell the tool call that is shown whole what happens meanwhile."""
+        if self._open_call is not None:
+            self._open_call.take(events)
+
+    def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
+        """Show a tool call whole."""
+        self._open(event.tool_use_id)
+
+    def _open(self, tool_use_id: str) -> None:
+        from tui.panes.trace.pane import TracePane
+        from tui.screens.tool_call.screen import ToolCallScreen
+
+        record = self.query_one("#trace", TracePane).record(tool_use_id)
+        if record is None:
+            return
+        try:
+            call = record.whole()
+        except UniversalAgentError as error:
+            self.notify(str(error), markup=False, severity="warning")
+            return
+        self._open_call = ToolCallScreen(
+            call.started, call.finished, call.artifacts, folder=self.folder, progress=call.progress
+        )
+        self.app.push_screen(self._open_call, partial(self._after_call, self.folder))
+
+    def _after_call(self, folder: Path | None, artifact: str | None) -> None:
+        self._open_call = None
+        if artifact is not None and folder is not None:
+            self._select(folder / artifact)
+
+    def _select(self, path: Path) -> None:
+        """Go to a file in the workspace."""
+        self._workspace.reveal(path)
+        self.show("workspace")
+
+    def on_observers_pane_opened(self, event: ObserversPane.Opened) -> None:
+        """Go to the artifact in the workspace."""
+        if self.folder is not None:
+            self._select(self.folder / event.path)
+
+    def on_workspace_pane_opened(self, event: WorkspacePane.Opened) -> None:
+        """Show a file whole."""
+        self._view(event.path)
+
+    def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
+        """Show the beginning of the file under the cursor, if there is room for it."""
+        from tui.panes.workspace.preview import PreviewPane
+
+        if not self.shows("preview"):
+            return
+        preview = self.query_one("#preview", PreviewPane)
+        if event.path is None:
+            preview.clear()
+        else:
+            preview.show_path(event.path)
+            self._workspace.previewed(event.path)
+
+    def on_preview_pane_deed_asked(self, event: PreviewPane.DeedAsked) -> None:
+        """Do with the file of the preview what the workspace does with it."""
+        self._workspace.do(event.path, event.deed)
+
+    def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
+        """Show the call that a file came from; the trace's cursor is on it, too."""
+        self._show_call(event.tool_use_id, "The call that made this file is not in the trace.")
+
+    def on_observers_pane_call_asked(self, event: ObserversPane.CallAsked) -> None:
+        """Show the call that an observer looked at; the trace's cursor is on it, too."""
+        self._show_call(event.tool_use_id, "The call that this observer looked at is not in the trace.")
+
+    def _show_call(self, tool_use_id: str, missing: str) -> None:
+        from tui.panes.trace.pane import TracePane
+
+        if self.query_one("#trace", TracePane).reveal(tool_use_id):
+            self._open(tool_use_id)
+        else:
+            self.notify(missing, markup=False)
+
+    def on_file_deeds_past_call_asked(self, event: WorkspacePane.PastCallAsked) -> None:
+        """Show the call that a file of another session came from."""
+        from tui.screens.tool_call.screen import ToolCallScreen
+
+        call = event.call
+        self.app.push_screen(
+            ToolCallScreen(call.started, call.finished, call.artifacts, folder=event.folder),
+            partial(self._after_call, event.folder),
+        )
+
+    @property
+    def _workspace(self) -> WorkspacePane:
+        from tui.panes.workspace.pane import WorkspacePane
+
+        return self.query_one("#workspace", WorkspacePane)
+
+    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
+        """Ask before a link of the preview leaves for the browser."""
+        from tui.screens.files.following import follow_link
+
+        event.stop()
+        follow_link(self, event.url)
+
+    def _view(self, path: Path) -> None:
+        from tui.screens.files.viewer import ViewerScreen
+
+        self.app.push_screen(ViewerScreen(path, self.folder, read_only=self._workspace.is_only_read))

@@ -1,0 +1,278 @@
+"""The borders between panes: dragged with the mouse or moved with keys, and remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.geometry import Offset, Region
+from textual.timer import Timer
+from textual.widget import Widget
+
+from tui.layout.proportions import Proportions, columns, upper_lines, with_border
+from tui.layout.store import SIDES, KeptLayout, Layout, Side
+
+if TYPE_CHECKING:
+    from tui.layout.frame import Frame
+
+__all__ = ["Splits"]
+
+REDRAW_SECONDS = 1 / 30
+"""How long a new size stays at least: each wraps and paints what is on the screen anew, and a pointer moves more often
+than anybody sees."""
+KEEP_SECONDS = 0.5
+STACKS = (("trace", "observers"), ("workspace", "preview"))
+COLUMN_OF = {
+    "conversation": "talk",
+    "prompt": "talk",
+    "trace": "machinery",
+    "observers": "machinery",
+    "workspace": "files",
+    "preview": "files",
+}
+
+
+@dataclass(frozen=True)
+class _Border:
+    """A border that can be moved: what it changes, and the cells it divides.
+
+    `at` are the cells on its side of `size`, along x or y; they grow with the pointer when `sign` is 1.
+    """
+
+    name: str
+    at: int
+    size: int
+    along_x: bool
+    sign: int = 1
+
+
+@dataclass
+class _Drag:
+    border: _Border
+    began: Offset
+    pointer: Offset
+    drawn: Offset
+
+
+class Splits:
+    """Gives the panes of `frame` their sizes and changes them; what a person made is kept by `kept`, if given."""
+
+    def __init__(self, frame: Frame, kept: KeptLayout | None) -> None:
+        self._frame = frame
+        self._kept = kept
+        self._drag: _Drag | None = None
+        self._painting = False
+        self._keeping: Timer | None = None
+        self._passed_over = False
+        self._last = kept.read() if kept is not None else Layout()
+        self.sizes = self._last.sizes
+        self.side: Side = self._last.side
+
+    def apply(self) -> None:
+        """Give every column and pane the room that is its share now."""
+        frame, mode = self._frame, self._frame.mode
+        screen = frame.app.size
+        widths = columns(mode, screen.width, self.sizes)
+        for column in ("machinery", "files"):
+            box = frame.query_one(f"#{column}")
+            if (width := widths.get(column)) is None:
+                _unset(box, "width")
+            else:
+                box.styles.width = width
+        # Below the panes is the status line, above those of a medium screen the tabs.
+        lines = screen.height - (1 if mode == "wide" else 2)
+        for upper, lower in STACKS:
+            panes = frame.query_one(f"#{upper}"), frame.query_one(f"#{lower}")
+            share = getattr(self.sizes, upper)
+            if share is None or not all(pane.display for pane in panes):
+                for pane in panes:
+                    _unset(pane, "height")
+                continue
+            # As shares, because the bar for what went wrong takes lines away.
+            part = upper_lines(share, lines)
+            panes[0].styles.height = f"{max(1, part)}fr"
+            panes[1].styles.height = f"{max(1, lines - part)}fr"
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    def resize(self, pane: str, cells: int = 0, lines: int = 0) -> bool:
+        """Make a pane wider and higher by so many cells and lines; False when it has no border to move."""
+        name, sign = "", 1
+        if cells:
+            wide = self._frame.mode == "wide"
+            column = COLUMN_OF[pane]
+            name = column if wide and column != "talk" else "machinery" if wide else "side"
+            sign = -1 if column == "talk" else 1
+        else:
+            for upper, lower in STACKS:
+                if pane in (upper, lower):
+                    name, sign = upper, 1 if pane == upper else -1
+        border = self._borders().get(name)
+        if border is None:
+            return False
+        self._move(border, sign * (cells or lines))
+        return True
+
+    def reset(self) -> None:
+        """Give everything its standard size."""
+        self._set(Proportions())
+
+    def choose(self, pane: str) -> None:
+        """Note which pane was chosen for the side of a medium screen."""
+        for side in SIDES:
+            if side == pane != self.side:
+                self.side = side
+                self._keep_later()
+
+    # -- the mouse --------------------------------------------------------------------------------
+
+    def take(self, event: events.MouseEvent) -> bool:
+        """Take an event of the mouse on a border, or while one is dragged; False when it is for somebody else."""
+        match event:
+            case events.Click():
+                passed_over, self._passed_over = self._passed_over, False
+                return passed_over
+            case events.MouseDown(button=1):
+                self._passed_over = False
+                border = self._border_under(event.screen_offset)
+                if border is not None:
+                    at = event.screen_offset
+                    self._drag = _Drag(border, at, at, at)
+                return border is not None
+            case events.MouseMove() if self._drag is not None:
+                if not event.button:
+                    # It was let go outside of the terminal.
+                    self._end()
+                    return False
+                self._drag.pointer = event.screen_offset
+                if not self._painting:
+                    self._follow()
+                return True
+            case events.MouseUp() if self._drag is not None:
+                drag = self._drag
+                drag.pointer = event.screen_offset
+                if drag.pointer == drag.began == drag.drawn:
+                    self._focus(drag.began)
+                else:
+                    # What the terminal makes a click of is no click on what is under the pointer now.
+                    self._passed_over = True
+                self._end()
+                return True
+            case _:
+                return False
+
+    def _follow(self) -> None:
+        """Move the border to where the pointer is, and look again when that is painted and others had their turn."""
+        drag = self._drag
+        self._painting = drag is not None and drag.pointer != drag.drawn
+        if drag is not None and self._painting:
+            self._move_to_pointer(drag)
+            self._frame.call_after_refresh(self._rest, time.monotonic())
+
+    def _rest(self, began: float) -> None:
+        took = time.monotonic() - began
+        self._frame.set_timer(max(REDRAW_SECONDS, took), self._follow)
+
+    def _move_to_pointer(self, drag: _Drag) -> None:
+        drag.drawn = drag.pointer
+        way = drag.pointer - drag.began
+        self._move(drag.border, drag.border.sign * (way.x if drag.border.along_x else way.y))
+
+    def _end(self) -> None:
+        if self._drag is not None and self._drag.pointer != self._drag.drawn:
+            self._move_to_pointer(self._drag)
+        self._drag = None
+
+    def _focus(self, at: Offset) -> None:
+        screen = self._frame.screen
+        widget = screen.get_focusable_widget_at(*at)
+        if widget is not None and widget.focus_on_click():
+            screen.set_focus(widget, scroll_visible=False)
+
+    def _border_under(self, at: Offset) -> _Border | None:
+        frame = self._frame
+        if not frame.region.contains_point(at):
+            return None
+        borders = self._borders()
+        talk = self._region("talk")
+        if at.x in (talk.x - 1, talk.x) and "files" in borders:
+            return borders["files"]
+        if at.x in (talk.right - 1, talk.right):
+            return borders.get("machinery") or borders.get("side")
+        for upper, lower in STACKS:
+            above, below = self._region(upper), self._region(lower)
+            if upper in borders and above.x <= at.x < above.right and at.y in (below.y - 1, below.y):
+                return borders[upper]
+        return None
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _borders(self) -> dict[str, _Border]:
+        """The borders that can be moved now."""
+        frame, found = self._frame, {}
+        mode = frame.mode
+        if mode == "single" or frame.has_class("-low"):
+            return {}
+        width = frame.region.width
+        if mode == "wide":
+            found["files"] = _Border("files", self._region("files").width, width, True)
+            found["machinery"] = _Border("machinery", self._region("machinery").width, width, True, -1)
+        else:
+            found["side"] = _Border("side", width - self._region("talk").width, width, True, -1)
+        for upper, lower in STACKS:
+            if frame.shows(upper) and frame.shows(lower):
+                above, below = self._region(upper), self._region(lower)
+                found[upper] = _Border(upper, above.height, above.height + below.height, False)
+        return found
+
+    def _region(self, name: str) -> Region:
+        return self._frame.query_one(f"#{name}").region
+
+    def _move(self, border: _Border, by: int) -> None:
+        sizes = self.sizes
+        if border.name == "files" and sizes.machinery is None:
+            # Its standard is a share of what the files leave: it would move along.
+            width = self._region("machinery").width
+            sizes = with_border(sizes, "machinery", width, border.size)
+        self._set(with_border(sizes, border.name, border.at + by, border.size))
+
+    def _set(self, sizes: Proportions) -> None:
+        if sizes == self.sizes:
+            return
+        self.sizes = sizes
+        self.apply()
+        self._keep_later()
+
+    def _keep_later(self) -> None:
+        if self._kept is not None:
+            if self._keeping is not None:
+                self._keeping.stop()
+            self._keeping = self._frame.set_timer(KEEP_SECONDS, self._keep_soon)
+
+    def _keep_soon(self) -> None:
+        self._frame.run_worker(self.keep(), name="layout", group="layout", exit_on_error=False)
+
+    async def keep(self) -> None:
+        """Keep what was changed and is not kept yet."""
+        if self._keeping is not None:
+            self._keeping.stop()
+            self._keeping = None
+        kept, layout = self._kept, Layout(self.sizes, self.side)
+        if kept is None or layout == self._last:
+            return
+        if kept.problem and layout.sizes == self._last.sizes:
+            # Of a file that cannot be used it was told that only another size has it written anew.
+            return
+        problem = await asyncio.to_thread(kept.write, layout)
+        self._last = layout
+        if problem:
+            self._frame.notify(problem, severity="warning", markup=False)
+
+
+def _unset(widget: Widget, rule: str) -> None:
+    """Leave a size to the style sheets; unset once more, it would have all of the widget painted again."""
+    if widget.styles.inline.has_rule(rule):
+        setattr(widget.styles, rule, None)

@@ -1,0 +1,101 @@
+"""The layout a person made, kept between sessions in a small file of the state folder."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from core.errors import UniversalAgentError
+from tui.layout.proportions import Proportions
+
+__all__ = ["LAYOUT_FILE", "SIDES", "KeptLayout", "Layout", "Side"]
+
+LAYOUT_FILE = "layout.json"
+_FORMAT = 1
+_MOST_BYTES = 16 * 1024
+
+log = logging.getLogger(__name__)
+
+
+Side = Literal["trace", "observers", "workspace"]
+"""The panes of which a medium screen shows one beside the conversation."""
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """What a person made of the screen: the sizes of the panes, and which of them stands at the side."""
+
+    sizes: Proportions = Proportions()
+    side: Side = "trace"
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    format: int
+    sizes: Proportions
+    side: Side = "trace"
+
+
+class KeptLayout:
+    """Reads and writes the layout of the panes.
+
+    A file that is broken, or of another program or version, is left as it is until a size is changed; `problem`
+    says then which file that is and what became of it.
+
+    Args:
+        state: the folder for the file; the user's state folder by default.
+    """
+
+    def __init__(self, state: Path | None = None) -> None:
+        self._state = state
+        self.problem = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where the file is."""
+        if self._state is None:
+            from platformdirs import user_state_path
+
+            self._state = user_state_path("ua-tui")
+        return self._state
+
+    def read(self) -> Layout:
+        """Return what was kept; the standard when there is nothing, or nothing that can be understood."""
+        path = self.folder / LAYOUT_FILE
+        self.problem = ""
+        try:
+            # Read without the writer's safeguards: those are imported behind the first frame.
+            if not path.is_file():
+                return Layout()
+            with path.open("rb") as file:
+                data = file.read(_MOST_BYTES + 1)
+            if len(data) > _MOST_BYTES:
+                raise ValueError("it is too large")
+            stored = msgspec.json.decode(data, type=_Stored)
+            if stored.format != _FORMAT:
+                raise ValueError(f"it is of format {stored.format}, and this program knows {_FORMAT}")
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+        except (msgspec.DecodeError, ValueError) as error:
+            why = str(error)
+        else:
+            return Layout(stored.sizes, stored.side)
+        self.problem = (
+            f"The sizes of the panes in {path} cannot be used: {why}. The standard sizes are shown, "
+            "and the file is written anew when you change one."
+        )
+        return Layout()
+
+    def write(self, layout: Layout) -> str:
+        """Keep `layout`; returns what went wrong, or nothing. Blocks for as long as the disk takes."""
+        from core.storage.files import Root
+
+        try:
+            root = Root(self.folder, create=True)
+            root.write(LAYOUT_FILE, msgspec.json.encode(_Stored(_FORMAT, layout.sizes, layout.side)) + b"\n")
+        except (UniversalAgentError, OSError) as error:
+            log.warning("the sizes of the panes are not kept: %s", error)
+            return f"The sizes of the panes are not kept: {error}."
+        return ""

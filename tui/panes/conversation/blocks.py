@@ -1,0 +1,264 @@
+"""What a conversation is made of, and how each kind of block looks: pure functions, no widget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import Enum
+from typing import assert_never
+
+from rich.segment import Segment
+from rich.style import Style
+
+from tui.render.layout import PLAIN, Line, line_width, spread, wrap
+from tui.render.markdown import MarkdownTheme, render_markdown
+
+__all__ = [
+    "CONVERSATION_COMPONENTS",
+    "Block",
+    "ConversationTheme",
+    "Fold",
+    "Heading",
+    "Notice",
+    "Prose",
+    "Tone",
+    "Verbatim",
+    "estimate_block",
+    "gap_after",
+    "render_block",
+]
+
+CARET = "▍"
+FOLDED, UNFOLDED = "▸", "▾"
+LIVE_LIMIT = 8_000
+LIVE_ROWS = 30
+
+
+class Tone(Enum):
+    """How much an app message wants to be noticed."""
+
+    QUIET = "quiet"
+    GOOD = "good"
+    WARNING = "warning"
+    WAITING = "waiting"
+    BAD = "bad"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Base:
+    key: Hashable
+    group: Hashable = None
+    revision: int = 0
+    gap: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Heading(_Base):
+    """Who speaks; at the right when, and what it took."""
+
+    speaker: str
+    facts: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Verbatim(_Base):
+    """Text as it was typed or thought: no Markdown."""
+
+    text: str
+    quiet: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Prose(_Base):
+    """A piece of an agent's Markdown; `first` begins a message, `live` is still being written.
+
+    The first `opener` characters of its source open again a fence of the piece before.
+    """
+
+    source: str
+    opener: int = 0
+    definitions: str = ""
+    first: bool = False
+    live: bool = False
+    indent: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Fold(_Base):
+    """One line that stands for text behind it: thinking, or what a sub-agent says."""
+
+    title: str
+    summary: str = ""
+    open: bool = False
+    markdown: bool = True
+    began: datetime | None = None
+    took: str = ""
+    messages: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """All that is behind the line."""
+        return "\n\n".join(text for parts in self.messages.values() if (text := "".join(parts).strip()))
+
+
+@dataclass(slots=True, kw_only=True)
+class Notice(_Base):
+    """A message of the application itself: a mark, one sentence, and its details."""
+
+    mark: str
+    tone: Tone
+    text: str
+    details: tuple[str, ...] = ()
+
+
+Block = Heading | Verbatim | Prose | Fold | Notice
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationTheme:
+    """The styles of a conversation beside those of its Markdown."""
+
+    you: Style = PLAIN
+    you_text: Style = PLAIN
+    agent: Style = PLAIN
+    facts: Style = PLAIN
+    fold: Style = PLAIN
+    thinking: Style = PLAIN
+    caret: Style = PLAIN
+    app: Style = PLAIN
+    detail: Style = PLAIN
+    good: Style = PLAIN
+    warning: Style = PLAIN
+    bad: Style = PLAIN
+    markdown: MarkdownTheme = field(default_factory=MarkdownTheme)
+
+    @classmethod
+    def read(cls, style: Callable[[str], Style]) -> ConversationTheme:
+        """Build a theme from `style`, which gives the style of a component class."""
+        names = (
+            "you",
+            "you_text",
+            "agent",
+            "facts",
+            "fold",
+            "thinking",
+            "caret",
+            "app",
+            "good",
+            "warning",
+            "bad",
+        )
+        found = {name: style(f"conversation--{name.replace('_', '-')}") for name in names}
+        return cls(**found, markdown=MarkdownTheme.read(style))
+
+
+PARTS = tuple(each.name for each in fields(ConversationTheme) if each.name != "markdown")
+CONVERSATION_COMPONENTS = frozenset(f"conversation--{name.replace('_', '-')}" for name in PARTS)
+
+
+def gap_after(previous: Block | None, block: Block) -> int:
+    """Return how many blank lines stand between two neighbours."""
+    if previous is None:
+        return 0
+    if isinstance(previous, Heading):
+        return 0
+    if isinstance(previous, Notice | Fold) and type(previous) is type(block):
+        return 0
+    return 1
+
+
+def render_block(block: Block, width: int, theme: ConversationTheme) -> list[Line]:
+    """Render a block, the blank lines before it included."""
+    gap: list[Line] = [[] for _ in range(block.gap)]
+    match block:
+        case Heading():
+            return [*gap, _heading(block, width, theme)]
+        case Verbatim():
+            return [*gap, *_verbatim(block, width, theme)]
+        case Prose():
+            return [*gap, *_prose(block, width, theme)]
+        case Fold():
+            return [*gap, _fold(block, width, theme)]
+        case Notice():
+            return [*gap, *_notice(block, width, theme)]
+        case _:
+            assert_never(block)
+
+
+def estimate_block(block: Block, width: int) -> int:
+    """Guess the height of a block that was not rendered yet."""
+    match block:
+        case Heading() | Fold() | Notice():
+            return block.gap + 1
+        case Verbatim():
+            return block.gap + block.text.count("\n") + 1 + len(block.text) // width
+        case Prose():
+            return block.gap + block.source.count("\n") + 1 + len(block.source) // (width + width // 2 + 1)
+        case _:
+            assert_never(block)
+
+
+def _heading(block: Heading, width: int, theme: ConversationTheme) -> Line:
+    name = theme.you if block.speaker == "You" else theme.agent
+    return spread([Segment(block.speaker, name)], [Segment(block.facts, theme.facts)], width)
+
+
+def _verbatim(block: Verbatim, width: int, theme: ConversationTheme) -> list[Line]:
+    if block.quiet:
+        return [[Segment("  "), *line] for line in wrap([(block.text, theme.thinking)], max(1, width - 2))]
+    inside = max(1, width - 2) if width > 4 else width
+    margin = " " * ((width - inside) // 2)
+    lines: list[Line] = []
+    for line in wrap([(block.text, theme.you_text)], inside):
+        fill = " " * max(0, inside - line_width(line))
+        lines.append([Segment(margin, theme.you_text), *line, Segment(fill + margin, theme.you_text)])
+    return lines
+
+
+def _prose(block: Prose, width: int, theme: ConversationTheme) -> list[Line]:
+    indent = block.indent if width > block.indent + 4 else 0
+    source = _abridged(block.source) if block.live else block.source
+    lines = render_markdown(source, width - indent, theme.markdown, definitions=block.definitions)
+    if indent:
+        lines = [[Segment(" " * indent), *line] for line in lines]
+    if block.live:
+        caret = Segment(CARET, theme.caret)
+        if lines and line_width(lines[-1]) < width:
+            lines[-1] = [*lines[-1], caret]
+        else:
+            lines.append([caret])
+    return lines
+
+
+def _abridged(source: str) -> str:
+    """Leave out the middle of a long table while it grows: it is rendered again with every row that comes."""
+    if len(source) <= LIVE_LIMIT:
+        return source
+    rows = source.split("\n")
+    return "\n".join([*rows[:2], *rows[-LIVE_ROWS:]]) if len(rows) > LIVE_ROWS + 2 else source
+
+
+def _fold(block: Fold, width: int, theme: ConversationTheme) -> Line:
+    left = [Segment(f"{UNFOLDED if block.open else FOLDED} {block.title}", theme.fold)]
+    return spread(left, [Segment(block.summary, theme.facts)], width)
+
+
+def _notice(block: Notice, width: int, theme: ConversationTheme) -> list[Line]:
+    match block.tone:
+        case Tone.QUIET:
+            mark = theme.app
+        case Tone.GOOD:
+            mark = theme.good
+        case Tone.WARNING | Tone.WAITING:
+            mark = theme.warning
+        case Tone.BAD:
+            mark = theme.bad
+        case _:
+            assert_never(block.tone)
+    text = mark if block.tone in {Tone.BAD, Tone.WAITING} else theme.app
+    inside = max(1, width - 2)
+    lines = wrap([(block.text, text)], inside)
+    for detail in block.details:
+        lines.extend(wrap([(detail, theme.app if block.tone is Tone.BAD else theme.detail)], inside))
+    return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]

@@ -1,0 +1,123 @@
+"""An assistant message as it comes: finished blocks become pieces of their own, only the last one grows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Protocol
+
+from tui.panes.conversation.blocks import Block, Prose
+from tui.render.markdown_stream import Chunk, blocks_of, definitions, split_long, split_stable
+
+__all__ = ["MessageStream", "Page", "pieces_of"]
+
+TAIL_LIMIT = 6_000
+
+
+class Page(Protocol):
+    """Where the pieces of a message are shown."""
+
+    def add(self, block: Block) -> None:
+        """Put a block at the end."""
+
+    def insert_after(self, before: Block, block: Block) -> None:
+        """Put a block after another."""
+
+    def replace(self, first: Block, count: int, blocks: Sequence[Block]) -> None:
+        """Put `blocks` in the place of `count` blocks from `first` on."""
+
+    def change(self, block: Block) -> None:
+        """Take note that a block looks different."""
+
+
+def pieces_of(text: str, group: Hashable, numbers: Iterator[int], *, indent: int = 0) -> list[Prose]:
+    """Cut finished Markdown into at least one piece."""
+    pieces: list[Prose] = []
+    for chunk in blocks_of(text.strip("\n")) or [Chunk(text)]:
+        gap = 0 if chunk.joined or not pieces else 1
+        key = ("prose", next(numbers))
+        pieces.append(Prose(key=key, group=group, source=chunk.source, gap=gap, indent=indent))
+        pieces[-1].opener = chunk.opener
+    pieces[0].first = True
+    return pieces
+
+
+class MessageStream:
+    """One message on its page; `numbers` gives each piece a key of its own."""
+
+    def __init__(self, page: Page, group: Hashable, numbers: Iterator[int]) -> None:
+        self._page = page
+        self._group = group
+        self._numbers = numbers
+        self._pieces: list[Prose] = []
+        self._parts: list[str] = []
+
+    def move_to(self, page: Page) -> None:
+        """Go on, on a page that has the pieces by now."""
+        self._page = page
+
+    def write(self, text: str) -> None:
+        """Take the next piece of text, cleaned already."""
+        self._parts.append(text)
+        if self._pieces:
+            piece = self._pieces[-1]
+            piece.source += text
+            self._page.change(piece)
+        else:
+            # Blank lines before the first word are not part of the message.
+            text = text.lstrip("\n")
+            if not text:
+                return
+            piece = Prose(
+                key=("prose", next(self._numbers)), group=self._group, source=text, first=True, live=True
+            )
+            self._pieces.append(piece)
+            self._page.add(piece)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        """Give the finished part of the growing piece a block of its own, which is not rendered again."""
+        while True:
+            piece = self._pieces[-1]
+            at = split_stable(piece.source)
+            head, rest = piece.source[:at], piece.source[at:]
+            joined = not at
+            if joined:
+                if len(piece.source) <= TAIL_LIMIT:
+                    return
+                head, rest = split_long(piece.source, TAIL_LIMIT)
+                if not rest:
+                    return
+            opener = len(head) + len(rest) - len(piece.source)
+            piece.source, piece.live = head, False
+            self._page.change(piece)
+            key = ("prose", next(self._numbers))
+            grown = Prose(key=key, group=self._group, source=rest, live=True, gap=0 if joined else 1)
+            grown.opener = opener
+            self._pieces.append(grown)
+            self._page.insert_after(piece, grown)
+
+    def finish(self, text: str) -> None:
+        """Take the whole text: it replaces what was streamed when that differs."""
+        if not self._pieces:
+            self._pieces = pieces_of(text, self._group, self._numbers)
+            self._page.add(self._pieces[0])
+            for before, piece in itertools.pairwise(self._pieces):
+                self._page.insert_after(before, piece)
+        elif "".join(self._parts) != text:
+            pieces = pieces_of(text, self._group, self._numbers)
+            pieces[0].gap = self._pieces[0].gap
+            self._page.replace(self._pieces[0], len(self._pieces), pieces)
+            self._pieces = pieces
+        links = definitions(text)
+        for piece in self._pieces:
+            if links and "[" in piece.source:
+                piece.definitions = links
+                self._page.change(piece)
+        self.rest()
+
+    def rest(self) -> None:
+        """Stop growing: nothing more will come."""
+        for piece in self._pieces[-1:]:
+            piece.live = False
+            self._page.change(piece)

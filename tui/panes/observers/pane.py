@@ -1,0 +1,376 @@
+"""The observer feed: what the deterministic layer did with each tool result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+
+from core.events.types import (
+    ArtifactSaved,
+    ComplianceEnforced,
+    ComplianceFailed,
+    Event,
+    ObserverFinished,
+    ObserverStarted,
+    ToolCallStarted,
+)
+from core.records.metrics import RunMetrics
+from core.text import clean, clean_line
+from tui.panes.observers.table import BRIEFLY, TableStyles, render_table
+from tui.render.format import Mark, middle_cut, milliseconds, tail_cut, tool_label
+from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
+from tui.virtual_list.list_view import LineView
+
+__all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
+
+NAME_CELLS = 18
+TIME_CELLS = 7
+CALL_CELLS = 16
+CALL_FROM_WIDTH = 68
+NAMED_CELLS = 18
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A row of the feed: one observer and one tool result, or one word of the compliance rules."""
+
+    key: str
+    observer: str
+    tool_use_id: str = ""
+    call: str = ""
+    mark: Mark = Mark.RUNNING
+    artifacts: list[str] = field(default_factory=list)
+    copied: bool = False
+    what: str = "at work"
+    counts: str = ""
+    cause: str = ""
+    milliseconds: float | None = None
+    open: bool = False
+    quiet: bool = False
+    revision: int = 0
+
+    def finish(self, event: ObserverFinished) -> None:
+        """Take in the end of the run; all text is cleaned here."""
+        self.mark = Mark.ERROR if event.status == "failed" else Mark.SUCCESS
+        self.quiet = event.status == "skipped"
+        # The events keep paths as they are: these are for reading only.
+        self.artifacts = list(event.artifacts) or self.artifacts
+        self.counts = _counts(event)
+        self.milliseconds = event.duration_ms
+        self.cause = clean((event.error or "")[:4_000]).strip()
+        if event.status == "failed":
+            self.what = clean_line(self.cause) or "failed"
+        else:
+            self.what = _names(self.artifacts) or clean_line(event.note or "") or "nothing to save"
+
+
+def _names(paths: Sequence[str]) -> str:
+    if not paths:
+        return ""
+    first = clean_line(paths[0].rpartition("/")[2] or paths[0])
+    return first if len(paths) == 1 else f"{first} +{len(paths) - 1}"
+
+
+def _counts(event: ObserverFinished) -> str:
+    parts = [f"{event.items} item{'' if event.items == 1 else 's'}"] if event.items else []
+    if event.rejected:
+        parts.append(f"{event.rejected} rejected")
+    if event.duplicates:
+        parts.append(f"{event.duplicates} duplicate{'' if event.duplicates == 1 else 's'}")
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ObserversTheme:
+    """The styles of the feed."""
+
+    name: Style = PLAIN
+    what: Style = PLAIN
+    counts: Style = PLAIN
+    number: Style = PLAIN
+    quiet: Style = PLAIN
+    running: Style = PLAIN
+    good: Style = PLAIN
+    warning: Style = PLAIN
+    bad: Style = PLAIN
+
+    @classmethod
+    def read(cls, style: Callable[[str], Style]) -> ObserversTheme:
+        """Build a theme from `style`, which gives the style of a component class."""
+        names = ("name", "what", "counts", "number", "quiet", "running", "good", "warning", "bad")
+        return cls(**{name: style(f"observers--{name}") for name in names})
+
+
+def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CELLS) -> list[Line]:
+    """Render a row: mark, observer, call, what was saved or why not, counts, time; below it the cause when open.
+
+    `names` is how many cells the longest name of an observer takes; a narrow row leaves the call out.
+    """
+    if width < 8:
+        return [cut_line([Segment(f"{_glyph(run)} {run.observer}", theme.name)], width)]
+    failed = run.mark is Mark.ERROR
+    mark = theme.quiet if run.quiet else _mark_style(run.mark, theme)
+    name_cells = min(names, NAME_CELLS, max(4, width // 3))
+    name = middle_cut(run.observer, name_cells)
+    left: Line = [
+        Segment(f"{_glyph(run)} ", mark),
+        Segment(name + " " * (name_cells + 1 - width_of(name)), theme.quiet if run.quiet else theme.name),
+    ]
+    time = "" if run.milliseconds is None else milliseconds(run.milliseconds)
+    right: Line = [Segment(f"{time:>{TIME_CELLS}}", theme.number)] if width >= 24 and time else []
+    room = width - name_cells - 3 - (TIME_CELLS + 1 if right else 0)
+    if width >= CALL_FROM_WIDTH and run.call:
+        call = middle_cut(run.call, CALL_CELLS)
+        left.append(Segment(call + " " * (CALL_CELLS + 2 - width_of(call)), theme.counts))
+        room -= CALL_CELLS + 2
+    counts = next((each for each in (run.counts, run.counts.partition(",")[0]) if _fits(run, each, room)), "")
+    if counts:
+        right.insert(0, Segment(counts, theme.counts))
+        room -= width_of(counts) + 1
+    what = run.what + (" → SAVED_REPORTS" if run.copied and room > width_of(run.what) + 16 else "")
+    cut = tail_cut if failed or run.observer == "compliance" else middle_cut
+    style = theme.bad if failed else theme.quiet if run.quiet else theme.what
+    left.append(Segment(cut(what, max(1, room)), style))
+    lines: list[Line] = [spread(left, right, width)]
+    if run.open and run.cause:
+        lines += [[Segment("  "), *line] for line in wrap([(run.cause, style)], max(1, width - 2))]
+    return lines
+
+
+def _fits(run: Run, counts: str, room: int) -> bool:
+    return bool(counts) and room - width_of(counts) - 1 >= min(width_of(run.what), NAMED_CELLS)
+
+
+def _glyph(run: Run) -> str:
+    return "–" if run.quiet else "…" if run.mark is Mark.RUNNING else run.mark.glyph
+
+
+def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
+    match mark:
+        case Mark.SUCCESS:
+            return theme.good
+        case Mark.ERROR:
+            return theme.bad
+        case Mark.RUNNING:
+            return theme.running
+        case _:
+            return theme.warning
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the events told so far, beside the rows that show it; `names` is the cells of the longest name."""
+
+    names: int = 0
+    calls: dict[str, str] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    latest: dict[tuple[str, str | None], Run] = field(default_factory=dict)
+    copied: set[str] = field(default_factory=set)
+    rules: dict[tuple[str, str], Run] = field(default_factory=dict)
+    files: int = 0
+    all: RunMetrics = field(default_factory=RunMetrics)
+    metrics: dict[str, RunMetrics] = field(default_factory=dict)
+
+
+class ObserversPane(LineView[Run]):
+    """Shows a row per observer run, failures with their cause, and what the compliance rules did.
+
+    Above the rows stands a line per observer: its runs, its failures, and how long they took; `m` tells more.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "toggle_table", "Numbers", id="observers.numbers", show=False),
+        Binding("p", "call", "The call it came from", id="call.origin", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"observers--{name}"
+        for name in ("name", "what", "counts", "number", "quiet", "running", "good", "warning", "bad")
+    }
+    HELP = (
+        "What was saved from each result. Enter goes to the file, or shows why a run failed; "
+        "p goes to the call, m tells more of each observer."
+    )
+
+    class Opened(Message):
+        """An artifact is to be shown; `path` is relative to the workspace."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    class CallAsked(Message):
+        """The call that a run looked at is to be shown."""
+
+        def __init__(self, tool_use_id: str) -> None:
+            super().__init__()
+            self.tool_use_id = tool_use_id
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._theme = ObserversTheme()
+        self._known = _Known()
+        self._with_table = False
+        self.tell_counts()
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take a batch of events in order, and paint once."""
+        changed = False
+        for event in events:
+            changed = self._take(event) or changed
+        if changed:
+            self.tell_counts()
+            self.settle()
+
+    def _take(self, event: Event) -> bool:
+        match event:
+            case ToolCallStarted():
+                self._known.calls[event.tool_use_id] = tool_label(event.name, event.input)
+                return False
+            case ObserverStarted():
+                self._run(event)
+            case ObserverFinished():
+                self._finish(event)
+            case ArtifactSaved():
+                self._known.files += 1
+                if event.copied_to:
+                    self._known.copied.add(event.path)
+                    run = self._known.latest.get((event.observer, event.tool_use_id))
+                    if run is not None and event.path in run.artifacts:
+                        self._change(run, copied=True)
+            case ComplianceFailed() | ComplianceEnforced():
+                self._tell_rule(event)
+            case _:
+                return False
+        return True
+
+    def _run(self, event: ObserverStarted | ObserverFinished) -> Run:
+        run = self._known.runs.get(event.run_id)
+        if run is None:
+            run = Run(
+                key=f"run/{event.run_id}", observer=clean_line(event.observer), tool_use_id=event.tool_use_id
+            )
+            run.call = self._known.calls.get(event.tool_use_id, "")
+            self._known.runs[event.run_id] = run
+            self._known.latest[event.observer, event.tool_use_id] = run
+            self._add(run)
+        return run
+
+    def _finish(self, event: ObserverFinished) -> None:
+        run = self._run(event)
+        run.finish(event)
+        for metrics in (self._known.all, self._known.metrics.setdefault(run.observer, RunMetrics())):
+            metrics.add(event.status, event.items, event.duration_ms)
+        self._change(run, copied=any(path in self._known.copied for path in run.artifacts))
+
+    def _tell_rule(self, event: ComplianceFailed | ComplianceEnforced) -> None:
+        topic = (event.subagent, event.rule)
+        run = self._known.rules.get(topic)
+        if run is None or (isinstance(event, ComplianceFailed) and run.mark is Mark.RETRY):
+            run = Run(key=f"rule/{len(self._entries)}", observer="compliance", mark=Mark.DENIED)
+            self._known.rules[topic] = run
+            self._add(run)
+        rule = clean_line(event.rule).replace("_", " ")
+        run.cause = f"{clean_line(event.subagent)}: {clean(event.message[:4_000]).strip()}"
+        run.what = rule
+        if isinstance(event, ComplianceEnforced):
+            run.mark = Mark.RETRY
+            run.what = f"{rule} → {Mark.RETRY.word}"
+        self._change(run)
+
+    def _add(self, run: Run) -> None:
+        if width_of(run.observer) > self._known.names:
+            # All rows share the column of names.
+            self._known.names = width_of(run.observer)
+            for row in self._entries:
+                self._change(row)
+        self.append(run)
+
+    def adopt(self, whole: Self) -> None:
+        """Show a longer feed, which is given up for that; a cause that is shown stays so."""
+        for key, run in self._known.runs.items():
+            if run.open and (theirs := whole._known.runs.get(key)) is not None:
+                theirs.open = True
+        super().adopt(whole)
+        self._known = whole._known
+        self.tell_counts()
+        self.settle()
+
+    def _change(self, run: Run, *, copied: bool = False) -> None:
+        run.copied = run.copied or copied
+        run.revision += 1
+        self.touch(run.key)
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """All rows, in the order they came."""
+        return self.entries
+
+    def tell_counts(self) -> None:
+        """Show on the border what was saved, what failed, and how long a run takes."""
+        parts: list[str | Content | tuple[str, str]] = ["Observers"]
+        if self._entries:
+            failed = f"{self._known.all.failed} failed"
+            parts += [
+                f" · {self._known.files} file{'' if self._known.files == 1 else 's'} · ",
+                (failed, "bold $text-error") if self._known.all.failed else failed,
+            ]
+            if self._known.all.runs:
+                parts.append(f" · {milliseconds(self._known.all.p50_ms)}")
+        self.border_title = Content.assemble(*parts)
+
+    @property
+    def metrics(self) -> Mapping[str, RunMetrics]:
+        """What each observer did, by name, as far as the feed was told."""
+        return self._known.metrics
+
+    def action_toggle_table(self) -> None:
+        """Tell more of what each observer did, or less."""
+        self._with_table = not self._with_table
+        self.settle()
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Render the table: whole when it is wanted, else briefly."""
+        theme = self._theme
+        styles = TableStyles(self.palette["lines--muted"], theme.what, theme.number, theme.quiet, theme.bad)
+        if self._with_table:
+            return render_table(self._known.metrics, width, height, styles)
+        return render_table(self._known.metrics, width, height * 3 // 4, styles, BRIEFLY)
+
+    def restyled(self) -> None:
+        """Read the styles of the feed again."""
+        self._theme = ObserversTheme.read(self.palette.__getitem__)
+
+    def render_entry(self, entry: Run, width: int) -> Sequence[Line]:
+        """Render a row."""
+        return render_run(entry, width, self._theme, self._known.names)
+
+    def render_empty(self, width: int) -> Sequence[Line]:
+        """Say what will be here."""
+        muted = self.palette["lines--muted"]
+        text = (
+            "What is saved from each tool result appears here: search results, reports, code output, media."
+        )
+        return [[], *wrap([(text, muted)], width)]
+
+    def opened(self, entry: Run) -> None:
+        """Go to the artifact of a run; show in full why one failed or what a rule demanded."""
+        if entry.artifacts and entry.mark is not Mark.ERROR:
+            self.post_message(self.Opened(entry.artifacts[0]))
+        elif entry.cause:
+            entry.open = not entry.open
+            self._change(entry)
+            self.show_entry(entry.key)
+            self.settle()
+
+    def action_call(self) -> None:
+        """Ask for the call that the run under the cursor looked at."""
+        run = self.cursor
+        if run is not None and run.tool_use_id:
+            self.post_message(self.CallAsked(run.tool_use_id))

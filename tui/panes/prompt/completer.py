@@ -1,0 +1,191 @@
+"""The prompt's helper that offers files and commands while somebody writes, and takes what is chosen."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import TextArea
+
+from tui.panes.prompt.completion import MOST_OFFERED, CompletionList, Offer, Sought, file_offers, sought_at
+from tui.widgets.workers import start_job
+
+if TYPE_CHECKING:
+    from tui.app.commands import Command
+    from tui.panes.prompt.file_index import FileIndex, FoundFile
+
+__all__ = ["Completing"]
+
+_FRESH_SECONDS = 1.0
+
+
+class Completing:
+    """Watches what stands before the cursor of `area` and shows what it may become.
+
+    Files are listed in a thread, anew each second while they are offered. What was closed with Esc stays
+    closed until another name is begun. `take` is called with the offer that was clicked.
+    """
+
+    def __init__(self, area: TextArea, take: Callable[[Offer], None]) -> None:
+        self._area = area
+        self._take = take
+        self._list: CompletionList | None = None
+        self._commands: Sequence[Command] = ()
+        self._index: FileIndex | None = None
+        self._files: Sequence[FoundFile] | None = None
+        self._scanning = False
+        self._scanned = float("-inf")
+        self._timer: Timer | None = None
+        self._sought: Sought | None = None
+        self._closed_at: tuple[int, int] | None = None
+
+    # -- what there is to offer -------------------------------------------------------------------
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The commands that are offered."""
+        return self._commands
+
+    def offer_commands(self, commands: Sequence[Command]) -> None:
+        """Offer these commands from now on."""
+        self._commands = commands
+
+    def offer_files(self, index: FileIndex) -> None:
+        """Offer the files of `index` from now on."""
+        self._index = index
+        self._files = None
+        self.look()
+
+    # -- while somebody writes --------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is offered, so that Tab, Enter, Esc and the arrows belong to the offers."""
+        return self._list is not None and self._list.is_open
+
+    @property
+    def offer(self) -> Offer | None:
+        """What Tab or Enter would take."""
+        return self._list.offer if self._list is not None and self.is_open else None
+
+    def look(self) -> None:
+        """See what is being written now and offer what it may become."""
+        row, column = self._area.cursor_location
+        before = self._area.document.get_line(row)[:column] if self._area.is_mounted else ""
+        sought = sought_at(row, before)
+        if sought is not None and sought.kind == "command" and not self._commands:
+            sought = None
+        place = (row, sought.column) if sought is not None else None
+        if place != self._closed_at:
+            self._closed_at = None
+        if sought is None or self._closed_at is not None:
+            self._hide()
+            return
+        self._sought = sought
+        if sought.kind == "command":
+            self._show_commands(sought.text)
+        else:
+            self._show_files(sought.text)
+
+    def look_again(self) -> None:
+        """See whether the cursor still is where something is offered."""
+        if self.is_open:
+            self.look()
+
+    def close(self) -> None:
+        """Close what is offered until another name is begun."""
+        if self._sought is not None:
+            self._closed_at = (self._area.cursor_location[0], self._sought.column)
+        self._hide()
+
+    def hide(self) -> None:
+        """Offer nothing, as after the text was sent."""
+        self._closed_at = None
+        self._hide()
+
+    def move(self, by: int) -> None:
+        """Move among what is offered."""
+        if self._list is not None:
+            self._list.move(by)
+
+    def write(self, offer: Offer) -> None:
+        """Put an offer in the place of what was written of it."""
+        sought = self._sought
+        if sought is None:
+            return
+        if offer.written is None:
+            self._area.notify(
+                "This file's name has characters that cannot stand in a text: rename it first.",
+                severity="warning",
+                markup=False,
+            )
+            return
+        row, column = self._area.cursor_location
+        self._area.replace(f"{offer.written} ", (row, sought.column), (row, column))
+        self._area.move_cursor((row, sought.column + len(offer.written) + 1))
+        self._hide()
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _show_commands(self, typed: str) -> None:
+        from tui.app.commands import commands_for
+
+        found = commands_for(typed, self._commands)
+        if not found:
+            self._hide()
+            return
+        offers = [
+            Offer(f"/{each.name}", f"{each.title} · {each.help}", f"/{each.name}", each) for each in found
+        ]
+        self._open("Commands", offers)
+
+    def _show_files(self, typed: str) -> None:
+        if self._index is None:
+            self._open("Files", (), "The session is being opened…")
+            return
+        self._scan_soon()
+        if self._timer is None:
+            self._timer = self._area.set_interval(_FRESH_SECONDS, self._scan_soon)
+        if self._files is None:
+            self._open("Files", (), "Looking for files…")
+            return
+        from tui.panes.prompt.file_index import search
+
+        offers = file_offers(search(typed, self._files, MOST_OFFERED))
+        self._open("Files", offers, "No file's name has these letters." if typed else "There is no file yet.")
+
+    def _open(self, title: str, offers: Sequence[Offer], note: str = "") -> None:
+        if self._list is None:
+            parent = self._area.parent
+            assert isinstance(parent, Widget)
+            self._list = CompletionList(self._take)
+            parent.mount(self._list, before=self._area)
+        self._list.show(title, offers, note)
+
+    def _hide(self) -> None:
+        self._sought = None
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self._list is not None and self._list.is_open:
+            self._list.close()
+
+    def _scan_soon(self) -> None:
+        if not self._scanning and time.monotonic() - self._scanned >= _FRESH_SECONDS:
+            self._scanning = True
+            start_job(self._area, self._scan, "files", replacing=False)
+
+    async def _scan(self) -> None:
+        index = self._index
+        try:
+            files = await asyncio.to_thread(index.refresh) if index is not None else ()
+        finally:
+            self._scanning = False
+            self._scanned = time.monotonic()
+        if index is self._index and files != self._files:
+            self._files = files
+            self.look_again()

@@ -1,0 +1,157 @@
+"""What the prompt offers to write out: files after an `@`, commands after a `/` that begins the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual import events
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+
+from tui.render.format import middle_cut, tail_cut
+
+if TYPE_CHECKING:
+    from tui.app.commands import Command
+    from tui.panes.prompt.file_index import FoundFile
+
+__all__ = ["MOST_OFFERED", "CompletionList", "Offer", "Sought", "file_offers", "sought_at"]
+
+MOST_OFFERED = 50
+ROWS = 8
+_FILE = re.compile(r"""(?:^|(?<=[\s(\["']))@(?:"([^"]*)|([^\s"@]*))$""")
+_COMMAND = re.compile(r"/([\w-]*)$")
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is being written: `text` of a name of this kind, which begins at `column` with its `@` or `/`."""
+
+    kind: Literal["file", "command"]
+    text: str
+    column: int
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One thing to take: what is shown, what stands in the text instead, and what is to be done with it.
+
+    `written` None means that it cannot be written; `command` is run and not written.
+    """
+
+    shown: str
+    detail: str
+    written: str | None
+    command: Command | None = None
+
+
+def sought_at(row: int, before: str) -> Sought | None:
+    """What is being written at the end of `before`, the text of line `row` up to the cursor."""
+    if row == 0 and (command := _COMMAND.match(before)) is not None:
+        return Sought("command", command[1], 0)
+    if (file := _FILE.search(before)) is not None:
+        return Sought("file", file[1] if file[1] is not None else file[2], file.start())
+    return None
+
+
+def file_offers(files: Sequence[FoundFile]) -> list[Offer]:
+    """Offer files; one whose name cannot be written says so."""
+    offers = []
+    for file in files:
+        mention = file.mention
+        offers.append(Offer(file.shown, "" if mention else "its name cannot be written", mention))
+    return offers
+
+
+class CompletionList(Widget):
+    """A few offers just above the prompt, over whatever is there; the prompt keeps the focus and moves the cursor.
+
+    `choose` is told which offer was clicked.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"completion--cursor"}
+
+    def __init__(self, choose: Callable[[Offer], None]) -> None:
+        super().__init__()
+        self._choose = choose
+        self.display = False
+        self._offers: Sequence[Offer] = ()
+        self._note = ""
+        self._cursor = 0
+        self._top = 0
+
+    @property
+    def offer(self) -> Offer | None:
+        """The offer the cursor is on."""
+        return self._offers[self._cursor] if self._offers else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is shown."""
+        return bool(self.display)
+
+    def show(self, title: str, offers: Sequence[Offer], note: str = "") -> None:
+        """Show `offers`, or `note` when there are none; the cursor stays on what it was on, else on the first."""
+        was = self.offer if self.is_open and self._cursor else None
+        self._offers, self._note = offers, note
+        self._cursor = next((at for at, each in enumerate(offers) if each == was), 0)
+        self._top = 0
+        self._follow()
+        self.border_title = Content(title)
+        rows = max(1, min(ROWS, len(offers)))
+        more = f"{self._cursor + 1}/{len(offers)} · " if len(offers) > ROWS else ""
+        self.border_subtitle = Content(f"{more}Tab takes · Esc closes" if offers else "Esc closes")
+        self.styles.height = rows + 2
+        self.styles.offset = (0, -(rows + 2))
+        self.display = True
+        self.refresh()
+
+    def close(self) -> None:
+        """Show nothing."""
+        self.display = False
+        self._offers, self._cursor = (), 0
+
+    def move(self, by: int) -> None:
+        """Move the cursor, from the last offer to the first and back."""
+        if self._offers:
+            self._cursor = (self._cursor + by) % len(self._offers)
+            self._follow()
+            if len(self._offers) > ROWS:
+                place = f"{self._cursor + 1}/{len(self._offers)}"
+                self.border_subtitle = Content(f"{place} · Tab takes · Esc closes")
+            self.refresh()
+
+    def _follow(self) -> None:
+        self._top = min(max(self._top, self._cursor - ROWS + 1), self._cursor)
+
+    def render(self) -> Content:
+        """Draw the offers in sight: names cut in the middle, what is told of them at the right."""
+        width = self.content_size.width
+        if not self._offers:
+            return Content.styled(tail_cut(self._note, width), "$foreground-muted")
+        lines = []
+        for at, offer in enumerate(self._offers[self._top : self._top + ROWS], self._top):
+            room = max(width // 2, width - len(offer.shown) - 3)
+            detail = tail_cut(offer.detail, room)
+            shown = middle_cut(offer.shown, width - (len(detail) + 2 if detail else 0))
+            told = Content(shown)
+            gap = " " * (width - told.cell_length - Content(detail).cell_length)
+            if at == self._cursor:
+                # Not the visual style: Textual leaves reversing out of it.
+                style = Style.from_rich_style(self.get_component_rich_style("completion--cursor"))
+                lines.append(Content.styled(f"{shown}{gap}{detail}", style))
+            else:
+                muted = "$foreground-muted"
+                name = told if offer.written or offer.command else Content.styled(shown, muted)
+                lines.append(Content.assemble(name, gap, (detail, muted)))
+        return Content("\n").join(lines)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the offer under the pointer."""
+        event.stop()
+        at = self._top + event.y - 1
+        if 0 <= event.y - 1 < ROWS and at < len(self._offers):
+            self._choose(self._offers[at])

@@ -1,0 +1,306 @@
+"""Where a person types: several lines, a history, and nothing lost while the agent works."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import TextArea
+from textual.widgets.text_area import Edit, EditResult
+
+from tui.keys.keymap import keys_of
+from tui.panes.prompt.completer import Completing
+from tui.panes.prompt.completion import Offer
+from tui.panes.prompt.history import PromptHistory
+from tui.panes.prompt.queue_bar import QueueBar
+from tui.terminal.output_filter import strip_controls
+from tui.widgets.placeholder import ASK
+
+if TYPE_CHECKING:
+    from tui.app.commands import Command
+
+__all__ = ["Prompt"]
+
+PASTE_LIMIT = 8_000
+_STUB = re.compile(r"\[pasted #(\d+): [^\]\n]*\]")
+
+
+class Prompt(TextArea):
+    """A text area that sends on Enter, grows to eight lines and walks its history at its edges.
+
+    A paste too long to edit by hand stands as one short mark in the text and is sent whole. `words` stand in the
+    prompt while nothing is written there.
+
+    Attributes:
+        of_agent: tells the names of the agent's own commands, which are sent as queries are.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        # Ctrl+Z, which Textual takes for this, stops the program.
+        Binding("ctrl+underscore", "undo", "Undo", id="prompt.undo", show=False),
+    ]
+
+    @dataclass
+    class Sent(Message):
+        """The person pressed Enter on `text`, pastes written out."""
+
+        text: str
+
+    @dataclass
+    class Steered(Message):
+        """The person pressed Ctrl+S: `text` is for the running query."""
+
+        text: str
+
+    @dataclass
+    class Commanded(Message):
+        """The person chose a command, by its name or from what was offered."""
+
+        command: Command
+
+    class TakeBack(Message):
+        """The person wants the newest queued query back in the prompt."""
+
+    class GoOn(Message):
+        """The person pressed Enter on the empty prompt while queries are held."""
+
+    class OpenQueue(Message):
+        """The person wants to see all that waits."""
+
+    def __init__(self, *, id: str | None = None, words: str = ASK) -> None:
+        super().__init__(
+            id=id,
+            soft_wrap=True,
+            show_line_numbers=False,
+            highlight_cursor_line=False,
+            placeholder=Content(words),
+        )
+        self.cursor_blink = False
+        self._history = PromptHistory(None, "", str)
+        self._pastes: dict[int, str] = {}
+        self._queue: tuple[str, ...] = ()
+        self._held = False
+        self._bar: QueueBar | None = None
+        self._completing = Completing(self, self._take)
+        self.of_agent: Callable[[], Collection[str]] = tuple
+
+    @property
+    def value(self) -> str:
+        """What would be sent: the text with its pastes written out."""
+        return _STUB.sub(lambda mark: self._pastes.get(int(mark[1]), mark[0]), self.text)
+
+    def use_history(self, history: PromptHistory) -> None:
+        """Walk and feed `history` from now on."""
+        for text in self._history.entries:
+            history.add(text)
+        self._history = history
+
+    def offer_commands(self, commands: Sequence[Command]) -> None:
+        """Offer these commands after a slash at the beginning."""
+        self._completing.offer_commands(commands)
+
+    def offer_files(self, folder: Path) -> None:
+        """Offer the files of the session's folder, and the saved reports beside it, after an `@`."""
+        from core.storage.workspace import SAVED_REPORTS, WORKSPACES
+        from tui.panes.prompt.file_index import FileIndex
+
+        of_session = folder.parent.name == WORKSPACES
+        reports = folder.parent.parent / SAVED_REPORTS if of_session else None
+        self._completing.offer_files(FileIndex(folder, reports))
+
+    def show_queue(self, texts: Sequence[str], *, held: bool = False) -> None:
+        """Show above the prompt what waits, oldest first; `held` when it waits for Enter."""
+        if (tuple(texts), held) == (self._queue, self._held):
+            return
+        self._queue, self._held = tuple(texts), held
+        count = len(texts)
+        keys = keys_of(self.app)
+        send = f"{keys.shown('prompt.send')} sends on · " if held else ""
+        word = "held, not sent" if held else "queued"
+        every = keys.shown("prompt.queue")
+        self.border_subtitle = f"{count} {word} · {send}↑ takes back · {every} all" if count else ""
+        if self._bar is None:
+            parent = self.parent
+            assert isinstance(parent, Widget)
+            self._bar = QueueBar(self.action_open_queue)
+            parent.mount(self._bar, before=self)
+        self._bar.show(texts, held=held)
+
+    def put(self, text: str) -> None:
+        """Replace the text, cursor at its end."""
+        self._completing.hide()
+        self.load_text(self._fold(text))
+        self.move_cursor(self.document.end)
+
+    def action_send(self, *, steer: bool = False) -> None:
+        """Send what was typed, unless it is only blanks; the name of a command is obeyed, and one of none is kept.
+
+        With `steer` it is for the query that runs.
+        """
+        text = self.value.strip()
+        if not text:
+            if self._held:
+                self.post_message(self.GoOn())
+            return
+        if text.startswith("/"):
+            from tui.app.commands import slip_of, typed_command
+
+            commands = self._completing.commands
+            if (command := typed_command(text, commands)) is not None:
+                self._obey(command)
+                return
+            if self.value.startswith("/") and (slip := slip_of(text, commands, self.of_agent())):
+                self.notify(slip, severity="warning", markup=False)
+                return
+        self._completing.hide()
+        self._history.add(text)
+        self.load_text("")
+        self._pastes.clear()
+        self.post_message(self.Steered(text) if steer else self.Sent(text))
+
+    def action_open_queue(self) -> None:
+        """Ask for all that waits."""
+        self.post_message(self.OpenQueue())
+
+    def action_new_line(self) -> None:
+        """Break the line at the cursor."""
+        start, end = self.selection
+        self._replace_via_keyboard("\n", start, end)
+
+    def action_edit_outside(self) -> None:
+        """Write on in the person's own editor, pastes written out; what failed leaves the prompt as it was."""
+        from core.errors import UniversalAgentError
+        from tui.terminal.editor import edit_draft
+        from tui.terminal.programs import EDITOR, command_of, edit
+
+        self._completing.hide()
+        try:
+            command = command_of(EDITOR, os.environ)
+            text = edit_draft(self.value, lambda path: edit(self.app, path, command))
+        except UniversalAgentError as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        if text is not None:
+            self._pastes.clear()
+            self.put(strip_controls_but_lines(text))
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Move up; from the first row, to the older entry or the newest queued query."""
+        if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
+            super().action_cursor_up(select)
+        elif self._queue and not self.text:
+            self.post_message(self.TakeBack())
+        elif (older := self._history.older(self.value)) is not None:
+            self.put(older)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Move down; from the last row, to the newer entry."""
+        if select or not self.navigator.is_last_wrapped_line(self.cursor_location):
+            super().action_cursor_down(select)
+        elif (newer := self._history.newer()) is not None:
+            self.put(newer)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row; in a terminal without room for a single character there is none to draw."""
+        return super().render_line(y) if self.content_size.width else Strip.blank(self.size.width)
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Change the text, and see what the new one may become."""
+        result = super().edit(edit)
+        self._completing.look()
+        return result
+
+    def on_text_area_selection_changed(self) -> None:
+        """Offer nothing where the cursor has left."""
+        self._completing.look_again()
+
+    def on_blur(self) -> None:
+        """Offer nothing to somebody who went elsewhere."""
+        self._completing.hide()
+
+    def _take(self, offer: Offer) -> None:
+        if offer.command is not None:
+            self._obey(offer.command)
+        else:
+            self._completing.write(offer)
+
+    def _obey(self, command: Command) -> None:
+        self._completing.hide()
+        self.load_text("")
+        self._pastes.clear()
+        self.post_message(self.Commanded(command))
+
+    def _steer_offers(self, key: str) -> bool:
+        """Let a key work on what is offered; False when it is not one for that."""
+        offer = self._completing.offer
+        match key:
+            case "up" | "down" if offer is not None:
+                self._completing.move(-1 if key == "up" else 1)
+            case "enter" if offer is not None:
+                self._take(offer)
+            case "tab":
+                # While files are still looked for, Tab waits for them and does not leave.
+                if offer is not None:
+                    self._completing.write(offer)
+            case "escape":
+                self._completing.close()
+            case _:
+                return False
+        return True
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._completing.is_open and self._steer_offers(event.key):
+            event.stop()
+            event.prevent_default()
+        elif (deed := keys_of(self.app).deed("prompt", event.key)) is not None:
+            # Here and not by a binding, whose action would come after the keys that were typed behind it.
+            event.stop()
+            event.prevent_default()
+            match deed:
+                case "send":
+                    self.action_send()
+                case "new_line":
+                    self.action_new_line()
+                case "steer":
+                    self.action_send(steer=True)
+                case "edit":
+                    self.action_edit_outside()
+                case "queue":
+                    self.action_open_queue()
+        elif event.key.startswith("alt+"):
+            # Textual gives Alt+2 the character 2; it is a command, not something typed.
+            event.character = None
+        elif event.is_printable:
+            self._history.rewind()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        text = self._fold(strip_controls_but_lines(event.text))
+        if result := self._replace_via_keyboard(text, *self.selection):
+            self.move_cursor(result.end_location)
+            self.focus()
+
+    def _fold(self, text: str) -> str:
+        # A text area lays out every character on each key press: a long text must not be in it.
+        if len(text) <= PASTE_LIMIT:
+            return text
+        number = len(self._pastes) + 1
+        self._pastes[number] = text
+        return f"[pasted #{number}: {text.count(chr(10)) + 1:,} lines, {len(text):,} characters]"
+
+
+def strip_controls_but_lines(text: str) -> str:
+    """Clean a paste: line breaks and tabs stay, whatever else would steer a terminal goes."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join("\t".join(strip_controls(part) for part in line.split("\t")) for line in lines)

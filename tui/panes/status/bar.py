@@ -1,0 +1,200 @@
+"""The one line that says how things stand: state, time, cost, tokens, context, path, model, mode, servers, tracing."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.events import Click
+from textual.reactive import reactive
+from textual.timer import Timer
+from textual.visual import VisualType
+from textual.widget import Widget
+
+from core.events.types import Event
+from core.telemetry.environment import Exports
+from tui.keys.keymap import keys_of
+from tui.panes.status.facts import StatusFacts
+from tui.panes.status.layout import KEPT, Cell, Line, lay_out, short_count, short_model, short_time
+
+if TYPE_CHECKING:
+    from core.settings.model import Settings
+    from tui.app.commands import Command
+
+__all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_time", "traces"]
+
+FRAMES_A_SECOND = 10
+BUSY = ("starting", "running", "stopping")
+ALWAYS, QUITS, STOPS = ("help.all", "keys"), ("quit", "quit"), ("stop", "stops")
+GOES_BACK = ("stop", "back")
+DEEDS = {
+    STOPS: "app.escape",
+    GOES_BACK: "app.escape",
+    ALWAYS: "app.help",
+    QUITS: "app.quit",
+}
+"""What a click on a key at the right does, by the name of the key and the word beside it."""
+OPENS = {"servers": "connections", "cost": "budget", "tracing": "trace-link"}
+"""The command that opens what a cell belongs to; where there is none, all is told in words."""
+
+
+def traces(settings: Settings) -> list[str]:
+    """Where a session with these settings sends its traces; the demo sends nothing."""
+    return [] if settings.demo else Exports.of(token=settings.logfire_token, environ=os.environ).told()
+
+
+class StatusLine(Widget):
+    """One line, laid out once for a width: what changes while work runs keeps its cells.
+
+    A timer runs only while the session is busy, redraws this line alone and asks `state` for the truth.
+
+    Args:
+        demo, model, mode: what is known before the session tells of itself.
+        limit: what the session may cost in US dollars; None for no limit.
+        tracing: where traces go besides the session's folder.
+        clock: gives seconds.
+    """
+
+    state: reactive[str] = reactive("starting")
+    hint: reactive[str] = reactive("")
+    leads_back: reactive[str] = reactive("")
+    """The keys that lead back to the prompt, where that is out of sight; else empty."""
+
+    def __init__(
+        self,
+        *,
+        demo: bool = False,
+        model: str | None = None,
+        mode: str = "default",
+        limit: float | None = None,
+        tracing: Sequence[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.facts = StatusFacts(demo=demo, model=model, mode=mode, limit=limit, tracing=tracing, clock=clock)
+        self._timer: Timer | None = None
+        self._frame = 0
+        self._read_state: Callable[[], str] | None = None
+        self._line = Line(Content(""), ())
+
+    def follow(self, read_state: Callable[[], str]) -> None:
+        """Take the session's state from `read_state`, now and on every tick."""
+        self._read_state = read_state
+        self.state = read_state()
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take up a batch of events, in order."""
+        for event in events:
+            self.facts.take(event)
+        if self._read_state is not None:
+            self.state = self._read_state()
+        self.refresh()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something waits for the person."""
+        return self.facts.waiting
+
+    def on_mount(self) -> None:
+        """Begin to spin when the session is at work from the start."""
+        self._watch_ticking()
+
+    def watch_state(self, state: str) -> None:
+        """Spin while the session is busy, and only then."""
+        self.facts.note_state(state, busy=state in BUSY)
+        self._watch_ticking()
+
+    def _watch_ticking(self) -> None:
+        busy = self.state in BUSY
+        if busy and self._timer is None and self.is_mounted:
+            self._timer = self.set_interval(1 / FRAMES_A_SECOND, self._tick, name="status spinner")
+        elif not busy and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _tick(self) -> None:
+        self._frame += 1
+        if self._read_state is not None:
+            self.state = self._read_state()
+        # Below a dialog every change draws the whole screen again: there the seconds are enough.
+        if self._frame % FRAMES_A_SECOND == 0 or self.app.screen is self.screen:
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw what fits, most important parts first, keys at the right."""
+        hints = [[self.hint]] if self.hint else self._keys()
+        self._line = lay_out(self._cells(), hints, self.content_size.width)
+        return self._line.content
+
+    def _keys(self) -> list[list[str]]:
+        always, quits, stops = (self._hint_of(*each) for each in (ALWAYS, QUITS, STOPS))
+        # Below a dialog Esc and the keys of the panes do something else, or nothing.
+        on_top = len(self.app.screen_stack) < 2
+        back = [self._back] if self.leads_back and on_top else []
+        if self.state == "running" and on_top:
+            return [[stops, *back, always], [stops, *back]]
+        return [[*back, always], back] if back else [[always, quits], [always]]
+
+    @property
+    def _back(self) -> str:
+        return f"{self.leads_back} prompt"
+
+    def _hint_of(self, name: str, word: str) -> str:
+        return f"{keys_of(self.app).shown(name).replace('Ctrl+', '^')} {word}"
+
+    def _cells(self) -> list[Cell]:
+        return self.facts.cells(self.state, self._frame, self.content_size.width)
+
+    # -- what is behind it ------------------------------------------------------------------------
+
+    def told(self) -> list[tuple[str, str]]:
+        """Everything in words, a row for each thing."""
+        return self.facts.told()
+
+    @property
+    def tooltip(self) -> VisualType | None:
+        """Everything in words, as it is when somebody points at the line."""
+        from tui.widgets.dialog import fields
+
+        rows = self.told()
+        return fields(*rows) if rows else None
+
+    @tooltip.setter
+    def tooltip(self, tooltip: VisualType | None) -> None:
+        raise AttributeError("the tooltip of the status line is made of what it shows")
+
+    async def on_click(self, event: Click) -> None:
+        """Do what the key under the pointer does, or open what the cell there belongs to."""
+        offset = event.get_content_offset(self)
+        name = self._line.at(offset.x) if offset is not None else ""
+        deeds = {self._hint_of(*key): deed for key, deed in DEEDS.items()}
+        if self.leads_back and name == self._back:
+            event.stop()
+            await self.run_action("screen.show('prompt')")
+        elif name in deeds:
+            event.stop()
+            await self.run_action(deeds[name])
+        elif name and name != self.hint:
+            event.stop()
+            self.open(name)
+
+    def open(self, name: str = "") -> None:
+        """Open what a cell belongs to; without one, or where there is nothing to open, tell all in words."""
+        command = self._command(OPENS.get(name, ""))
+        if command is not None:
+            command.run()
+        elif rows := self.told():
+            from tui.screens.session.status import StatusScreen
+
+            self.app.push_screen(StatusScreen(rows))
+
+    def _command(self, name: str) -> Command | None:
+        from tui.app.app import UaTuiApp
+        from tui.app.commands import commands_of
+
+        commands = commands_of(self.app) if isinstance(self.app, UaTuiApp) else ()
+        return next((command for command in commands if command.name == name), None)

@@ -1,0 +1,385 @@
+"""What the status line knows: taken from a session's events, shown as cells, and told in whole sentences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from core.events.types import (
+    ApiRetry,
+    AuthFinished,
+    AuthRequired,
+    BudgetRaised,
+    BudgetReached,
+    Event,
+    McpServer,
+    McpStatus,
+    MessageFinished,
+    ModelChosen,
+    PathFellBack,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryClassified,
+    QueryFinished,
+    QueryReceived,
+    ServerTrustAnswered,
+    ServerTrustAsked,
+    SessionStarted,
+    TextDelta,
+    ThinkingDelta,
+    TokensSpent,
+    ToolCallFinished,
+    ToolCallStarted,
+    TracingFailed,
+)
+from core.records.counters import TokenCount
+from core.session.budget import WARN_AT
+from core.text import clean_line
+from tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
+from tui.render.format import tool_label
+from tui.render.session_terms import effort_of, fallback_of
+
+if TYPE_CHECKING:
+    from core.telemetry.tracer import Trace
+
+__all__ = ["StatusFacts"]
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+CONNECTED = ("connected", "ok", "ready")
+UNDECIDED = ("pending", "starting", "connecting", "reconnecting", "enabling", "disabling")
+NOT_WANTED = ("off", "untrusted", "disabled")
+MODES = {
+    "default": "asks first",
+    "acceptEdits": "edits allowed",
+    "plan": "plans only",
+    "dontAsk": "never asks",
+    "bypassPermissions": "ASKS NOTHING",
+}
+DECIDERS = {
+    "rule": "by a rule",
+    "model": "by the model",
+    "fallback": "as neither rules nor the model were clear",
+}
+AUTH = "auth"
+WORD_WIDTH = 9
+WHY_WIDTH = 30
+MOST_MARKS = 5
+_RANK = {"": 0, "warning": 1, "spent": 2}
+
+
+@dataclass
+class StatusFacts:
+    """Everything that the line shows; `take` keeps it up to date.
+
+    `limit` is what the session may cost in US dollars; `tracing` says where traces go besides the session's folder,
+    `trace` finds the trace. Times are those of `clock`, in seconds.
+    """
+
+    demo: bool = False
+    model: str | None = None
+    effort: str | None = None
+    fallback: str | None = None
+    mode: str = "default"
+    limit: float | None = None
+    tracing: Sequence[str] = ()
+    trace: Callable[[], Trace | None] = lambda: None
+    window: int = 200_000
+    clock: Callable[[], float] = time.monotonic
+    cost: float | None = None
+    tokens: TokenCount = field(default_factory=TokenCount)
+    since: float | None = None
+    stopping_since: float | None = None
+    elapsed: float = 0.0
+    servers: list[McpServer] = field(default_factory=list)
+    _doing: str = "working"
+    _asks: set[str] = field(default_factory=set)
+    _tools: set[str] = field(default_factory=set)
+    _path: str = ""
+    _why: str = ""
+    _decider: str = ""
+    _live_cost: float = 0.0
+    _estimated: bool = False
+    _context: int = 0
+    _level: str = ""
+    _tracing_failed: str = ""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something waits for the person."""
+        return bool(self._asks)
+
+    def note_state(self, state: str, *, busy: bool) -> None:
+        """Take up what the session is doing by now, and whether that is work."""
+        self.stopping_since = self.clock() if state == "stopping" else None
+        if not busy and self.since is not None:
+            self.elapsed = self.clock() - self.since
+            self.since = None
+
+    def take(self, event: Event) -> None:
+        """Take up one event."""
+        self.tokens.take(event)
+        match event:
+            case SessionStarted():
+                self._begin(event)
+            case QueryReceived():
+                self.since, self.elapsed = self.clock(), 0.0
+                self._doing, self._path, self._why, self._decider = "thinking", "", "", ""
+            case QueryClassified():
+                self._path, self._decider = event.decision, event.source
+                self._why = "" if event.source == "model" else clean_line(event.raw_response, 200)
+            case PathFellBack():
+                self._path, self._decider = "COMPLEX", "fell back"
+                self._why = f"it called {tool_label(event.tool_name, {})}"
+            case ThinkingDelta():
+                self._doing = "thinking"
+            case TextDelta():
+                self._doing = "writing"
+            case ToolCallStarted():
+                self._tools.add(event.tool_use_id)
+                self._doing = "tools"
+            case ToolCallFinished():
+                self._tools.discard(event.tool_use_id)
+                self._doing = "tools" if self._tools else "thinking"
+            case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
+                self._context = usage.total
+            case ModelChosen():
+                self.model, self.effort, self.fallback = event.model, event.effort, event.fallback_model
+            case TokensSpent():
+                self._live_cost += event.cost_usd or 0.0
+                self._estimated = self._estimated or event.cost_usd is not None
+            case ApiRetry():
+                self._doing = f"try {event.attempt}/{event.max_attempts}"
+            case PermissionAsked():
+                self._asks.add(event.request_id)
+            case PermissionAnswered():
+                self._asks.discard(event.request_id)
+            case AuthRequired():
+                self._asks.add(AUTH)
+            case AuthFinished():
+                self._asks.discard(AUTH)
+            case ServerTrustAsked():
+                self._asks.add("server " + event.server)
+            case ServerTrustAnswered():
+                self._asks.discard("server " + event.server)
+            case McpStatus():
+                self.servers = list(event.servers)
+            case BudgetReached():
+                self.limit = event.limit_usd
+                self._level = max(self._level, event.level, key=_RANK.__getitem__)
+            case BudgetRaised():
+                self.limit, self._level = event.limit_usd, ""
+            case TracingFailed():
+                self._tracing_failed = clean_line(event.error, 300)
+            case QueryFinished():
+                self._finish(event)
+            case _:
+                pass
+
+    def _begin(self, event: SessionStarted) -> None:
+        self.demo, self.mode = event.demo, event.permission_mode
+        self.model = event.model or self.model
+        self.effort, self.fallback = event.effort, event.fallback_model
+        self.limit = event.max_cost_usd if event.max_cost_usd is not None else self.limit
+
+    def _finish(self, event: QueryFinished) -> None:
+        if self.since is not None or event.duration_ms:
+            self.elapsed = event.duration_ms / 1000
+        self.since = None
+        self.window = event.context_window or self.window
+        # What a query cost that ended without a word of it stays an estimate.
+        cost = event.cost_usd if event.cost_usd is not None else (self._live_cost or None)
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
+        self._estimated = self._estimated and event.cost_usd is None
+        self._live_cost = 0.0
+        self._asks &= {AUTH}
+        self._tools.clear()
+
+    # -- as cells ---------------------------------------------------------------------------------
+
+    def cells(self, state: str, frame: int, width: int) -> list[Cell]:
+        """Every cell there is, in their order; the widths of those that change while work runs do not."""
+        cells = [cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo")] if self.demo else []
+        cells.append(cell(self._state(state, frame), 99, "state"))
+        failed, again = self._failed_servers(), self._servers_tried_again()
+        if failed or again:
+            cells.append(self._trouble_cell(failed, again, width))
+        cells.append(cell(f"{short_time(self._seconds()):>6}", 90, "elapsed"))
+        cells.append(self._money_cell())
+        cells.append(cell(f"{short_count(self.tokens.total):>4} tok", 70, "tokens"))
+        cells.append(cell(f"ctx {self._share():>3}%", 60, "context"))
+        cells.append(self._path_cell())
+        if self.model:
+            cells.append(cell(short_model(self.model), 40, "model"))
+        cells.append(self._mode_cell())
+        if self.servers and not failed and not again:
+            cells.append(cell(self._server_counts(), 45, "servers"))
+        cells.append(self._tracing_cell())
+        return cells
+
+    def _state(self, state: str, frame: int) -> Content:
+        word, mark, style = state, "·", "$text-muted"
+        match state:
+            case _ if self._asks:
+                word, mark, style = "needs you", "?", "bold $text-warning"
+            case "running":
+                word, mark, style = self._doing, SPINNER[frame % len(SPINNER)], "$text-accent"
+            case "stopping":
+                word, mark, style = "stopping…", SPINNER[frame % len(SPINNER)], "$text-accent"
+            case "starting":
+                mark, style = SPINNER[frame % len(SPINNER)], "$text-accent"
+            case "idle":
+                word, mark = "ready", "●"
+            case "failed":
+                mark, style = "✗", "bold $text-error"
+            case "not set up":
+                mark, style = "?", "bold $text-warning"
+            case _:
+                pass
+        return Content.styled(f"{mark} {word:<{WORD_WIDTH}}", style)
+
+    def _failed_servers(self) -> list[McpServer]:
+        fine = (*CONNECTED, *UNDECIDED, *NOT_WANTED)
+        return [each for each in self.servers if each.status not in fine and each.again_s is None]
+
+    def _servers_tried_again(self) -> list[McpServer]:
+        """The servers that failed and that the program sees to."""
+        return [each for each in self.servers if each.again_s is not None or each.status == "reconnecting"]
+
+    def _server_counts(self) -> str:
+        wanted = [server for server in self.servers if server.status not in NOT_WANTED]
+        return f"mcp {sum(server.status in CONNECTED for server in wanted)}/{len(wanted)}"
+
+    def _trouble_cell(self, failed: list[McpServer], again: list[McpServer], width: int) -> Cell:
+        """A mark for each server that failed, at every width; names and counts as far as there is room."""
+        style = "bold $text-error" if failed else "$text-warning"
+        marks = _marks("✗", len(failed)) + _marks("↻", len(again))
+        names = ", ".join(server.name for server in (*failed, *again))
+        names = clean_line(names, max(8, min(32, width // 4)))
+        counts = self._server_counts()
+        short = f"{marks} {counts.removeprefix('mcp ')}"
+        return cell(
+            Content.styled(f"{marks} {counts} {names}", style),
+            65,
+            "servers",
+            (Content.styled(f"{short} {names}", style), 85),
+            (Content.styled(short, style), 95),
+            (Content.styled(marks, style), KEPT + 1),
+        )
+
+    def _money_cell(self) -> Cell:
+        spent = f"{'~' if self._estimated else ''}{money(self.spent, self._digits())}"
+        if self.limit is None:
+            return cell(f"{spent:>7}", 80, "cost")
+        limit = money(self.limit, self._digits())
+        mark = {"": " ", "warning": "⚠", "spent": "✗"}[self._level]
+        style = {"": "$text-muted", "warning": "bold $text-warning", "spent": "bold $text-error"}[self._level]
+        wide = Content.styled(f"{mark} {spent:>{len(limit) + 1}}/{limit}", style)
+        if not self._level:
+            return cell(wide, 80, "cost")
+        narrow = Content.styled(f"{mark} {spent:>{len(limit) + 1}}", style)
+        return cell(wide, 92, "cost", (narrow, 96), (Content.styled(f"{mark} $", style), KEPT))
+
+    def _digits(self) -> int:
+        return 2 if self.limit is None or self.limit >= 0.01 else 4
+
+    def _path_cell(self) -> Cell:
+        wide = f"{self._path:<7} {clean_line(self._reason(), WHY_WIDTH):<{WHY_WIDTH}}"
+        return cell(wide, 5, "path", (Content.styled(f"{self._path:<7}", "$text-muted"), 50))
+
+    def _mode_cell(self) -> Cell:
+        word = MODES.get(self.mode, clean_line(self.mode, 20))
+        if self.mode == "bypassPermissions":
+            return cell(Content.styled(word, "bold $text-error"), KEPT, "mode")
+        return cell(word, 30, "mode")
+
+    def _tracing_cell(self) -> Cell:
+        if self._tracing_failed:
+            return cell(Content.styled("✗ trace", "$text-warning"), 35, "tracing")
+        return cell("trace on" if self.tracing else "trace off", 20, "tracing")
+
+    # -- figures ----------------------------------------------------------------------------------
+
+    def _seconds(self) -> float:
+        # While the work is being stopped what counts is how long that takes.
+        since = self.since if self.stopping_since is None else self.stopping_since
+        return self.clock() - since if since is not None else self.elapsed
+
+    @property
+    def spent(self) -> float:
+        """What the session has cost in US dollars, the running query as estimated."""
+        return (self.cost or 0.0) + self._live_cost
+
+    def _share(self) -> int:
+        return min(999, round(100 * self._context / self.window)) if self.window else 0
+
+    def _reason(self) -> str:
+        if not self._path:
+            return ""
+        return self._why or DECIDERS.get(self._decider, "")
+
+    # -- in words ---------------------------------------------------------------------------------
+
+    def told(self) -> list[tuple[str, str]]:
+        """Everything in words: a label and a sentence for each thing that the line shows."""
+        rows = [("Model", clean_line(self.model, 100) if self.model else "as the agent chooses")]
+        if self.demo:
+            rows[0] = ("Model", f"{rows[0][1]}, scripted: this is the demo")
+        rows += [("Effort", effort_of(self.effort)), ("Fallback", fallback_of(self.fallback))]
+        rows.append(("Permissions", MODES.get(self.mode, clean_line(self.mode, 20))))
+        rows.append(("Path", self._path_told()))
+        rows.append(("Context", f"{self._context:,} of {self.window:,} tokens, {self._share()} %"))
+        rows.append(("Tokens", f"{self.tokens.total:,}, of sub-agents and from the cache, too"))
+        rows.append(("Cost", self._cost_told()))
+        for server in self.servers:
+            state = clean_line(server.status, 40)
+            if server.again_s is not None:
+                state += f", again in {server.again_s:g} s"
+            if server.tools is not None:
+                state += f", {server.tools} tool{'' if server.tools == 1 else 's'}"
+            if server.error:
+                state += f": {clean_line(server.error, 300)}"
+            rows.append((f"MCP {clean_line(server.name, 40)}", state))
+        rows.append(("Tracing", self._tracing_told()))
+        if (trace := self.trace()) is not None:
+            rows.append(("Trace", clean_line(trace.link or trace.trace_id, 500)))
+        return rows
+
+    def _path_told(self) -> str:
+        if not self._path:
+            return "not decided yet: each query is SIMPLE (answered from knowledge) or COMPLEX (with tools)"
+        if self._decider == "fell back":
+            return f"{self._path}: it was taken for SIMPLE, but {self._why}"
+        return f"{self._path}, {DECIDERS.get(self._decider, '')}" + (f": {self._why}" if self._why else "")
+
+    def _cost_told(self) -> str:
+        digits = self._digits()
+        told = f"{money(self.spent, digits)} with sub-agents"
+        if self._estimated:
+            told += "; what the running query costs is estimated until it ends"
+        if self.limit is None:
+            return f"{told}; no limit (--max-cost sets one)"
+        limit = money(self.limit, digits)
+        if self._level == "spent":
+            return f"{told}; the limit of {limit} is reached: nothing runs until it is raised (/budget)"
+        return f"{told}; limit {limit}, with a warning from {money(WARN_AT * self.limit, digits)} on"
+
+    def _tracing_told(self) -> str:
+        if self._tracing_failed:
+            return f"failed: {self._tracing_failed}"
+        if self.tracing:
+            return f"on: spans go to {' and '.join(self.tracing)}, and to spans.jsonl in the session's folder"
+        return "off: nothing leaves this machine; spans.jsonl in the session's folder has the spans"
+
+
+def _marks(mark: str, count: int) -> str:
+    return mark * count if count <= MOST_MARKS else f"{mark}×{count}"
+
+
+def money(amount: float, digits: int = 2) -> str:
+    """Write US dollars in at most six cells, as long as they are less than a million."""
+    return f"${amount:.{digits}f}" if amount < 1000 else f"${amount:.0f}"

@@ -1,0 +1,131 @@
+"""Laying out the status line: which parts have room in which form, and where each of them stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.content import Content
+
+from tui.terminal.output_filter import strip_controls
+
+__all__ = ["KEPT", "Cell", "Line", "Spot", "cell", "lay_out", "short_count", "short_model", "short_time"]
+
+KEPT = 97
+"""The rank from which on nothing gives way."""
+GAP = "  "
+MUTED = "$text-muted"
+
+
+def short_time(seconds: float) -> str:
+    """Write a duration in at most six cells: `41s`, `12m04s`, `3h07m`."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02}m"
+
+
+def short_count(number: int) -> str:
+    """Write a number in at most four cells: `950`, `1.2k`, `38k`, `1.4M`."""
+    if number < 1000:
+        return str(number)
+    for size, unit in ((1e3, "k"), (1e6, "M"), (1e9, "G")):
+        value = number / size
+        if value < 9.95:
+            return f"{value:.1f}{unit}"
+        if value < 999.5:
+            return f"{value:.0f}{unit}"
+    return "lots"
+
+
+def short_model(name: str) -> str:
+    """Shorten a model's name to what tells it apart: no vendor prefix, no date, at most 20 cells."""
+    parts = strip_controls(name).removeprefix("claude-").split("-")
+    if len(parts) > 1 and len(parts[-1]) == 8 and parts[-1].isdigit():
+        parts.pop()
+    short = "-".join(parts)
+    return short if len(short) <= 20 else f"{short[:11]}…{short[-8:]}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A part of the line, which may have narrower forms.
+
+    Each form has a rank: where there is no room the form of the lowest rank gives way to the next one of its cell, or
+    the cell goes. A form of the rank `KEPT` or above gives way to nothing. `name` says what the cell shows.
+    """
+
+    content: Content
+    rank: int
+    name: str = ""
+    narrower: tuple[tuple[Content, int], ...] = ()
+
+    @property
+    def forms(self) -> tuple[tuple[Content, int], ...]:
+        """Every form and its rank, the widest first."""
+        return ((self.content, self.rank), *self.narrower)
+
+
+def cell(content: Content | str, rank: int, name: str = "", *narrower: tuple[Content, int]) -> Cell:
+    """Make a cell; a plain text is quiet."""
+    shown = Content.styled(content, MUTED) if isinstance(content, str) else content
+    return Cell(shown, rank, name, narrower)
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where something stands in the line, from `start` up to `end`, in cells of the terminal."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """The line as it is shown, and what stands where in it: cells by their names, keys by their words."""
+
+    content: Content
+    spots: tuple[Spot, ...]
+
+    def at(self, x: int) -> str:
+        """The name of what stands at a column; empty between them."""
+        return next((spot.name for spot in self.spots if spot.start <= x < spot.end), "")
+
+
+def lay_out(cells: Sequence[Cell], hints: Sequence[Sequence[str]], width: int) -> Line:
+    """Lay out what fits into `width`, with the keys of the first of `hints` that has room at the right."""
+    forms = [0] * len(cells)
+    left = list(range(len(cells)))
+    while True:
+        shown = [cells[at].forms[forms[at]][0] for at in left]
+        needed = sum(part.cell_length for part in shown) + len(GAP) * max(0, len(shown) - 1)
+        for hint in hints:
+            keys = GAP.join(hint)
+            room = width - needed - Content(keys).cell_length
+            if room >= len(GAP):
+                return _line([cells[at].name for at in left], shown, room, hint)
+        weakest = min(left, key=lambda at: cells[at].forms[forms[at]][1], default=None)
+        if weakest is None or cells[weakest].forms[forms[weakest]][1] >= KEPT:
+            return _line([cells[at].name for at in left], shown, 0, ())
+        if forms[weakest] + 1 < len(cells[weakest].forms):
+            forms[weakest] += 1
+        else:
+            left.remove(weakest)
+
+
+def _line(names: Sequence[str], shown: Sequence[Content], room: int, keys: Sequence[str]) -> Line:
+    spots, x = [], 0
+    for name, part in zip(names, shown, strict=True):
+        spots.append(Spot(name, x, x + part.cell_length))
+        x += part.cell_length + len(GAP)
+    x = max(0, x - len(GAP)) + room
+    for key in keys:
+        spots.append(Spot(key, x, x + len(key)))
+        x += len(key) + len(GAP)
+    line = Content(GAP).join(shown)
+    if keys:
+        line = Content.assemble(line, " " * room, Content.styled(GAP.join(keys), MUTED))
+    return Line(line, tuple(spots))

@@ -1,0 +1,244 @@
+"""The keys of the workspace that do something with the file under the cursor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from abc import abstractmethod
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widget import Widget
+
+from core.errors import UniversalAgentError
+from core.storage.compression import inner_name
+from core.text import clean_line
+from tui.panes.workspace.folder_tree import Row
+from tui.render.format import size
+from tui.terminal.copy import copy_text
+from tui.widgets.workers import start_job
+
+if TYPE_CHECKING:
+    from tui.panes.workspace.preview import Deed
+    from tui.panes.workspace.provenance import Call, Origins
+    from tui.panes.workspace.tree import Place, WorkspaceTree
+
+__all__ = ["FileDeeds"]
+
+_NAME = 120
+
+
+class FileDeeds(Widget):
+    """What a pane with a `WorkspaceTree` can do with its files; every answer is a plain sentence."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "origin", "The call it came from", id="call.origin", show=False),
+        Binding("y", "copy_path", "Copy path", id="file.copy_path", show=False),
+        Binding("Y", "copy_text", "Copy text", id="file.copy_text", show=False),
+        Binding("e", "edit", "Edit", id="file.edit", show=False),
+        Binding("o", "open_outside", "Open outside", id="file.open_outside", show=False),
+        Binding("d", "delete", "Delete", id="file.delete", show=False),
+    ]
+
+    tree_view: WorkspaceTree
+    origins: Origins
+    copies: Path | None = None
+    """Where copies for the browser are written; the user's cache folder when None."""
+
+    class CallAsked(Message):
+        """A person asked for the call that a file came from; `tool_use_id` is of this session."""
+
+        def __init__(self, tool_use_id: str) -> None:
+            self.tool_use_id = tool_use_id
+            super().__init__()
+
+    class PastCallAsked(Message):
+        """A person asked for the call that a file of another session came from."""
+
+        def __init__(self, call: Call, folder: Path) -> None:
+            self.call = call
+            self.folder = folder
+            super().__init__()
+
+    def _here(self) -> tuple[Place, Row] | None:
+        """The file or folder under the cursor."""
+        place, row = self.tree_view.place, self.tree_view.cursor_row
+        if place is None or row is None or row.entry is None:
+            return None
+        return place, row
+
+    def _tell(self, message: str, *, warning: bool = False) -> None:
+        self.notify(message, markup=False, severity="warning" if warning else "information")
+
+    def do(self, path: Path, deed: Deed) -> None:
+        """Do with a file what its key would do, if the cursor is still on it."""
+        here = self._here()
+        if here is None or here[1].path != os.fspath(path):
+            self._tell(f"{clean_line(path.name, _NAME)} is no longer under the cursor of the workspace.")
+            return
+        match deed:
+            case "open_outside":
+                self.action_open_outside()
+            case "edit":
+                self.action_edit()
+            case "delete":
+                self.action_delete()
+
+    # -- copying ----------------------------------------------------------------------------------
+
+    def action_copy_path(self) -> None:
+        """Copy the path under the cursor."""
+        if (here := self._here()) is not None:
+            copy_text(self, here[1].path, "Path")
+
+    def action_copy_text(self) -> None:
+        """Copy the text of the file under the cursor."""
+        if (here := self._here()) is not None:
+            start_job(self, partial(self._copy_text, Path(here[1].path)), "copy")
+
+    async def _copy_text(self, path: Path) -> None:
+        from tui.viewers.file_operations import text_of
+
+        try:
+            text = await asyncio.to_thread(text_of, path)
+        except UniversalAgentError as error:
+            self._tell(str(error), warning=True)
+            return
+        copy_text(self, text, "Text")
+
+    # -- the call it came from --------------------------------------------------------------------
+
+    def action_origin(self) -> None:
+        """Go to the call that made the file under the cursor."""
+        here = self._here()
+        if here is None:
+            return
+        place, row = here
+        if place.name == "others":
+            session = row.path[len(place.model.base) + 1 :].partition(os.sep)[0]
+            folder = Path(place.model.base) / session
+            if row.path == os.fspath(folder):
+                self._tell("A session as a whole comes from no call: go to a file in it.")
+            else:
+                start_job(self, partial(self._find_past, folder, Path(row.path)), "origin")
+            return
+        origin = self.origins.find(row.path, self._session_folder())
+        if origin is None:
+            name = clean_line(os.path.basename(row.path), _NAME)
+            self._tell(f"No call of this session is known to have made {name}.")
+        else:
+            self.post_message(self.CallAsked(origin.tool_use_id))
+
+    @abstractmethod
+    def _session_folder(self) -> str | None:
+        """The folder of this session, which paths of its calls are relative to; None before there is one."""
+
+    async def _find_past(self, folder: Path, path: Path) -> None:
+        from tui.panes.workspace.provenance import read_origin
+
+        try:
+            call = await asyncio.to_thread(read_origin, folder, path)
+        except UniversalAgentError as error:
+            self._tell(str(error), warning=True)
+            return
+        if call is None:
+            self._tell(f"The journal of that session knows no call that made {clean_line(path.name, _NAME)}.")
+        else:
+            self.post_message(self.PastCallAsked(call, folder))
+
+    # -- other programs ---------------------------------------------------------------------------
+
+    def action_edit(self) -> None:
+        """Open the file under the cursor in the person's editor."""
+        from tui.terminal.programs import EDITOR, NoProgram, command_of, edit
+        from tui.viewers.file_operations import why_kept
+
+        here = self._here()
+        if here is None:
+            return
+        place, row = here
+        path = Path(row.path)
+        name = clean_line(path.name, _NAME)
+        why = why_kept(place, row.path) or _not_for_editors(path)
+        if why is not None:
+            self._tell(why, warning=True)
+            return
+        try:
+            code = edit(self.app, path, command_of(EDITOR, os.environ))
+        except NoProgram as error:
+            self._tell(str(error), warning=True)
+            return
+        if code:
+            self._tell(f"The editor ended with code {code}; {name} may not be saved.", warning=True)
+        self.tree_view.saw(row.path)
+        self.tree_view.rescan()
+        self.tree_view.announce()
+
+    def action_open_outside(self) -> None:
+        """Open the file under the cursor outside: HTML harmless in the browser, others in the desktop's program."""
+        if (here := self._here()) is not None:
+            start_job(self, partial(self._open_outside, Path(here[1].path)), "outside")
+
+    async def _open_outside(self, path: Path) -> None:
+        from tui.viewers.open_outside import open_outside
+
+        if await open_outside(self, path, self.copies):
+            self.tree_view.saw(os.fspath(path))
+
+    # -- deleting ---------------------------------------------------------------------------------
+
+    def action_delete(self) -> None:
+        """Delete the file, or the empty folder, under the cursor, after asking."""
+        if (here := self._here()) is not None:
+            start_job(self, partial(self._ask_to_delete, *here), "delete", replacing=False)
+
+    async def _ask_to_delete(self, place: Place, row: Row) -> None:
+        from tui.screens.files.confirm_delete import DeleteScreen
+        from tui.viewers.file_operations import why_not_deleted
+
+        assert row.entry is not None
+        why = await asyncio.to_thread(why_not_deleted, place, row.path, is_folder=row.entry.is_folder)
+        if why is not None:
+            self._tell(why, warning=True)
+            return
+        shown = clean_line(row.path[len(place.model.base) + 1 :], 400)
+        facts = "An empty folder." if row.entry.is_folder else f"A file of {size(row.entry.size)}."
+
+        def settle(yes: bool | None) -> None:
+            if yes:
+                start_job(self, partial(self._delete, place, row), "delete", replacing=False)
+
+        self.app.push_screen(DeleteScreen(shown, facts), settle)
+
+    async def _delete(self, place: Place, row: Row) -> None:
+        from tui.viewers.file_operations import delete
+
+        assert row.entry is not None
+        name = clean_line(row.entry.name, _NAME)
+        try:
+            was_there = await asyncio.to_thread(delete, place, row.path, is_folder=row.entry.is_folder)
+        except UniversalAgentError as error:
+            self._tell(str(error), warning=True)
+        else:
+            self._tell(f"{name} is deleted." if was_there else f"{name} was gone already.")
+        self.tree_view.look_at({os.path.dirname(row.path)})
+
+
+def _not_for_editors(path: Path) -> str | None:
+    """Why a path is not given to an editor; None when it may be."""
+    name = clean_line(path.name, _NAME)
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError as error:
+        return f"{name} cannot be opened: {error.strerror}."
+    if stat.S_ISDIR(mode):
+        return "A folder is not for an editor: go to a file in it."
+    if not stat.S_ISREG(mode):
+        return f"{name} is not a regular file and is not given to an editor."
+    if inner_name(path.name) != path.name:
+        return f"{name} is compressed: Enter shows what is in it."
+    return None

@@ -1,0 +1,347 @@
+"""The rows of a tree of folders, made anew from what is known of them; cursor and folds are kept by path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from core.storage.compression import SUFFIX
+from tui.panes.workspace.name_filter import Match, matcher
+from tui.panes.workspace.scan import Entry, Listing, Order, Request
+
+__all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored"]
+
+FOLDER_CAP = 10_000
+_EAGER_FOLDERS = 32
+_EAGER_DEPTH = 2
+_SEARCHED_FOLDERS = 300
+_DEEPEST = 200
+_IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+
+
+class Row(NamedTuple):
+    """A line of the tree: an entry, or what a folder holds beyond its listing or instead of one.
+
+    `note` is set, and `entry` None, for the latter; `more` counts what is not listed.
+    """
+
+    path: str
+    entry: Entry | None
+    depth: int
+    note: str = ""
+    more: int = 0
+
+    @property
+    def key(self) -> str:
+        """What tells the row from all others."""
+        return self.path if self.entry is not None else f"{self.path}{os.sep}"
+
+
+@dataclass(slots=True)
+class Folder:
+    """A folder that is listed or is going to be; `touched` once a person folded or unfolded it."""
+
+    path: str
+    depth: int
+    open: bool = False
+    touched: bool = False
+    limit: int = FOLDER_CAP
+    grown: bool = False
+    listing: Listing | None = None
+    by_name: dict[str, Entry] = field(default_factory=dict)
+
+
+class FolderTree:
+    """What is known of the folders beneath `base`, and the rows that come of it.
+
+    Args:
+        base: the folder whose entries are the topmost rows; it need not exist.
+        newest_first: names are dates, and the latest comes first.
+        only: tells by name and by whether it is a folder which entries of `base` are shown.
+        eager: folders near the base are listed before they are opened.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        *,
+        newest_first: bool = False,
+        only: Callable[[str, bool], bool] | None = None,
+        eager: bool = True,
+    ) -> None:
+        self.base = base
+        self.newest_first = newest_first
+        self.eager = eager
+        self.order = Order.NAME
+        self.hidden = False
+        self.cursor: str | None = None
+        self.top = 0
+        self.rows: list[Row] = []
+        self.matches: list[int] = []
+        self.matched: set[int] = set()
+        self.folders: dict[str, Folder] = {base: Folder(base, -1, open=True)}
+        self.dirty: set[str] = {base}
+        self.doubted: set[str] = set()
+        self.wanted: str | None = None
+        self._only = only
+        self._pattern = ""
+        self._match: Match | None = None
+        self._places: dict[str, int] | None = None
+
+    # -- what is known ----------------------------------------------------------------------------
+
+    def request(self, path: str) -> Request:
+        """How a folder is to be listed."""
+        folder = self.folders[path]
+        doubted = folder.listing if path in self.doubted else None
+        is_base = path == self.base
+        return Request(
+            path,
+            folder.limit,
+            doubted.stamp if doubted is not None else 0,
+            self.order,
+            self.newest_first and is_base,
+            self._only if is_base else None,
+            doubted if doubted is not None and doubted.order is self.order else None,
+        )
+
+    def take(self, listing: Listing) -> tuple[list[Entry], bool] | None:
+        """Take up a listing; returns the entries that came and whether the folder is listed for the first time.
+
+        None when nothing changed, or the folder is no longer of the tree.
+        """
+        folder = self.folders.get(listing.path)
+        if listing.order is not self.order:
+            listing = self._sorted(listing)
+        if folder is None:
+            return None
+        if folder.listing is not None and replace(folder.listing, stamp=listing.stamp) == listing:
+            # All is as it was; only by what a later change can be told is known better now.
+            folder.listing, folder.grown = listing, False
+            return None
+        first = folder.listing is None or folder.listing.missing or folder.grown
+        folder.grown = False
+        before, folder.listing = folder.by_name, listing
+        folder.by_name = {entry.name: entry for entry in listing.entries}
+        for name, entry in before.items():
+            now = folder.by_name.get(name)
+            if entry.is_folder and (now is None or not now.is_folder):
+                self._forget(os.path.join(folder.path, name))
+        came = [entry for entry in listing.entries if _is_new(before.get(entry.name), entry)]
+        for entry in came:
+            if entry.is_folder and self._lists_by_itself(folder, entry.name):
+                self._know(folder, entry.name)
+        return came, first
+
+    def resort(self, order: Order) -> None:
+        """Order everything anew; folders that are listed in part have to be scanned again."""
+        self.order = order
+        for folder in self.folders.values():
+            if folder.listing is None:
+                continue
+            if folder.listing.more:
+                self.dirty.add(folder.path)
+            folder.listing = self._sorted(folder.listing)
+
+    def _sorted(self, listing: Listing) -> Listing:
+        newest_first = self.newest_first and listing.path == self.base
+        entries = self.order.sort(listing.entries, newest_first=newest_first)
+        return replace(listing, entries=entries, order=self.order)
+
+    def folder_of(self, row: Row) -> Folder:
+        """The folder that a row stands for."""
+        return self.folders.setdefault(row.path, Folder(row.path, row.depth))
+
+    def set_open(self, folder: Folder, *, open_: bool) -> None:
+        """Unfold or fold a folder; one that was never listed is going to be."""
+        folder.open, folder.touched = open_, True
+        if open_ and folder.listing is None:
+            self.dirty.add(folder.path)
+
+    def _know(self, above: Folder, name: str) -> Folder:
+        path = os.path.join(above.path, name)
+        folder = self.folders.setdefault(path, Folder(path, above.depth + 1))
+        if folder.listing is None:
+            self.dirty.add(path)
+        return folder
+
+    def _lists_by_itself(self, folder: Folder, name: str) -> bool:
+        if is_ignored(name):
+            return False
+        if self._match is not None and self.eager:
+            return len(self.folders) <= _SEARCHED_FOLDERS
+        return self.eager and folder.depth < _EAGER_DEPTH - 1 and len(self.folders) <= _EAGER_FOLDERS
+
+    def _forget(self, gone: str) -> None:
+        prefix = gone + os.sep
+        for path in [path for path in self.folders if path == gone or path.startswith(prefix)]:
+            del self.folders[path]
+            self.dirty.discard(path)
+
+    # -- what is looked for -----------------------------------------------------------------------
+
+    @property
+    def pattern(self) -> str:
+        """What the rows are filtered by."""
+        return self._pattern
+
+    @property
+    def filtered(self) -> bool:
+        """Whether only some rows are shown."""
+        return self._match is not None
+
+    @property
+    def searched_in_part(self) -> bool:
+        """Whether a filter leaves folders out that were never listed."""
+        return self.filtered and any(
+            entry.is_folder and os.path.join(folder.path, entry.name) not in self.folders
+            for folder in self.folders.values()
+            for entry in folder.by_name.values()
+        )
+
+    def look_for(self, pattern: str) -> None:
+        """Show only what matches, below the folders it is in; nothing shows everything again."""
+        self._pattern, self._match = pattern, matcher(pattern)
+        if self._match is None:
+            self._show_cursor()
+            return
+        for folder in list(self.folders.values()):
+            for entry in folder.by_name.values():
+                if entry.is_folder and self._lists_by_itself(folder, entry.name):
+                    self._know(folder, entry.name)
+
+    def _show_cursor(self) -> None:
+        """Open what would hide the row that the cursor was brought to while the rows were filtered."""
+        path = os.path.dirname((self.cursor or "").rstrip(os.sep))
+        while path.startswith(self.base + os.sep):
+            folder = self.folders.get(path)
+            if folder is not None and not folder.open:
+                self.set_open(folder, open_=True)
+            path = os.path.dirname(path)
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    def place(self, key: str | None) -> int:
+        """The line of a row, -1 when it is not shown."""
+        if self._places is None:
+            self._places = {
+                row.path if row.entry is not None else row.key: line for line, row in enumerate(self.rows)
+            }
+        return -1 if key is None else self._places.get(key, -1)
+
+    def build(self) -> None:
+        """Make the rows anew. The cursor stays on its row, or goes to the nearest one that stays."""
+        before, line = self.rows, self.place(self.cursor)
+        self.rows, self.matches, self._places = [], [], None
+        self._walk(self.folders[self.base], kept=self._match is None)
+        self.matched = set(self.matches)
+        if self.cursor is not None and self.place(self.cursor) < 0:
+            self.cursor = self._nearest(before, line)
+
+    def _walk(self, folder: Folder, *, kept: bool) -> None:
+        listing = folder.listing
+        if listing is None or folder.depth > _DEEPEST:
+            return
+        depth = folder.depth + 1
+        match, rows, start = self._match, self.rows, len(self.base) + 1
+        for entry in listing.entries:
+            path = f"{folder.path}{os.sep}{entry.name}"
+            place = len(rows)
+            rows.append(Row(path, entry, depth))
+            matched = match is not None and match(path[start:])
+            if matched:
+                self.matches.append(place)
+            inner = self.folders.get(path) if entry.is_folder else None
+            if inner is not None:
+                if kept or matched:
+                    if inner.open:
+                        self._walk(inner, kept=True)
+                else:
+                    self._walk(inner, kept=False)
+            if not kept and not matched and len(rows) == place + 1:
+                del rows[place:]
+        if kept and listing.error:
+            rows.append(Row(folder.path, None, depth, f"cannot be read: {listing.error}"))
+        elif kept and listing.more:
+            rows.append(Row(folder.path, None, depth, f"… {listing.more:,} more", listing.more))
+
+    def is_unfolded(self, row: Row) -> bool:
+        """Whether what is in a folder stands below it."""
+        place = self.place(row.key)
+        below = place + 1 < len(self.rows) and self.rows[place + 1].depth > row.depth
+        folder = self.folders.get(row.path)
+        return below or (folder is not None and folder.open)
+
+    def above(self, place: int) -> int:
+        """The line of the folder that a row is in, -1 at the top."""
+        depth = self.rows[place].depth
+        while place >= 0 and self.rows[place].depth >= depth:
+            place -= 1
+        return place
+
+    def _nearest(self, before: Sequence[Row], line: int) -> str | None:
+        while 0 <= line < len(before):
+            depth = before[line].depth
+            for row in _siblings(before, line, depth):
+                if self.place(row.key) >= 0:
+                    return row.key
+            while line >= 0 and before[line].depth >= depth:
+                line -= 1
+            if line >= 0 and self.place(before[line].key) >= 0:
+                return before[line].key
+        return self.rows[0].key if self.rows and self.filtered else None
+
+    def step(self, by: int) -> int:
+        """The line of the next or the previous match from the cursor, around the ends; -1 when there is none."""
+        if not self.matches:
+            return -1
+        here = self.place(self.cursor)
+        if by > 0:
+            return next((place for place in self.matches if place > here), self.matches[0])
+        return next((place for place in reversed(self.matches) if place < here), self.matches[-1])
+
+    def follow_wanted(self) -> str | None:
+        """Unfold the way to the wanted path as far as it is known; its row's key once it is there."""
+        path = self.wanted
+        if path is None or not path.startswith(self.base + os.sep):
+            return None
+        folder = self.folders[self.base]
+        *above, name = path[len(self.base) + 1 :].split(os.sep)
+        for part in above:
+            if part not in folder.by_name:
+                self._ask(folder)
+                return None
+            folder = self._know(folder, part)
+            folder.open = folder.touched = True
+        # An artifact may have been packed since its path was told, or the other way round.
+        other = name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else name + SUFFIX
+        found = next((each for each in (name, other) if each in folder.by_name), None)
+        if found is None:
+            self._ask(folder)
+            return None
+        self.wanted = None
+        return os.path.join(folder.path, found)
+
+    def _ask(self, folder: Folder) -> None:
+        if folder.listing is None:
+            self.dirty.add(folder.path)
+
+
+def is_ignored(name: str) -> bool:
+    """Whether a folder is one that programs fill for themselves: it is listed only when a person opens it."""
+    return name in _IGNORED
+
+
+def _is_new(before: Entry | None, entry: Entry) -> bool:
+    return before is None or before.is_folder != entry.is_folder
+
+
+def _siblings(rows: Sequence[Row], line: int, depth: int) -> Iterator[Row]:
+    for step in (1, -1):
+        place = line + step
+        while 0 <= place < len(rows) and rows[place].depth >= depth:
+            if rows[place].depth == depth:
+                yield rows[place]
+            place += step

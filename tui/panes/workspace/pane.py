@@ -1,0 +1,367 @@
+"""The workspace: the session's files, the saved reports and other sessions, one of them at a time as a live tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Input
+
+from core.events.types import (
+    ArtifactSaved,
+    Event,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+)
+from core.storage.workspace import SAVED_REPORTS, WORKSPACES
+from tui.panes.workspace.file_actions import FileDeeds
+from tui.panes.workspace.locations import place_of, places_of
+from tui.panes.workspace.provenance import Origins
+from tui.panes.workspace.tabs import PlaceTabs
+from tui.panes.workspace.tree import Place, WorkspaceTree
+
+__all__ = ["WorkspacePane"]
+
+_SEEN_AFTER = 0.25
+
+
+class WorkspacePane(FileDeeds, Vertical):
+    """Tabs for the places there are, the tree of one of them, and a line to filter it by.
+
+    Files come and go without moving the cursor, the folds or the view. What is new is marked until it was
+    seen: until it was opened, or the cursor rested on it while its preview was shown, of which `previewed` tells.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "sort", "Sort", id="workspace.sort", show=False),
+        Binding("slash", "filter", "Filter", id="find.search", show=False),
+        Binding("n", "match(1)", "Next match", id="find.next", show=False),
+        Binding("N", "match(-1)", "Match before", id="find.previous", show=False),
+        Binding("t", "place(1)", "Next folder", id="workspace.next_place", show=False),
+        Binding("T", "place(-1)", "Folder before", id="workspace.previous_place", show=False),
+        Binding("full_stop", "toggle_hidden", "Hidden files", id="workspace.hidden", show=False),
+        Binding("escape", "leave_filter", "Show everything", id="workspace.leave_filter", show=False),
+    ]
+
+    class Opened(Message):
+        """A person asked to see a file."""
+
+        def __init__(self, path: Path) -> None:
+            self.path = path
+            super().__init__()
+
+    class Highlighted(Message):
+        """The cursor came to a file or folder, or to nothing when none is left."""
+
+        def __init__(self, path: Path | None) -> None:
+            self.path = path
+            super().__init__()
+
+    def __init__(
+        self,
+        root: Path | None = None,
+        saved_reports: Path | None = None,
+        *,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self.border_title = Content("Workspace")
+        self._standing = ""
+        self.tree_view = WorkspaceTree()
+        self.origins = Origins()
+        self._tabs = PlaceTabs()
+        self._line = Input(placeholder="part of a name, or *.json", compact=True)
+        self._places: list[Place] = []
+        self._start_with = (root, saved_reports)
+        self._left_at: tuple[str | None, int] | None = None
+        self._resting: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Put down tabs, tree and filter line."""
+        self._line.display = False
+        self._tabs.display = False
+        yield self._tabs
+        yield self.tree_view
+        yield self._line
+
+    def on_mount(self) -> None:
+        """Show what the pane was made for."""
+        root, saved_reports = self._start_with
+        if root is not None and not self._places:
+            self.set_root(root, saved_reports)
+
+    # -- what others call -------------------------------------------------------------------------
+
+    @property
+    def is_only_read(self) -> bool:
+        """Whether the session itself is only looked at, as a past one is."""
+        return bool(self._places) and self._places[0].read_only
+
+    @property
+    def place(self) -> Place | None:
+        """What is shown."""
+        return self.tree_view.place
+
+    @property
+    def root_path(self) -> Path | None:
+        """The session's folder, None before `set_root`."""
+        return Path(self._places[0].model.base) if self._places else None
+
+    @property
+    def polling(self) -> bool:
+        """Whether the system's limits allow no notifications."""
+        return self.tree_view.polling
+
+    @property
+    def new_files(self) -> frozenset[Path]:
+        """The files that appeared since `set_root` and were not seen."""
+        return frozenset(map(Path, self.tree_view.unseen))
+
+    def focus(self, scroll_visible: bool = True) -> WorkspacePane:
+        """Focus the tree."""
+        self.tree_view.focus(scroll_visible)
+        return self
+
+    def set_root(self, path: Path, saved_reports: Path | None = None) -> None:
+        """Show another session's folder, which need not exist yet; what is in it now counts as seen."""
+        self.tree_view.unseen.clear()
+        if self._places:
+            self.origins = Origins()
+        self._places = places_of(path, saved_reports)
+        self._tabs.display = len(self._places) > 1
+        self._go_to(self._places[0])
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take up a batch of events: where the session's folder is, and which files were saved by what."""
+        self.origins.apply(events)
+        for event in events:
+            match event:
+                case SessionStarted(workspace=workspace) if not self._places and workspace:
+                    path = Path(workspace)
+                    beside = path.parent.parent / SAVED_REPORTS if path.parent.name == WORKSPACES else None
+                    self.set_root(path, beside)
+                case ArtifactSaved() if self._places:
+                    self._note_saved(event)
+                case QueryReceived():
+                    self.tree_view.work(running=True)
+                case QueryFinished() | SessionFinished():
+                    self.tree_view.work(running=False)
+                case _:
+                    pass
+
+    def reveal(self, path: Path) -> None:
+        """Move the cursor to a file, opening the folders above it; a file that is still to come is waited for."""
+        wanted = os.path.abspath(path)
+        place = place_of(self._places, wanted)
+        if place is None:
+            return
+        if place.model.filtered:
+            place.model.look_for("")
+            self._show_line(shown=False)
+        if place is not self.place:
+            self._go_to(place)
+        self.tree_view.reveal(wanted)
+
+    def rescan(self) -> None:
+        """Look at every listed folder again."""
+        self.tree_view.rescan()
+
+    def announce(self) -> None:
+        """Tell once more where the cursor is, for a preview that has just come to sight."""
+        self.tree_view.announce()
+
+    def previewed(self, path: Path) -> None:
+        """Note that the preview shows a file: when the cursor rests on it, it was seen."""
+        if self._resting is not None:
+            self._resting.stop()
+        self._resting = self.set_timer(_SEEN_AFTER, partial(self._rested, os.fspath(path)))
+
+    def _rested(self, path: str) -> None:
+        row = self.tree_view.cursor_row
+        if row is not None and row.path == path:
+            self.tree_view.saw(path)
+
+    def _note_saved(self, event: ArtifactSaved) -> None:
+        base = self._places[0].model.base
+        path = os.path.join(base, event.path)
+        self.tree_view.look_at({base, os.path.dirname(path)})
+        self._note_elsewhere(path)
+        if event.copied_to is not None:
+            self._note_elsewhere(event.copied_to)
+            self.tree_view.look_at({os.path.dirname(event.copied_to)})
+            self.tree_view.look_soon()
+
+    def _note_elsewhere(self, path: str) -> None:
+        # What is in sight is found by a scan, which also knows when it was looked at before.
+        place = place_of(self._places, path)
+        if place is not None and place.marks and place is not self.place:
+            self.tree_view.unseen.add(path)
+            self._show_counts()
+
+    # -- places -----------------------------------------------------------------------------------
+
+    def _go_to(self, place: Place) -> None:
+        self._left_at = None
+        self.tree_view.go_to(place)
+        self._line.value = place.model.pattern
+        self._show_line(shown=False)
+        self._show_counts()
+
+    def action_place(self, by: int) -> None:
+        """Show the next or the previous place."""
+        if self.place is not None:
+            here = self._places.index(self.place)
+            self._go_to(self._places[(here + by) % len(self._places)])
+
+    def on_place_tabs_chosen(self, event: PlaceTabs.Chosen) -> None:
+        """Show the place whose title was clicked."""
+        event.stop()
+        self._go_to(next(place for place in self._places if place.name == event.name))
+        self.focus()
+
+    # -- order and filter -------------------------------------------------------------------------
+
+    def action_sort(self) -> None:
+        """Sort by the next thing: name, time, size."""
+        if self.place is not None:
+            self.place.model.resort(self.place.model.order.next)
+            self.tree_view.changed()
+            self._show_counts()
+
+    def action_toggle_hidden(self) -> None:
+        """Show or hide names that begin with a dot."""
+        if self.place is not None:
+            self.place.model.hidden = not self.place.model.hidden
+            self._show_counts()
+            self.rescan()
+
+    def action_filter(self) -> None:
+        """Ask what to show only."""
+        if self.place is None:
+            return
+        if not self.place.model.filtered:
+            self._left_at = (self.place.model.cursor, int(self.tree_view.scroll_offset.y))
+        self._show_line(shown=True)
+        self._line.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what matches so far."""
+        event.stop()
+        if self.place is not None and event.value != self.place.model.pattern:
+            self.place.model.look_for(event.value)
+            self.tree_view.changed()
+            self._show_counts()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go into what matches."""
+        event.stop()
+        model = self.place.model if self.place is not None else None
+        if model is not None and model.filtered and model.place(model.cursor) not in model.matched:
+            self.tree_view.point_at(model.step(1))
+        self._show_line(shown=bool(event.value))
+        self.focus()
+
+    def action_match(self, by: int) -> None:
+        """Go to the next match, or to the one before."""
+        if self.place is not None and self.place.model.filtered:
+            self.tree_view.point_at(self.place.model.step(by))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave Esc to others while there is no filter."""
+        if action == "leave_filter":
+            return self._line.has_focus or (self.place is not None and self.place.model.filtered)
+        return True
+
+    def action_leave_filter(self) -> None:
+        """Show everything again; from the filter line, as it was before."""
+        place, left_at = self.place, self._left_at
+        from_line, self._left_at = self._line.has_focus, None
+        self._show_line(shown=False)
+        self._line.value = ""
+        if place is not None:
+            if from_line and left_at is not None:
+                place.model.cursor = left_at[0]
+            place.model.look_for("")
+            self.tree_view.changed()
+            if from_line and left_at is not None:
+                self.tree_view.scroll_to(y=left_at[1], animate=False, immediate=True)
+        self.focus()
+        self._show_counts()
+
+    def _session_folder(self) -> str | None:
+        return self._places[0].model.base if self._places else None
+
+    def _show_line(self, *, shown: bool) -> None:
+        self._line.display = shown
+
+    # -- what is told -----------------------------------------------------------------------------
+
+    def on_workspace_tree_counted(self, event: WorkspaceTree.Counted) -> None:
+        """Tell what is new."""
+        event.stop()
+        self._show_counts()
+
+    def on_live_tree_pointed(self, event: WorkspaceTree.Pointed) -> None:
+        """Pass on where the cursor is."""
+        event.stop()
+        if event.row is None:
+            self.post_message(self.Highlighted(None))
+        elif event.row.entry is not None:
+            self.post_message(self.Highlighted(Path(event.row.path)))
+
+    def on_live_tree_chosen(self, event: WorkspaceTree.Chosen) -> None:
+        """Open a file."""
+        event.stop()
+        self.tree_view.saw(event.row.path)
+        self.post_message(self.Opened(Path(event.row.path)))
+
+    def stand(self, words: str) -> None:
+        """Say in the lower edge, before all else, how the pane stands on the screen."""
+        if words != self._standing:
+            self._standing = words
+            self._show_counts()
+
+    def _show_counts(self) -> None:
+        unseen = self.tree_view.unseen
+        parts: list[str | tuple[str, str]] = ["Workspace"]
+        if unseen:
+            parts += [" · ", (f"{len(unseen):,} new", "bold $accent")]
+        self.border_title = Content.assemble(*parts)
+        place = self.place
+        self._tabs.offer(
+            [
+                (
+                    each.name,
+                    each.title,
+                    each.marks and each is not place and unseen.beneath(each.model.base) > 0,
+                )
+                for each in self._places
+            ],
+            place.name if place is not None else "",
+        )
+        if place is None:
+            self.border_subtitle = Content(self._standing)
+            return
+        model = place.model
+        matches = f"{len(model.matches):,} match{'' if len(model.matches) == 1 else 'es'}"
+        told = [
+            self._standing,
+            f"by {model.order.value}",
+            matches + (" so far" if model.searched_in_part else "") if model.filtered else "",
+            "hidden shown" if model.hidden else "",
+            "only to read" if place.read_only else "",
+            "polling" if self.polling else "",
+        ]
+        self.border_subtitle = Content(" · ".join(part for part in told if part))

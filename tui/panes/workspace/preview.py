@@ -1,0 +1,193 @@
+"""The preview: what the cursor of the workspace is on, read in a thread and dropped when it moves on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from textual.binding import Binding, BindingType
+from textual.content import Content, Span
+from textual.message import Message
+
+from core.errors import UniversalAgentError
+from core.events.types import ArtifactSaved, Event
+from core.storage.compression import inner_name
+from core.text import clean_line
+from tui.panes.workspace.scan import list_folder
+from tui.render.format import size
+from tui.terminal.copy import copy_text
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.cancellation import in_thread
+from tui.viewers.reader import FileUnviewable
+from tui.viewers.registry import PREVIEW_LIMIT, load
+from tui.viewers.view.cursor import Article, Copy
+from tui.viewers.view.cursor_view import SteeredView
+from tui.viewers.view.document import Document
+from tui.widgets.workers import start_job
+
+__all__ = ["Deed", "PreviewPane"]
+
+Deed = Literal["open_outside", "edit", "delete"]
+
+_PATIENCE_SECONDS = 0.06
+_COUNTED = 2_000
+_NAME = 120
+
+
+class PreviewPane(SteeredView):
+    """Shows the beginning of a file, rendered; `show_path` replaces it and cancels what was being read."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "toggle_raw", "Rendered or raw", id="file.raw", show=False),
+        Binding("y", "copy_path", "Copy the path", id="file.copy_path", show=False),
+        Binding("Y", "copy_text", "Copy the text", id="file.copy_text", show=False),
+        Binding("o", "deed('open_outside')", "Open outside", id="file.open_outside", show=False),
+        Binding("e", "deed('edit')", "Edit", id="file.edit", show=False),
+        Binding("d", "deed('delete')", "Delete", id="file.delete", show=False),
+    ]
+
+    class DeedAsked(Message):
+        """A person asked for something the workspace does with the file under its cursor, by the name of the action."""
+
+        def __init__(self, path: Path, deed: Deed) -> None:
+            self.path = path
+            self.deed = deed
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.border_title = Content("Preview")
+        self.path: Path | None = None
+        self.document: Document | None = None
+        self._raw = False
+
+    def on_mount(self) -> None:
+        """Say what will be here."""
+        if self.path is None:
+            self.clear()
+
+    def action_toggle_raw(self) -> None:
+        """Change between the rendered form and the text as it is written."""
+        document = self.document
+        if document is not None and document.rendered is not None:
+            self._raw = not self._raw
+            self.show(document.raw if self._raw else document.rendered, place=self.place)
+
+    def action_deed(self, deed: Deed) -> None:
+        """Ask for what the workspace does with its files."""
+        if self.path is not None:
+            self.post_message(self.DeedAsked(self.path, deed))
+
+    def action_copy_path(self) -> None:
+        """Copy the path of the file shown."""
+        if self.path is not None:
+            copy_text(self, os.fspath(self.path), "Path")
+
+    def action_copy_text(self) -> None:
+        """Copy the text of the file shown, all of it or none."""
+        if self.path is not None:
+            start_job(self, partial(self._copy_text, self.path), "copy")
+
+    async def _copy_text(self, path: Path) -> None:
+        from tui.viewers.file_operations import text_of
+
+        try:
+            text = await asyncio.to_thread(text_of, path)
+        except UniversalAgentError as error:
+            self.notify(str(error), markup=False, severity="warning")
+        else:
+            copy_text(self, text, "Text")
+
+    def on_steered_view_asked(self, event: SteeredView.Asked) -> None:
+        """Copy a part of the file; articles are opened from the full viewer."""
+        event.stop()
+        match event.outcome:
+            case Copy(what, text):
+                copy_text(self, text, what.capitalize())
+            case Article():
+                self.notify("Enter on the file in the workspace, then a opens the article.", markup=False)
+
+    def clear(self) -> None:
+        """Show nothing but what this pane is for."""
+        self.workers.cancel_group(self, "preview")
+        self.path = self.document = None
+        self._entitle("Preview", "")
+        self.show(
+            TextBody(
+                "The file under the cursor of the workspace is shown here. Enter opens it in full.",
+                style=_dim,
+            )
+        )
+
+    def show_path(self, path: Path) -> None:
+        """Read a file and show its beginning."""
+        self.path = path
+        start_job(self, partial(self._read, path), "preview")
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Read the file shown again when it was saved anew."""
+        if self.path is None:
+            return
+        # An artifact that is saved anew may change between its plain and its packed form.
+        shown = inner_name(self.path.as_posix())
+        if any(
+            isinstance(event, ArtifactSaved) and shown.endswith(f"/{inner_name(event.path)}")
+            for event in events
+        ):
+            self.show_path(self.path)
+
+    async def _read(self, path: Path) -> None:
+        # The cursor passes over many files on its way: only one it rests on is read.
+        await asyncio.sleep(_PATIENCE_SECONDS)
+        name = clean_line(path.name, _NAME)
+        try:
+            if await asyncio.to_thread(_is_folder, path):
+                told = await asyncio.to_thread(_describe_folder, path)
+                self._entitle(name, "folder")
+                self.show(TextBody(told, style=_dim))
+                return
+            document = await in_thread(partial(load, path, PREVIEW_LIMIT))
+        except FileUnviewable as error:
+            self.document = None
+            self._entitle(name, "")
+            self.show(TextBody(str(error), style=_dim))
+            return
+        self.document = document
+        self._raw = False
+        self._entitle(name, " · ".join((document.kind, document.told_size)))
+        if document.notice and not document.size:
+            self.show(TextBody(document.notice, style=_dim))
+        else:
+            self.show(document.best)
+
+    def _entitle(self, title: str, facts: str) -> None:
+        self.border_title = Content(title)
+        self.border_subtitle = Content(facts) if facts else None
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _describe_folder(path: Path) -> str:
+    listing = list_folder(os.fspath(path), _COUNTED)
+    if listing.error or listing.missing:
+        return f"This folder cannot be read: {listing.error or 'it is no longer there'}."
+    files = [entry for entry in listing.entries if not entry.is_folder]
+    folders = len(listing.entries) - len(files)
+    if not listing.entries:
+        return "This folder is empty."
+    parts = [
+        f"{len(files) + listing.more:,} file{'' if len(files) + listing.more == 1 else 's'}" if files else "",
+        f"{folders:,} folder{'' if folders == 1 else 's'}" if folders else "",
+        "" if listing.more else size(sum(entry.size for entry in files)),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _dim(number: int, line: str) -> list[Span]:
+    return [Span(0, len(line), "dim")]

@@ -1,1 +1,0 @@
-"""A past session on the full screen: read from its journal, shown whole, never changed."""

@@ -1,1 +1,0 @@
-"""Pictures by the graphics of terminals: which there are, how they are written, and which are shown."""

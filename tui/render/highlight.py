@@ -1,0 +1,77 @@
+"""Source code to styled text: pygments tokens in the few colours of the theme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from rich.style import Style
+
+from tui.render.layout import PLAIN, Piece
+
+__all__ = ["CodeTheme", "highlight"]
+
+# Lexers are regular expressions that hostile text can make slow: long blocks and long lines stay plain.
+MOST_CHARACTERS = 20_000
+LONGEST_LINE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTheme:
+    """The styles of source code; `text` is the base of all others."""
+
+    text: Style = PLAIN
+    comment: Style = PLAIN
+    keyword: Style = PLAIN
+    string: Style = PLAIN
+    number: Style = PLAIN
+    name: Style = PLAIN
+    inserted: Style = PLAIN
+    deleted: Style = PLAIN
+
+
+def highlight(code: str, language: str, theme: CodeTheme) -> list[Piece]:
+    """Colour `code` as `language`; an unknown language, a long block or a long line stays plain."""
+    lexer = _lexer(language.lower()) if language else None
+    if lexer is None or len(code) > MOST_CHARACTERS or any(len(x) > LONGEST_LINE for x in code.split("\n")):
+        return [(code, theme.text)]
+    pieces: list[Piece] = []
+    for _, kind, text in lexer.get_tokens_unprocessed(code):
+        slot = _slot(kind)
+        pieces.append((text, theme.text + getattr(theme, slot) if slot != "text" else theme.text))
+    return pieces
+
+
+@lru_cache(maxsize=64)
+def _lexer(language: str) -> Any:
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # ships no types
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # ships no types
+
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(maxsize=512)
+def _slot(kind: Any) -> str:
+    from pygments.token import Token  # type: ignore[import-untyped]  # ships no types
+
+    slots = (
+        (Token.Comment, "comment"),
+        (Token.Keyword, "keyword"),
+        (Token.Operator.Word, "keyword"),
+        (Token.Literal.String, "string"),
+        (Token.Literal.Number, "number"),
+        (Token.Name.Function, "name"),
+        (Token.Name.Class, "name"),
+        (Token.Name.Tag, "name"),
+        (Token.Name.Attribute, "name"),
+        (Token.Name.Decorator, "name"),
+        (Token.Generic.Inserted, "inserted"),
+        (Token.Generic.Deleted, "deleted"),
+        (Token.Generic.Heading, "keyword"),
+        (Token.Generic.Subheading, "comment"),
+    )
+    return next((slot for parent, slot in slots if kind in parent), "text")

@@ -1,0 +1,43 @@
+"""How far a sub-agent has come, as far as events tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from core.events.types import (
+    Event,
+    MessageFinished,
+    SubagentFinished,
+    SubagentProgress,
+    ToolCallStarted,
+)
+from core.text import clean_line
+from tui.render.format import main_argument, tool_label
+
+__all__ = ["Progress"]
+
+_LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The tokens a sub-agent used, and what it did or said last, clean and on one line."""
+
+    tokens: int = 0
+    activity: str = ""
+
+    def after(self, event: Event, call: str) -> Progress:
+        """What it is after an event, which counts if it is about the sub-agent that `call` started."""
+        match event:
+            case SubagentProgress(tool_use_id=id_) | SubagentFinished(tool_use_id=id_) if id_ == call:
+                used = event.usage.total if event.usage is not None else 0
+                told = clean_line(event.description, _LONGEST) if isinstance(event, SubagentProgress) else ""
+                return Progress(used or self.tokens, told or self.activity)
+            case MessageFinished(parent_tool_use_id=id_) if id_ == call and event.text.strip():
+                first = event.text.strip().partition("\n")[0]
+                return replace(self, activity=clean_line(first, _LONGEST))
+            case ToolCallStarted(parent_tool_use_id=id_) if id_ == call:
+                label, argument = tool_label(event.name, event.input), main_argument(event.name, event.input)
+                return replace(self, activity=clean_line(f"{label}  {argument}", _LONGEST))
+            case _:
+                return self

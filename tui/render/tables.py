@@ -1,0 +1,132 @@
+"""Tables fitted to a width: columns share the room they need, and become records where there is too little."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rich.segment import Segment
+from rich.style import Style
+
+from tui.render.layout import PLAIN, Line, Piece, line_width, merge, width_of, wrap
+
+__all__ = ["MOST_ROWS", "Align", "Cell", "TableTheme", "table_lines"]
+
+MOST_ROWS = 200
+GAP = 2
+NARROWEST = 6
+TALLEST_CELL = 6
+
+Align = Literal["left", "center", "right"]
+Cell = Sequence[Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class TableTheme:
+    """The styles of a table beside those of its cells."""
+
+    rule: Style = PLAIN
+    muted: Style = PLAIN
+
+
+def table_lines(
+    header: Sequence[Cell],
+    rows: Sequence[Sequence[Cell]],
+    aligns: Sequence[Align],
+    width: int,
+    theme: TableTheme,
+) -> list[Line]:
+    """Lay out a table in at most `width` cells a line: a header, a rule, and at most 200 rows.
+
+    Where a column would get less than six cells each row becomes a record, one `header: value` a line.
+    """
+    shown = rows[:MOST_ROWS]
+    columns = len(header)
+    lines: list[Line]
+    widths = _widths(header, shown, width)
+    if widths is None:
+        lines = _records(header, shown, width, theme)
+    else:
+        lines = _row(header, aligns, widths, theme)
+        lines.append([Segment("─" * min(width, sum(widths) + GAP * (columns - 1)), theme.rule)])
+        tall = False
+        for number, row in enumerate(shown):
+            rendered = _row(row, aligns, widths, theme)
+            if number and (tall or len(rendered) > 1) and columns > 1:
+                lines.append([])
+            tall = len(rendered) > 1
+            lines.extend(rendered)
+    if len(rows) > len(shown):
+        lines.append([Segment(f"… {len(rows) - len(shown)} more rows", theme.muted)])
+    return lines
+
+
+def _natural(cell: Cell) -> int:
+    return max(width_of(line) for line in "".join(text for text, _ in cell).split("\n"))
+
+
+def _widths(header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int) -> list[int] | None:
+    natural = [_natural(cell) for cell in header]
+    for row in rows:
+        for column, cell in enumerate(row[: len(natural)]):
+            natural[column] = max(natural[column], _natural(cell))
+    natural = [max(1, each) for each in natural]
+    room = width - GAP * (len(natural) - 1)
+    if sum(natural) <= room:
+        return natural
+    if room < sum(min(each, NARROWEST) for each in natural):
+        return None
+    # Narrow columns keep what they need; the wide ones share the rest in proportion.
+    fitted = [0] * len(natural)
+    open_ = set(range(len(natural)))
+    while open_:
+        share = room / len(open_)
+        small = [column for column in open_ if natural[column] <= share]
+        if not small:
+            total = sum(natural[column] for column in open_)
+            spare = room - NARROWEST * len(open_)
+            for column in open_:
+                fitted[column] = NARROWEST + spare * natural[column] // total
+            break
+        for column in small:
+            fitted[column] = natural[column]
+            room -= natural[column]
+            open_.discard(column)
+    return fitted
+
+
+def _row(
+    cells: Sequence[Cell], aligns: Sequence[Align], widths: Sequence[int], theme: TableTheme
+) -> list[Line]:
+    columns: list[list[Line]] = []
+    for column, width in enumerate(widths):
+        wrapped = wrap(cells[column], width) if column < len(cells) else []
+        if len(wrapped) > TALLEST_CELL:
+            wrapped = [*wrapped[: TALLEST_CELL - 1], [Segment("…", theme.muted)]]
+        columns.append(wrapped)
+    lines: list[Line] = []
+    for number in range(max((len(column) for column in columns), default=0)):
+        line: Line = []
+        for column, width in enumerate(widths):
+            part = columns[column][number] if number < len(columns[column]) else []
+            missing = max(0, width - line_width(part))
+            align = aligns[column] if column < len(aligns) else "left"
+            before = missing if align == "right" else missing // 2 if align == "center" else 0
+            after = missing - before + (GAP if column < len(widths) - 1 else 0)
+            line += [Segment(" " * before), *part, Segment(" " * after)]
+        lines.append(merge(line))
+    return lines or [[]]
+
+
+def _records(
+    header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int, theme: TableTheme
+) -> list[Line]:
+    lines: list[Line] = []
+    for number, row in enumerate(rows):
+        if number:
+            lines.append([Segment("─" * min(width, 12), theme.rule)])
+        for name, cell in zip(header, row, strict=False):
+            if any(text.strip() for text, _ in cell):
+                lines.extend(wrap([*name, (": ", theme.muted), *cell], width))
+    return lines

@@ -1,0 +1,70 @@
+"""What is said below a past session: how it ended, what could not be read, and what was never sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from core.history.stats import PastFacts
+from core.text import clean
+from tui.panes.conversation.blocks import Tone
+from tui.panes.conversation.notices import Message
+from tui.render.format import size
+
+__all__ = ["past_message", "resumed_message"]
+
+MOST_UNSENT = 20
+LONGEST_UNSENT = 2_000
+TOPIC = "past session"
+
+
+def past_message(facts: PastFacts, unsent: Sequence[str]) -> Message | None:
+    """Return the message, if there is something to say; what came from the session is cleaned here."""
+    details = (*_unread(facts), *_unsent(unsent))
+    if facts.read >= 1.0 and not facts.events:
+        return Message("⊘", Tone.WARNING, "The journal of this session holds no event.", details, TOPIC)
+    match facts.state:
+        case "finished":
+            text = "This is a past session, only to be read."
+            return Message("·", Tone.QUIET, text, details, TOPIC)
+        case "running":
+            # What goes on comes below: where all is well, prompt and status line say that it does.
+            text = "This session runs in another program, and not all of it can be shown."
+            return Message("⊘", Tone.WARNING, text, details) if details else None
+        case "crashed":
+            text = "The program ended in the middle of this session: what has no end is shown as unfinished."
+            return Message("⊘", Tone.WARNING, text, details, TOPIC)
+
+
+def resumed_message(facts: PastFacts, unsent: Sequence[str]) -> Message | None:
+    """Return what is said where a session goes on: only what could not be read, the rest is in the prompt."""
+    details = tuple(_unread(facts))
+    if not details:
+        return None
+    return Message("⊘", Tone.WARNING, "Not all of what was before can be shown.", details, TOPIC)
+
+
+def _unread(facts: PastFacts) -> Iterator[str]:
+    if facts.left_out:
+        yield f"The first {size(facts.left_out)} of its journal are left out: it is too long to be shown whole."
+    if facts.skipped:
+        lines = (
+            "1 line of its journal is"
+            if facts.skipped == 1
+            else f"{facts.skipped:,} lines of its journal are"
+        )
+        yield f"{lines} damaged and left out."
+    if facts.torn:
+        yield "The last line of its journal was cut off."
+    if facts.unknown:
+        events = "1 event is" if facts.unknown == 1 else f"{facts.unknown:,} events are"
+        yield f"{events} of a later version of ua-tui and left out."
+
+
+def _unsent(unsent: Sequence[str]) -> Iterator[str]:
+    if not unsent:
+        return
+    yield "1 query was never sent:" if len(unsent) == 1 else f"{len(unsent):,} queries were never sent:"
+    for text in unsent[:MOST_UNSENT]:
+        yield "› " + clean(text[:LONGEST_UNSENT]).strip() + (" …" if len(text) > LONGEST_UNSENT else "")
+    if len(unsent) > MOST_UNSENT:
+        yield f"and {len(unsent) - MOST_UNSENT:,} more, in queue.json"

@@ -1,0 +1,82 @@
+"""The status line of a past session: what it is, and what it took."""
+
+from __future__ import annotations
+
+from textual.content import Content
+
+from core.history.stats import PastFacts
+from tui.panes.status.bar import (
+    ALWAYS,
+    GOES_BACK,
+    KEPT,
+    Cell,
+    StatusLine,
+    short_count,
+    short_model,
+    short_time,
+)
+
+__all__ = ["PastStatus"]
+
+WORDS = {
+    "finished": "· past session · finished",
+    "crashed": "· past session · crashed",
+    "running": "… running elsewhere · followed",
+}
+
+
+class PastStatus(StatusLine):
+    """Tells figures only as far as they are those of the whole session.
+
+    Args:
+        back: there is a list of sessions to go back to.
+    """
+
+    _facts: PastFacts | None = None
+    _read = 0.0
+
+    def __init__(self, *, back: bool = False) -> None:
+        super().__init__()
+        self._leads = back
+
+    def _keys(self) -> list[list[str]]:
+        if not self._leads:
+            return super()._keys()
+        return [[self._hint_of(*each) for each in keys] for keys in ([ALWAYS, GOES_BACK], [GOES_BACK])]
+
+    def show(self, facts: PastFacts) -> None:
+        """Show what is known by now."""
+        self._facts = facts
+        self.progress(facts.read)
+        self.refresh()
+
+    def progress(self, read: float) -> None:
+        """Show how much of the journal was read."""
+        self._read = read
+        self.refresh()
+
+    def told(self) -> list[tuple[str, str]]:
+        """Nothing more than the line says."""
+        return []
+
+    def _cells(self) -> list[Cell]:
+        facts = self._facts
+        if facts is None:
+            return [Cell(Content.styled("· past session", "$text-muted"), KEPT)]
+        style = {"crashed": "$warning", "running": "$accent"}.get(facts.state, "$text-muted")
+        cells = [Cell(Content.styled(WORDS[facts.state], style), 100)]
+        if facts.demo:
+            cells.insert(0, Cell(Content.styled(" DEMO ", "bold $warning reverse"), 99))
+        if self._read < 1.0:
+            cells.append(Cell(Content.styled(f"reading {self._read:>4.0%}", "$accent"), 98))
+        muted = "$text-muted"
+        if facts.seconds:
+            cells.append(Cell(Content.styled(short_time(facts.seconds), muted), 90))
+        if facts.cost is not None:
+            cost = f"${facts.cost:.2f}" if facts.cost < 1000 else f"${facts.cost:.0f}"
+            cells.append(Cell(Content.styled(cost, muted), 80))
+        if facts.tokens:
+            cells.append(Cell(Content.styled(f"{short_count(facts.tokens)} tok", muted), 70))
+        if facts.model:
+            cells.append(Cell(Content.styled(short_model(facts.model), muted), 40))
+        return cells

@@ -1,0 +1,65 @@
+"""The command palette in the frame and the width of a dialog, a command a line, its key at the right edge."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual import events
+from textual.command import Command, CommandList, CommandPalette
+from textual.content import Content
+
+from tui.render.format import tail_cut
+from tui.widgets.dialog import NARROW
+
+__all__ = ["Palette"]
+
+GAP = 2
+OWN_ROWS = 3
+"""The rows of the box that are not for commands: its edges, and the line to search in."""
+AROUND = 4
+"""Rows left free above and below the box where there is room for that."""
+
+
+class Palette(CommandPalette):
+    """Offers commands by name: what each is called at the left, its key or what it is for at the right."""
+
+    HORIZONTAL_BREAKPOINTS = NARROW
+
+    _found: tuple[Command, ...] = ()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the list the rows there are, and set its own out anew for another width."""
+        rows = event.size.height - (0 if event.size.width < NARROW[-1][0] else AROUND)
+        # The height of the box is reckoned before the list is cut: both have to be told.
+        self.query_one("#--container").styles.max_height = rows
+        self.query_one(CommandList).styles.max_height = max(1, rows - OWN_ROWS)
+        self.call_after_refresh(self._set_out_anew)
+
+    def _set_out_anew(self) -> None:
+        shown = self.query_one(CommandList)
+        at = shown.highlighted
+        if self._found:
+            self._refresh_command_list(shown, list(self._found), True)
+            shown.highlighted = at
+
+    def _refresh_command_list(
+        self, command_list: CommandList, commands: list[Command], clear_current: bool
+    ) -> None:
+        self._found = tuple(commands)
+        width = self._room
+        rows = [Command(_row(each, width), each.hit, id=each.id) for each in commands]
+        super()._refresh_command_list(command_list, rows, clear_current)
+
+    @property
+    def _room(self) -> int:
+        """Cells of a row; the list itself has no size before it was shown."""
+        return self.query_one("#--container").content_size.width - 2 * GAP - 1
+
+
+def _row(command: Command, width: int) -> Content:
+    """Set out a command in `width` cells; of what it is for the end gives way."""
+    name = command.hit.prompt
+    title = name if isinstance(name, Content) else Content(str(name))
+    room = width - title.cell_length - GAP
+    about = tail_cut(command.hit.help or "", room) if room > 0 else ""
+    space = " " * max(0, width - title.cell_length - cell_len(about))
+    return Content.assemble(title, space, (about, "$text-on-rows"))

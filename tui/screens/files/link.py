@@ -1,0 +1,71 @@
+"""The question before a link from a document is handed to the browser."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Button, Static
+
+from tui.screens.requests.arguments import reveal
+from tui.terminal.links import browser_link
+from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+
+__all__ = ["LinkScreen"]
+
+Answer = Literal["open", "copy"]
+
+
+class LinkScreen(Dialog[Answer | None]):
+    """Shows where a link really leads; only plain web links can be opened, others only copied."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "choose('open')", "Open in the browser", id="link.open", show=False),
+        Binding("y", "choose('copy')", "Copy", id="link.copy", show=False),
+        Binding("escape,q", "leave", "Close", id="screen.back", show=False),
+    ]
+
+    def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock, asked_for=True)
+        self.url = url
+        self._link = browser_link(url)
+
+    def compose(self) -> ComposeResult:
+        """Name the host and show the whole address."""
+        leads = self._link.host if self._link else "no plain web link: it can only be copied"
+        with Box(classes="box") as box:
+            box.border_title = Content("Link")
+            yield Static(fields(("Leads to", leads)), classes="facts")
+            yield Static(Content(reveal(self.url[:2000])), classes="link")
+            yield Foot(
+                Choice("o", "Open", "open", disabled=self._link is None),
+                Choice("y", "Copy", "copy"),
+                Choice("Esc", "Close", "close"),
+            )
+
+    def on_mount(self) -> None:
+        """Put the focus on copying, which does nothing outside."""
+        self.begin_with("#copy")
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Take an answer given with the mouse or with Enter."""
+        event.stop()
+        if event.button.id == "open":
+            self.action_choose("open")
+        elif event.button.id == "copy":
+            self.action_choose("copy")
+        else:
+            self.action_leave()
+
+    def action_choose(self, what: Answer) -> None:
+        """Answer, unless opening is refused."""
+        if what == "copy" or self._link is not None:
+            self.answer(what)
+
+    def action_leave(self) -> None:
+        """Do nothing with the link."""
+        self.answer(None)

@@ -1,0 +1,90 @@
+"""The links of a document, one of which is to be followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from core.text import clean_line
+from tui.keys.keymap import keys_of
+from tui.render.format import tail_cut
+from tui.terminal.links import browser_link
+from tui.viewers.view.links import FoundLink
+from tui.widgets.choice_list import ChoiceList
+from tui.widgets.dialog import NARROW, Box, Foot
+from tui.widgets.modal import Closing
+
+__all__ = ["LinksScreen"]
+
+_TEXT, _ADDRESS = 32, 60
+
+
+class LinksScreen(Closing[str | None]):
+    """Lists links by their text and where they lead; closes with the address that was chosen, or with None.
+
+    Args:
+        links: what is to choose from; their addresses are untrusted.
+        at: the one the cursor begins on.
+    """
+
+    HORIZONTAL_BREAKPOINTS = NARROW
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "step('down')", "Down", show=False),
+        Binding("k", "step('up')", "Up", show=False),
+        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+    ]
+
+    def __init__(self, links: Sequence[FoundLink], at: int) -> None:
+        super().__init__()
+        self.links = links
+        self._first = at
+
+    def compose(self) -> ComposeResult:
+        """Put down the list and its keys."""
+        with Box(classes="box") as box:
+            box.border_title = Content("Links")
+            yield ChoiceList(
+                *(Option(_told(link)) for link in self.links), id="links-found", markup=False, compact=True
+            )
+            close = keys_of(self.app).shown("screen.back")
+            yield Foot(hint=f"Enter follow, after asking   {close} close")
+
+    def on_mount(self) -> None:
+        """Begin with the first link in sight."""
+        found = self.query_one(OptionList)
+        found.highlighted = self._first
+        found.focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Close with the chosen link."""
+        event.stop()
+        self.dismiss(self.links[event.option_index].url)
+
+    def action_step(self, way: str) -> None:
+        """Go to the next link, or to the one before."""
+        found = self.query_one(OptionList)
+        if way == "down":
+            found.action_cursor_down()
+        else:
+            found.action_cursor_up()
+
+    def action_close(self) -> None:
+        """Follow none."""
+        self.dismiss(None)
+
+
+def _told(link: FoundLink) -> Content:
+    leads = browser_link(link.url)
+    if leads is None:
+        where = f"no plain web link: {link.url}"
+    else:
+        # The host as it will be dialled: it is what must be seen.
+        where = leads.host + "".join(link.url.partition("://")[2].partition("/")[1:])
+    shown = tail_cut(link.text or "(no text)", _TEXT)
+    return Content.assemble(shown, (f"  {tail_cut(clean_line(where, 400), _ADDRESS)}", "$text-muted"))

@@ -1,0 +1,179 @@
+"""An account must be connected: the link, where it leads, and what to do when done."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Button, Static
+
+from core.events.types import AuthRequired
+from tui.screens.requests.arguments import reveal
+from tui.screens.requests.qr import QrCode, qr_rows
+from tui.terminal.copy import copy_text
+from tui.terminal.links import browser_link
+from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+
+__all__ = ["AuthScreen"]
+
+Outcome = Literal["completed", "cancelled", "expired"]
+EXPIRED = "no more: cancel, and ask for a new link"
+LEAST_TEXT = 34
+"""Cells that must be left for the words beside a code."""
+AROUND = 8
+"""Rows of a dialog that are not for its contents: its edges, its answers and what it must leave free."""
+
+
+def utc_now() -> datetime:
+    """The time as links tell it."""
+    return datetime.now(UTC)
+
+
+class AuthScreen(Dialog[Outcome | None]):
+    """Shows an auth link; Enter or `d` says it is done, Esc gives up. None means it was settled elsewhere.
+
+    The session looks by itself whether the account is connected, and goes on then. A QR code of the link stands
+    beside it where there is room.
+    """
+
+    UNASKED = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "open", "Open in the browser", id="link.open", show=False),
+        Binding("y", "copy", "Copy the link", id="link.copy", show=False),
+        Binding("d,enter", "done", "Done", id="auth.done", show=False),
+        Binding("escape", "cancel", "Cancel", id="auth.cancel", show=False),
+    ]
+
+    def __init__(
+        self,
+        event: AuthRequired,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        super().__init__(clock)
+        self.event = event
+        self._link = browser_link(event.url)
+        self._now = now
+
+    def compose(self) -> ComposeResult:
+        """Say which account, where the link leads and how long it works, and show the whole of it."""
+        with Box(classes="box -asks") as box:
+            box.border_title = Content("Connect an account")
+            with Horizontal(id="link-and-code"), Vertical():
+                yield Static(Content(f"The agent needs {self._account}."), classes="heading")
+                yield Static(self._facts(), classes="facts")
+                yield Static(Content(reveal(self.event.url)), classes="link")
+                yield Static(
+                    Content(
+                        "Open the link and sign in there. The agent goes on as soon as the account is connected; "
+                        "press Enter if it does not."
+                    ),
+                    classes="advice",
+                )
+            yield Foot(
+                Choice("o", "Open", "open", disabled=self._link is None),
+                Choice("y", "Copy", "copy"),
+                Choice("Enter", "Done", "done"),
+                Choice("Esc", "Cancel", "cancel"),
+            )
+
+    def on_mount(self) -> None:
+        """Put the focus on what comes next, count down, and make the code beside the event loop."""
+        self.begin_with("#done")
+        if self.event.expires_at is not None:
+            self.set_interval(1.0, self._count_down)
+        if self._link is not None:
+            self.run_worker(self._draw_code(self._link.url), group="code", exit_on_error=False)
+
+    def on_resize(self) -> None:
+        """Show the code only where it has room."""
+        self.call_after_refresh(self._fit_code)
+
+    @property
+    def _account(self) -> str:
+        toolkit = reveal(self.event.toolkit)
+        return f"your {toolkit} account" if toolkit else "an account of yours"
+
+    @property
+    def _left(self) -> float | None:
+        """How many seconds the link still works; None when nobody knows."""
+        if self.event.expires_at is None:
+            return None
+        return (self.event.expires_at - self._now()).total_seconds()
+
+    def _facts(self) -> Content:
+        rows = [
+            ("Account", reveal(self.event.toolkit) or "not told"),
+            ("Opens", self._link.host if self._link else "not a web link: copy only"),
+        ]
+        if (left := self._left) is not None:
+            rows.append(("Valid", f"for {_clock_time(left)}" if left > 0 else EXPIRED))
+        return fields(*rows)
+
+    def _count_down(self) -> None:
+        for facts in self.query(".facts").results(Static):
+            facts.update(self._facts())
+
+    async def _draw_code(self, url: str) -> None:
+        rows = await asyncio.to_thread(qr_rows, url)
+        if rows and self.is_mounted:
+            await self.query_one("#link-and-code").mount(QrCode(rows))
+            self._fit_code()
+
+    def _fit_code(self) -> None:
+        width = self.query_one(Box).scrollable_content_region.width
+        for code in self.query(QrCode):
+            size = code.code_size
+            has_room = size.width + LEAST_TEXT <= width and size.height + AROUND <= self.size.height
+            code.display = has_room
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Do what the button says."""
+        event.stop()
+        match event.button.id:
+            case "done":
+                self.action_done()
+            case "open":
+                self.action_open()
+            case "copy":
+                self.action_copy()
+            case _:
+                self.action_cancel()
+
+    def action_open(self) -> None:
+        """Hand the link to the system's browser; its host stands in the dialog."""
+        if not self.listening:
+            return
+        if self._link is None:
+            self.notify("Only http and https links are opened. Copy it instead.", markup=False)
+            return
+        self.app.open_url(self._link.url)
+        self.notify(f"Opening {self._link.host} in the browser", markup=False)
+
+    def action_copy(self) -> None:
+        """Copy the link."""
+        if self.listening:
+            copy_text(self, self.event.url, "Link")
+
+    def action_done(self) -> None:
+        """Say that the account is connected."""
+        self.answer("completed")
+
+    def action_cancel(self) -> None:
+        """Give up on the account."""
+        left = self._left
+        self.answer("cancelled" if left is None or left > 0 else "expired")
+
+
+def _clock_time(seconds: float) -> str:
+    """Write what is left as `9:58`, or `2:09:58`."""
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

@@ -1,0 +1,241 @@
+"""The question before a tool runs: what exactly would run, with what, and the answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Button, Static
+
+from core.agent.permissions.gate import REASON_LIMIT
+from core.agent.permissions.patterns import (
+    SessionPattern,
+    exact_pattern,
+    first_word,
+    pattern_problem,
+    server_of,
+    split_patterns,
+)
+from core.agent.permissions.policy import can_be_remembered, short_name
+from core.events.types import PermissionAsked
+from tui.screens.requests.arguments import ArgumentsView, inner_tools, reveal
+from tui.screens.requests.inner_calls import call_lines
+from tui.screens.requests.text_answer import Writing
+from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+
+__all__ = ["PermissionAnswer", "PermissionScreen"]
+
+
+@dataclass(frozen=True)
+class PermissionAnswer:
+    """What the person said.
+
+    `scope` is `once` or `session`; `patterns` say what the latter means, `reason` why it is a no.
+    """
+
+    allow: bool
+    scope: str = "once"
+    reason: str = ""
+    patterns: tuple[str, ...] = ()
+
+
+DENY = PermissionAnswer(allow=False)
+ONCE = PermissionAnswer(allow=True)
+MOST_NAMED = 4
+
+
+class PermissionScreen(Dialog[PermissionAnswer | None]):
+    """Asks about one tool call; Deny has the focus, Esc denies. None means it was answered elsewhere.
+
+    A yes for the session is offered only where the call runs nothing that acts outside or can do anything. `seen`
+    are tools that ran in this session, each with its server, to tell what a pattern would cover.
+    """
+
+    UNASKED = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d", "deny", "Deny", id="permission.deny", show=False),
+        Binding("r", "reason", "Deny with a reason", id="permission.reason", show=False),
+        Binding("a", "once", "Allow once", id="permission.once", show=False),
+        Binding("s", "session", "Allow for this session", id="permission.session", show=False),
+        Binding("escape", "back", "Deny", id="permission.back", show=False),
+    ]
+
+    def __init__(
+        self,
+        event: PermissionAsked,
+        waiting: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+        seen: Collection[tuple[str, str]] = (),
+    ) -> None:
+        super().__init__(clock)
+        self.event = event
+        self._waiting = waiting
+        self._subjects = event.subjects or [short_name(event.tool_name)]
+        self._seen = seen
+        # A pattern says what the eye sees in it only where nothing in the names is hidden.
+        hidden = any(reveal(subject) != subject for subject in self._subjects)
+        self._once_only = event.once_only or hidden
+
+    def compose(self) -> ComposeResult:
+        """Name the tool and what it would run, lay out every argument, offer the answers."""
+        event = self.event
+        server, tool = _split(event.tool_name)
+        subjects = [reveal(subject) for subject in event.subjects] or inner_tools(event.input)
+        runs = [subject for subject in subjects if subject not in (tool, reveal(event.tool_name))]
+        rows = [("Tool", f"{tool} ({server})" if server else tool)]
+        if runs:
+            rows.append(("Runs", ", ".join(runs)))
+        if event.reason:
+            rows.append(("Why", reveal(event.reason)))
+        with Box(classes="box -asks") as box:
+            box.border_title = Content("Permission")
+            yield Static(Content(f"Allow {_headline(tool, runs)}?"), classes="heading")
+            yield Static(fields(*rows), classes="facts")
+            yield ArgumentsView(call_lines(event.input))
+            yield Foot(
+                Choice("d", "Deny", "deny"),
+                Choice("r", "Deny, with a reason", "reason"),
+                Choice("a", "Allow once", "once"),
+                *([] if self._once_only else [Choice("s", "For this session", "session")]),
+                id="answers",
+            )
+            yield Writing(
+                "Why not? The model is told.", "Deny", self._explain_reason, most=REASON_LIMIT, id="reasoning"
+            )
+            if not self._once_only:
+                yield Writing(
+                    "Allow for this session" + (f", of the server {server}:" if server else ":"),
+                    "Allow for this session",
+                    self._explain_patterns,
+                    text=" ".join(exact_pattern(subject) for subject in self._subjects),
+                    id="patterns",
+                )
+
+    def on_mount(self) -> None:
+        """Put the focus on the answer that does no harm."""
+        self.begin_with("#deny")
+        self.show_waiting(self._waiting)
+
+    def show_waiting(self, count: int) -> None:
+        """Say how many more questions wait behind this one."""
+        self._waiting = count
+        self.tell(f"{count} more waiting" if count else "")
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Take an answer given with the mouse or with Enter."""
+        event.stop()
+        match event.button.id:
+            case "once":
+                self.action_once()
+            case "session":
+                self.action_session()
+            case "reason":
+                self.action_reason()
+            case _:
+                self.action_deny()
+
+    def on_writing_written(self, event: Writing.Written) -> None:
+        """Take an answer that needed words."""
+        event.stop()
+        if event.writing.id == "patterns":
+            self.answer(PermissionAnswer(True, "session", patterns=split_patterns(event.text)))
+        else:
+            self.answer(PermissionAnswer(False, reason=event.text))
+
+    def on_writing_given_up(self, event: Writing.GivenUp) -> None:
+        """Offer the other answers again."""
+        event.stop()
+        self.action_back()
+
+    def action_deny(self) -> None:
+        """Say no."""
+        self.answer(DENY)
+
+    def action_once(self) -> None:
+        """Allow this one call."""
+        self.answer(ONCE)
+
+    def action_session(self) -> None:
+        """Have the person say what is allowed until the session ends."""
+        if not self._once_only:
+            self._write("#patterns")
+
+    def action_reason(self) -> None:
+        """Have the person say why not."""
+        self._write("#reasoning")
+
+    def action_back(self) -> None:
+        """Leave the line that is written in; with none, say no."""
+        open_lines = [line for line in self.query(Writing) if line.display]
+        for line in open_lines:
+            line.end()
+            self.query_one("#answers").display = True
+            self.begin_with("#deny")
+        if not open_lines:
+            self.action_deny()
+
+    def _write(self, which: str) -> None:
+        if self.listening:
+            self.query_one("#answers").display = False
+            self.query_one(which, Writing).begin()
+
+    def _explain_reason(self, text: str) -> tuple[str, bool]:
+        left = f"{REASON_LIMIT - len(text):,} characters left." if len(text) > REASON_LIMIT // 2 else ""
+        return left or "The call is denied with these words; without any it is a plain no.", True
+
+    def _explain_patterns(self, text: str) -> tuple[str, bool]:
+        patterns = split_patterns(text)
+        if (problem := pattern_problem(patterns, self._subjects)) is not None:
+            return problem, False
+        if set(patterns) == {exact_pattern(subject) for subject in self._subjects}:
+            count = "this tool" if len(patterns) == 1 else f"these {len(patterns)} tools"
+            return f"Covers {count} alone. With * a pattern covers more: {_wider(self._subjects[0])}", True
+        return (
+            f"Covers {_covered(patterns, self._subjects, server_of(self.event.tool_name), self._seen)}.",
+            True,
+        )
+
+
+def _wider(subject: str) -> str:
+    return f"{first_word(subject)}*"
+
+
+def _covered(
+    patterns: Collection[str], subjects: Collection[str], server: str, seen: Collection[tuple[str, str]]
+) -> str:
+    """Name what patterns cover: the tools of the call, others that ran already, and all that match."""
+    names = [
+        name
+        for where, name in sorted(seen)
+        if where == server
+        and name not in subjects
+        and can_be_remembered(name)
+        and any(SessionPattern(server, pattern).covers(server, name) for pattern in patterns)
+    ]
+    named = [*subjects, *(reveal(name) for name in names)]
+    more = len(named) - MOST_NAMED
+    listed = ", ".join(named[:MOST_NAMED]) + (f" and {more} more that ran here" if more > 0 else "")
+    return f"{listed}, and any other that matches, save those that act outside or can do anything: these ask"
+
+
+def _split(tool_name: str) -> tuple[str, str]:
+    parts = tool_name.split("__", 2)
+    if len(parts) == 3 and parts[0] == "mcp":
+        return reveal(parts[1]), reveal(parts[2])
+    return "", reveal(tool_name)
+
+
+def _headline(tool: str, runs: list[str]) -> str:
+    match runs:
+        case []:
+            return tool
+        case [one]:
+            return one
+        case [first, *others]:
+            return f"{first} and {len(others)} more"
+    return tool

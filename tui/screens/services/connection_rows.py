@@ -1,0 +1,258 @@
+"""What the connections screen says: servers, credentials, targets and checks as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from core.connections.composio.session import SERVER as COMPOSIO
+from core.connections.toolkit import SERVER as TOOLKIT
+from core.connections.user_servers import OwnServer
+from core.connections.web_reader import SERVER as WEB_READER
+from core.doctor.check import Check, could_start
+from core.events.types import McpServer
+from core.provider.credentials import Credential
+from core.text import Redactor, clean, clean_line
+from tui.keys.keymap import Keys
+from tui.render.format import middle_cut, tail_cut, tool_name
+
+__all__ = ["State", "about_server", "checks", "credentials", "header", "origin", "server_row", "state_of"]
+
+ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio", WEB_READER: "Z.AI"}
+ORDER = (
+    "demo",
+    "python",
+    "agent",
+    "workspace",
+    "model",
+    "simple_model",
+    "fallback_model",
+    "toolkit",
+    "composio",
+    "web_reader",
+    "logfire",
+    "collector",
+)
+_STATE, _TOOLS, _ORIGIN = 21, 8, 14
+_LONGEST_ERROR = 2_000
+_MUTED = "$text-muted"
+
+
+@dataclass(frozen=True)
+class State:
+    """A state as a mark, a word that says the same, and a style."""
+
+    mark: str
+    word: str
+    style: str
+
+
+STATES = {
+    "connected": State("✓", "connected", "$success"),
+    "pending": State("…", "connecting", "$accent"),
+    "reconnecting": State("…", "reconnecting", "$accent"),
+    "enabling": State("…", "enabling", "$accent"),
+    "disabling": State("…", "disabling", "$accent"),
+    "disabled": State("⊘", "disabled", _MUTED),
+    "off": State("·", "not set up", _MUTED),
+    "untrusted": State("?", "not trusted yet", "$warning"),
+    "needs-auth": State("?", "needs you to sign in", "$warning"),
+    "failed": State("✗", "failed", "$error"),
+}
+CHECKED = {
+    "ok": State("✓", "ok", "$success"),
+    "warning": State("!", "warning", "$warning"),
+    "failed": State("✗", "failed", "$error"),
+    "skipped": State("·", "not tried", _MUTED),
+}
+
+
+def state_of(server: McpServer) -> State:
+    """How a server's state is shown; one that nobody knows by its own word."""
+    if server.again_s is not None:
+        return State("↻", f"failed, again in {server.again_s:g} s", "$warning")
+    return STATES.get(server.status) or State("?", clean_line(server.status, 20), "$warning")
+
+
+def origin(server: McpServer) -> str:
+    """Where a server comes from."""
+    return ORIGINS.get(server.name, "your own")
+
+
+def header(width: int) -> Content:
+    """The names of the columns."""
+    room = _name_room(width)
+    text = f"   {'server':<{room}}  {'state':<{_STATE}}  {'tools':>5}  {'from':<{_ORIGIN}}"
+    return Content.styled(text[:width].rstrip(), _MUTED)
+
+
+def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
+    """One server on one line of at most `width` cells; the chosen one is marked, as a cursor may have no colour."""
+    room, state = _name_room(width), state_of(server)
+    # On the colour of the cursor not every colour of a state can be read; its mark and its word say the same.
+    style = "" if chosen else state.style
+    name = set_cell_size(middle_cut(clean_line(server.name), room), room)
+    tools = "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"
+    return Content.assemble(
+        ("›" if chosen else " ", "bold"),
+        (f"{state.mark} ", style),
+        (name, ""),
+        (f"  {state.word:<{_STATE}}", style),
+        (f"  {tools:>5}", _MUTED),
+        (f"  {tail_cut(origin(server), _ORIGIN)}", _MUTED),
+    )
+
+
+def about_server(
+    server: McpServer | None, width: int, keys: Keys, written: OwnServer | None = None
+) -> Content:
+    """All there is to be said of a server: its state, its tools as a person reads them, what it failed of.
+
+    `written` is how one of the person's own is written down.
+    """
+    if server is None:
+        return Content.styled("There is no server: the agent has not been started.", _MUTED)
+    state = state_of(server)
+    lines = [
+        Content.assemble(
+            (clean_line(server.name), "bold"),
+            (f"  {state.mark} {state.word}", state.style),
+            (f" · {origin(server)}", _MUTED),
+        )
+    ]
+    if written is not None:
+        starts = "starts" if written.transport == "stdio" else f"opens, {written.transport}"
+        lines.append(_field(starts, clean_line(Redactor().redact(written.target), _LONGEST_ERROR), width))
+        lines.append(_field("written in", clean_line(written.source, _LONGEST_ERROR), width))
+    if server.tool_names:
+        names = ", ".join(_short(server, name) for name in server.tool_names)
+        lines.append(_field("tools", names, width))
+    elif server.status == "connected":
+        lines.append(_field("tools", f"{server.tools:,}" if server.tools else "none", width))
+    if server.status in ("off", "untrusted"):
+        lines.append(Content(_whole(server.error or "It is not set up.")))
+    elif server.error:
+        lines.append(_field("error", _whole(server.error), width, "$error"))
+    elif server.last_error:
+        lines.append(_field("last error", _whole(server.last_error), width))
+    if todo := _todo(server, keys):
+        lines.append(Content.styled(todo, _MUTED))
+    return Content("\n").join(lines)
+
+
+def credentials(
+    found: Sequence[Credential],
+    width: int,
+    *,
+    model: str | None,
+    servers: dict[str, str],
+    traces: Sequence[str],
+    trace: str = "",
+    troubles: Mapping[bool, str] | None = None,
+    demo: bool,
+) -> Content:
+    """Which credentials there are and where they are from, which server and model they are for, and where traces go.
+
+    `trace` is the address or the id of the session's own, and `troubles` says why spans do not reach the collector
+    (True) or Logfire (False).
+    """
+    lines = [Content.styled("Credentials", "bold")]
+    if demo:
+        lines.append(Content.styled("The demo has keys of its own, of no value; yours are not used.", _MUTED))
+    room = max((len(each.name) for each in found), default=0)
+    for each in found:
+        mark, style = ("✓", "$success") if each.found else ("·", _MUTED)
+        head = Content.assemble((f"{mark} ", style), f"{each.name:<{room}}  ")
+        lines.append(_hanging(head, each.place or "missing", width, _MUTED))
+    reach = {"Model": f"{clean_line(model or 'the choice of the agent')} at {servers['model']}"}
+    reach["Composio"] = servers["composio"]
+    if demo:
+        reach = {"Model": "a scripted one on this machine", "Composio": "a stand-in on this machine"}
+    reach["Traces"] = "; ".join(_target(each, troubles or {}) for each in traces)
+    if trace:
+        reach["Trace"] = trace
+    lines += [Content(""), Content.styled("Targets", "bold")]
+    label = max(map(len, reach))
+    lines += [_field(f"{name:<{label}}", text, width) for name, text in reach.items()]
+    return Content("\n").join(lines)
+
+
+def _target(target: str, troubles: Mapping[bool, str]) -> str:
+    """Where spans go, marked if they do not arrive there."""
+    why = troubles.get(target.startswith("OTLP")) if target.startswith(("OTLP", "Logfire")) else None
+    return f"✗ {target}: {clean_line(why, 300)}" if why else target
+
+
+def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, failure: str = "") -> Content:
+    """What the doctor said so far, in its order, and at the end whether a session could start."""
+    listed = sorted(done, key=lambda check: ORDER.index(check.name) if check.name in ORDER else len(ORDER))
+    lines = [Content.styled("Tests", "bold")]
+    if not (listed or running or failure):
+        lines.append(
+            Content.styled(
+                f"{keys.shown('connections.test')} tries each of these with one small request.", _MUTED
+            )
+        )
+    room = max((cell_len(check.title) for check in listed), default=0)
+    for check in listed:
+        state = CHECKED[check.status]
+        head = Content.assemble((f"{state.mark} ", state.style), f"{check.title:<{room}}  ")
+        lines.append(_hanging(head, check.found, width, _MUTED))
+        if check.advice and check.status != "ok":
+            arrow = Content.assemble(" " * (room + 4), ("→ ", state.style))
+            lines.append(_hanging(arrow, check.advice, width))
+    if running:
+        lines.append(Content.styled("… testing", "$accent"))
+    elif failure:
+        lines.append(Content.styled(f"✗ {clean_line(failure, 400)}", "$error"))
+    elif listed:
+        could = could_start(listed)
+        told = "✓ A session could start." if could else "✗ No session could start: see to the lines with ✗."
+        lines.append(Content.styled(told, "$success" if could else "$error"))
+    return Content("\n").join(lines)
+
+
+def _field(label: str, text: str, width: int, style: str = "") -> Content:
+    return _hanging(Content.styled(f"{label}  ", _MUTED), text, width, style)
+
+
+def _hanging(head: Content, text: str, width: int, style: str = "") -> Content:
+    """Set a text behind `head`, its further lines below its first one."""
+    indent = head.cell_length
+    lines = [
+        line for part in text.splitlines() or [""] for line in wrap(part, max(12, width - indent)) or [""]
+    ]
+    return Content.assemble(head, (f"\n{' ' * indent}".join(lines), style))
+
+
+def _short(server: McpServer, name: str) -> str:
+    return tool_name(f"mcp__{server.name}__{name}").short
+
+
+def _whole(text: str) -> str:
+    return clean(text[:_LONGEST_ERROR]).strip()
+
+
+def _todo(server: McpServer, keys: Keys) -> str:
+    again, switch = keys.shown("connections.reconnect"), keys.shown("connections.switch")
+    match server.status:
+        case "failed" if server.again_s is not None:
+            return f"{again} connects it again now; {switch} leaves it out."
+        case "failed":
+            return f"{again} connects it again; {switch} leaves it out."
+        case "untrusted":
+            return f"{again} asks you about it."
+        case "needs-auth":
+            return f"Sign in at the service, then {again} connects it again."
+        case "disabled":
+            return f"The agent does not see its tools. {switch} brings them back."
+        case _:
+            return ""
+
+
+def _name_room(width: int) -> int:
+    return max(8, min(40, width - 3 - 2 - _STATE - 2 - 5 - 2 - _ORIGIN))

@@ -1,0 +1,298 @@
+"""The connections: MCP servers to reconnect and to switch off, credentials, targets, and tests of them all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from core.connections.user_servers import OwnServer
+from core.doctor.check import Check
+from core.doctor.servers import own_servers_of
+from core.errors import UniversalAgentError
+from core.events.types import Event, McpServer, McpStatus
+from core.provider.credentials import credentials_of, servers_of
+from core.settings.model import Settings
+from core.telemetry.tracer import trace_targets
+from core.text import clean_line
+from tui.keys.keymap import Keys, keys_of
+from tui.ports import SessionPort
+from tui.screens.services import connection_rows as say
+from tui.viewers.view.chrome import KeyLine, TitleLine
+from tui.widgets.choice_list import ChoiceList
+from tui.widgets.dialog import NARROW
+from tui.widgets.modal import Closing
+from tui.widgets.workers import start_job
+
+__all__ = ["ConnectionsScreen", "ServerList"]
+
+LOOK_AGAIN_SECONDS = 2.0
+ROOMY = NARROW[1][0]
+
+Examine = Callable[[Settings], AsyncIterator[Check]]
+
+
+class ServerList(ChoiceList, inherit_bindings=False):
+    """The servers, one on a line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor_up", "Up", id="move.up", show=False),
+        Binding("down,j", "cursor_down", "Down", id="move.down", show=False),
+        Binding("home,g", "first", "First", id="move.first", show=False),
+        Binding("end,G", "last", "Last", id="move.last", show=False),
+    ]
+
+
+class ConnectionsScreen(Closing[None]):
+    """Shows what the session is connected to, and lets a person do something about it.
+
+    Args:
+        settings: what the person configured.
+        session: gives the session; None as long as there is none.
+        examine: makes the checks of the doctor; by default in a child process.
+    """
+
+    HORIZONTAL_BREAKPOINTS = NARROW
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("r", "reconnect", "Reconnect", id="connections.reconnect", show=False),
+        Binding("e,space", "switch", "Enable, disable", id="connections.switch", show=False),
+        Binding("t", "test", "Test", id="connections.test", show=False),
+        Binding("pageup", "scroll_facts(-1)", "Scroll up", id="move.page_up", show=False),
+        Binding("pagedown", "scroll_facts(1)", "Scroll down", id="move.page_down", show=False),
+        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+    ]
+
+    def __init__(
+        self,
+        settings: Settings,
+        session: Callable[[], SessionPort | None],
+        *,
+        examine: Examine | None = None,
+    ) -> None:
+        super().__init__()
+        self._settings = settings
+        self._find_session = session
+        self._session: SessionPort | None = None
+        self._examine = examine
+        self._servers: Sequence[McpServer] = ()
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._own: dict[str, OwnServer] = {}
+        self._checks: list[Check] = []
+        self._testing = False
+        self._following = False
+        self._failure = ""
+        self._trace = ""
+        self._troubles: dict[bool, str] = {}
+        self._credentials: Callable[..., Content] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Put down the list, what is to be said, and the keys."""
+        yield TitleLine(id="connections-title")
+        yield Static(id="connections-header")
+        yield ServerList(id="connections-servers", markup=False, compact=True)
+        with VerticalScroll(id="connections-facts", can_focus=False), Container(id="connections-columns"):
+            with Container(id="connections-left"):
+                yield Static(id="connections-server")
+                yield Static(id="connections-credentials")
+            yield Static(id="connections-checks")
+        yield KeyLine(
+            (self._keys.shown("connections.reconnect"), "reconnect", "screen.reconnect"),
+            (self._keys.shown("connections.switch"), "enable, disable", "screen.switch"),
+            (self._keys.shown("connections.test"), "test", "screen.test"),
+            (self._keys.shown("screen.back"), "back", "screen.close"),
+            id="connections-keys",
+        )
+
+    def on_mount(self) -> None:
+        """Show what is known, and keep looking."""
+        self._list.focus()
+        self._look()
+        self._show()
+        self._show_checks()
+        start_job(self, self._look_for_credentials, "credentials")
+        start_job(self, self._look_for_own_servers, "own servers")
+        # The agent does not say by itself that a server failed.
+        self.set_interval(LOOK_AGAIN_SECONDS, self._look)
+
+    def on_unmount(self) -> None:
+        """Listen no more."""
+        self._unsubscribe()
+
+    def on_resize(self) -> None:
+        """Lay everything out for the new width."""
+        self._show()
+        self._show_credentials()
+        self._show_checks()
+
+    # -- what is shown -----------------------------------------------------------------------------
+
+    @property
+    def _keys(self) -> Keys:
+        return keys_of(self.app)
+
+    @property
+    def _list(self) -> ServerList:
+        return self.query_one(ServerList)
+
+    @property
+    def chosen(self) -> McpServer | None:
+        """The server under the cursor."""
+        at = self._list.highlighted
+        return self._servers[at] if at is not None and at < len(self._servers) else None
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, McpStatus) and self.is_mounted:
+            self._servers = event.servers
+            self._show()
+
+    def _show(self) -> None:
+        shown, count = self._list, len(self._servers)
+        self.query_one("#connections-header", Static).update(say.header(self._width))
+        if count != shown.option_count:
+            at = shown.highlighted
+            shown.clear_options()
+            shown.add_options([Option("") for _ in self._servers])
+            shown.highlighted = min(at or 0, count - 1) if count else None
+        wanted = [server for server in self._servers if server.status not in {"off", "untrusted", "disabled"}]
+        up = sum(server.status == "connected" for server in wanted)
+        facts = f"{up} of {len(wanted)} connected" if wanted else "no server"
+        self.query_one(TitleLine).tell("Connections", facts=facts)
+        self._show_server()
+
+    @property
+    def _width(self) -> int:
+        """How many cells a row has."""
+        return max(20, self.size.width - 3)
+
+    def _show_server(self) -> None:
+        for index, server in enumerate(self._servers):
+            row = say.server_row(server, self._width, chosen=index == self._list.highlighted)
+            self._list.replace_option_prompt_at_index(index, row)
+        self.query_one("#connections-server", Static).update(
+            say.about_server(self.chosen, self._column, self._keys, self._written_down)
+        )
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say more of the server under the cursor."""
+        event.stop()
+        self._show_server()
+
+    @property
+    def _written_down(self) -> OwnServer | None:
+        return self._own.get(self.chosen.name) if self.chosen is not None else None
+
+    async def _look_for_own_servers(self) -> None:
+        if not self._settings.demo:
+            found = await asyncio.to_thread(own_servers_of, self._settings, Path.cwd())
+            self._own = {each.name: each for each in found if isinstance(each, OwnServer)}
+            self._show_server()
+
+    async def _look_for_credentials(self) -> None:
+        settings, environ = self._settings, os.environ
+        found = await asyncio.to_thread(credentials_of, settings, environ=environ)
+        token = None if settings.demo else settings.logfire_token
+        self._credentials = partial(
+            say.credentials,
+            found,
+            model=settings.model,
+            servers=servers_of(settings),
+            traces=trace_targets(token=token, environ=environ),
+            demo=settings.demo,
+        )
+        self._show_credentials()
+
+    def _show_credentials(self) -> None:
+        if self._credentials is not None:
+            told = self._credentials(width=self._column, trace=self._trace, troubles=self._troubles)
+            self.query_one("#connections-credentials", Static).update(told)
+
+    @property
+    def _column(self) -> int:
+        """How many cells a column below the list has."""
+        whole = self.size.width - 4
+        return whole if self.size.width < ROOMY else whole // 2 - 3
+
+    # -- what is done ------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        if self._session is None:
+            self._session = self._find_session()
+            if self._session is None:
+                return
+            self._servers = self._session.servers.known
+            self._unsubscribe = self._session.bus.subscribe(self._take)
+            self._show()
+        self._session.servers.refresh()
+        trace = self._session.trace
+        # Where it can be looked at is known only after a while.
+        known = clean_line(trace.link or trace.trace_id, 500) if trace is not None else ""
+        troubles = dict(trace.troubles) if trace is not None else {}
+        if (known, troubles) != (self._trace, self._troubles):
+            self._trace, self._troubles = known, troubles
+            self._show_credentials()
+
+    def action_reconnect(self) -> None:
+        """Connect the server under the cursor again."""
+        if self._session is not None and (chosen := self.chosen) is not None:
+            self._complain(self._session.servers.reconnect(chosen.name))
+
+    def action_switch(self) -> None:
+        """Take the tools of the server under the cursor away from the agent, or bring them back."""
+        if self._session is not None and (chosen := self.chosen) is not None:
+            self._complain(self._session.servers.switch(chosen.name, on=chosen.status == "disabled"))
+
+    def _complain(self, why: str) -> None:
+        if why:
+            self.notify(why, markup=False, severity="warning")
+
+    def action_test(self) -> None:
+        """Have the doctor try everything."""
+        if self._testing:
+            self._complain("The tests are running already.")
+            return
+        self._testing = self._following = True
+        self._checks, self._failure = [], ""
+        self._show_checks()
+        start_job(self, self._test, "doctor")
+
+    async def _test(self) -> None:
+        from core.doctor.child import examine_beside
+
+        try:
+            async for check in (self._examine or examine_beside)(self._settings):
+                self._checks.append(check)
+                self._show_checks()
+        except UniversalAgentError as error:
+            self._failure = str(error)
+        self._testing = False
+        self._show_checks()
+
+    def _show_checks(self) -> None:
+        told = say.checks(
+            self._checks, self._column, self._keys, running=self._testing, failure=self._failure
+        )
+        shown = self.query_one("#connections-checks", Static)
+        shown.update(told)
+        if self._following:
+            # Unless the person went elsewhere; there is room for them only once they are laid out.
+            self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
+
+    def action_scroll_facts(self, by: int) -> None:
+        """Scroll what has no room below the list."""
+        self._following = False
+        facts = self.query_one("#connections-facts", VerticalScroll)
+        facts.scroll_relative(y=by * max(1, facts.size.height - 1), animate=False)
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)

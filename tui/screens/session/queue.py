@@ -1,0 +1,119 @@
+"""The queries that wait, to be put in order, taken out, or taken back into the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from tui.keys.keymap import keys_of
+from tui.panes.prompt.queue_bar import first_line
+from tui.widgets.choice_list import ChoiceList
+from tui.widgets.dialog import NARROW, Box, Foot
+from tui.widgets.modal import Closing
+
+__all__ = ["QueueScreen"]
+
+
+class QueueScreen(Closing[str | None]):
+    """Lists what waits, the next one first; closes with the query that was taken back, or with None.
+
+    Args:
+        read: gives what waits now.
+        change: lets others wait instead of what was seen; False when that is no longer what waits.
+    """
+
+    HORIZONTAL_BREAKPOINTS = NARROW
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("shift+up,K", "move(-1)", "Earlier", id="queue.earlier", show=False),
+        Binding("shift+down,J", "move(1)", "Later", id="queue.later", show=False),
+        Binding("d,delete", "delete", "Delete", id="queue.delete", show=False),
+        Binding("escape,q", "close", "Close", id="screen.back", show=False),
+    ]
+
+    def __init__(
+        self,
+        read: Callable[[], tuple[str, ...]],
+        change: Callable[[Sequence[str], Sequence[str]], bool],
+    ) -> None:
+        super().__init__()
+        self._read = read
+        self._change = change
+        self._texts: tuple[str, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Put down the list and its keys."""
+        with Box(classes="box") as box:
+            box.border_title = Content("Queue")
+            yield Static(Content(""), id="queue-what")
+            yield ChoiceList(id="queue-queries", markup=False, compact=True)
+            yield Foot(hint=self._hint())
+
+    def _hint(self) -> str:
+        keys = keys_of(self.app).shown
+        move = f"{keys('queue.earlier')} {keys('queue.later')} move".replace("Shift+", "⇧")
+        return f"{move}   {keys('queue.delete')} delete   Enter takes back   {keys('screen.back')} close"
+
+    def on_mount(self) -> None:
+        """Show what waits."""
+        self._show(0)
+        self.query_one(OptionList).focus()
+
+    def renew(self) -> None:
+        """Show what waits by now, if that is something else."""
+        if self.is_mounted and self._read() != self._texts:
+            self._show(max(0, self._at - (len(self._texts) - len(self._read()))))
+
+    @property
+    def _at(self) -> int:
+        return self.query_one(OptionList).highlighted or 0
+
+    def _show(self, at: int) -> None:
+        self._texts = self._read()
+        queries = self.query_one(OptionList)
+        queries.clear_options()
+        queries.add_options([Option(Content(first_line(text))) for text in self._texts])
+        queries.display = bool(self._texts)
+        if self._texts:
+            queries.highlighted = min(at, len(self._texts) - 1)
+        told = "The first one runs next." if self._texts else "Nothing waits."
+        self.query_one("#queue-what", Static).update(Content(told))
+
+    def _put(self, wanted: Sequence[str], at: int) -> bool:
+        changed = self._change(self._texts, wanted)
+        if not changed:
+            self.notify("The queue has changed meanwhile: look again.", severity="warning", markup=False)
+        self._show(at)
+        return changed
+
+    def action_move(self, by: int) -> None:
+        """Let the chosen query run earlier or later."""
+        at, to = self._at, self._at + by
+        if self._texts and 0 <= to < len(self._texts):
+            wanted = list(self._texts)
+            wanted.insert(to, wanted.pop(at))
+            self._put(wanted, to)
+
+    def action_delete(self) -> None:
+        """Take the chosen query out."""
+        if self._texts:
+            at = self._at
+            self._put([*self._texts[:at], *self._texts[at + 1 :]], at)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take the chosen query back."""
+        event.stop()
+        at = event.option_index
+        if at < len(self._texts):
+            text = self._texts[at]
+            if self._put([*self._texts[:at], *self._texts[at + 1 :]], at):
+                self.dismiss(text)
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)

@@ -1,0 +1,99 @@
+"""The question before quitting while work runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Button, Static
+
+from tui.keys.keymap import keys_of
+from tui.render.activity import AtWork
+from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+
+__all__ = ["QuitAnswer", "QuitScreen"]
+
+QuitAnswer = Literal["stay", "wait", "stop"]
+
+
+class QuitScreen(Dialog[QuitAnswer]):
+    """Asks whether to leave while work runs, and says what does; staying has the focus.
+
+    Args:
+        queued: how many queries wait behind the running one.
+        at_work: tells what runs; it is asked anew every second.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("n,escape", "choose('stay')", "Stay", id="quit.stay", show=False),
+        Binding("w", "choose('wait')", "Quit when it is done", id="quit.wait", show=False),
+        Binding("y", "choose('stop')", "Stop and quit", id="quit.stop", show=False),
+    ]
+
+    def __init__(
+        self, queued: int = 0, at_work: AtWork | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(clock)
+        # It was asked for: what was typed before it is no reason to wait longer than for a key that is held down.
+        self._typing = False
+        self._queued = queued
+        self._at_work = at_work
+
+    def compose(self) -> ComposeResult:
+        """Say what runs, what would be stopped and what is kept."""
+        with Box(classes="box -asks") as box:
+            box.border_title = Content("Quit")
+            yield Static(self._heading(), classes="heading")
+            yield Static(self._facts(), id="quit-facts", classes="facts")
+            yield Static(Content(self._advice()), classes="advice")
+            yield Foot(
+                Choice("n", "Stay", "stay"),
+                Choice("w", "Quit when it is done", "wait"),
+                Choice("y", "Stop it and quit", "stop"),
+            )
+
+    def on_mount(self) -> None:
+        """Put the focus on staying."""
+        self.begin_with("#stay")
+        self.set_interval(1.0, self._tell_again)
+
+    @property
+    def _is_done(self) -> bool:
+        return self._at_work is not None and not self._at_work.is_running
+
+    def _heading(self) -> Content:
+        return Content("The agent is done by now." if self._is_done else "The agent is still at work.")
+
+    def _facts(self) -> Content:
+        return fields(*self._at_work.rows()) if self._at_work is not None else Content("")
+
+    def _advice(self) -> str:
+        key = keys_of(self.app).shown("quit")
+        queries = "query" if self._queued == 1 else "queries"
+        waiting = f"{self._queued} queued {queries} would not run; queue.json keeps what waits. "
+        return (waiting if self._queued else "") + f"What is saved stays. {key} again stops it at once."
+
+    def _tell_again(self) -> None:
+        for heading in self.query(".heading").results(Static):
+            heading.update(self._heading())
+        for facts in self.query(".facts").results(Static):
+            facts.update(self._facts())
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Take an answer given with the mouse or with Enter."""
+        event.stop()
+        match event.button.id:
+            case "wait":
+                self.action_choose("wait")
+            case "stop":
+                self.action_choose("stop")
+            case _:
+                self.action_choose("stay")
+
+    def action_choose(self, choice: QuitAnswer) -> None:
+        """Close with the choice of the key."""
+        self.answer(choice)

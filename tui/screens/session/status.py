@@ -1,0 +1,50 @@
+"""What the status line shows, in whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Button
+
+from tui.screens.application.error import Rows
+from tui.widgets.dialog import Box, Choice, Dialog, Foot
+
+__all__ = ["StatusScreen"]
+
+
+class StatusScreen(Dialog[None]):
+    """Tells how things stood when it was opened: a label and a sentence for each thing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Close", id="status.close", show=False)
+    ]
+
+    def __init__(self, told: Sequence[tuple[str, str]]) -> None:
+        super().__init__(asked_for=True)
+        self._told_rows = told
+
+    def compose(self) -> ComposeResult:
+        """Put down the rows."""
+        with Box(classes="box") as box:
+            box.border_title = Content("Status")
+            rows = Rows(self._told_rows)
+            rows.add_class("-wide")
+            yield rows
+            yield Foot(Choice("Esc", "Close", "close"))
+
+    def on_mount(self) -> None:
+        """Put the focus on closing."""
+        self.begin_with("#close")
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Close."""
+        event.stop()
+        self.action_close()
+
+    def action_close(self) -> None:
+        """Go back."""
+        self.dismiss(None)

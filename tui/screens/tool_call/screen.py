@@ -1,0 +1,305 @@
+"""One tool call in full: its state, what it was given, what it gave back, and the files it left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.timer import Timer
+from textual.widgets import Input
+
+from core.events.types import UNSTAMPED, ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.text import clean_line
+from tui.render.format import Mark, clock, duration, milliseconds, size, tool_label, tool_name
+from tui.render.subagent_progress import Progress
+from tui.screens.files.artifact_list import ArtifactList, leaves_of, why_gone
+from tui.screens.files.document import DocumentScreen
+from tui.screens.tool_call.call_view import CallView
+from tui.terminal.copy import MOST_COPIED, copy_text
+from tui.terminal.programs import PAGER, NoProgram, command_of, page
+from tui.viewers.bodies.stored_result import WholeResult, is_stored, whole_result
+from tui.viewers.bodies.tool_call import arguments_text, call_body, call_text, is_agent, result_text
+from tui.viewers.view.chrome import KeyLine, TitleLine
+from tui.viewers.view.detail import DetailPanel
+from tui.viewers.view.sections import SectionsBody
+from tui.widgets.workers import start_job
+
+__all__ = ["ToolCallScreen"]
+
+_DETAIL_FROM = 20
+_MARKS = {
+    "success": (Mark.SUCCESS, "$success"),
+    "error": (Mark.ERROR, "$error"),
+    "denied": (Mark.DENIED, "$warning"),
+    "cancelled": (Mark.CANCELLED, "$warning"),
+}
+
+
+class ToolCallScreen(DocumentScreen[str | None]):
+    """Shows a call; closes with the path of an artifact (as the event has it) when a person goes to one.
+
+    Args:
+        started: the call as it was made.
+        finished: its end, None while it runs; `take` brings it later.
+        artifacts: the files that came of it.
+        folder: the session's, where large results and artifacts lie; None when that is not known.
+        progress: how far a sub-agent has come.
+        zone: of the time of day; that of this machine by default.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "toggle_text", "Tree or text", id="call.text", show=False),
+        Binding("y", "copy_result", "Copy the result", id="call.copy_result", show=False),
+        Binding("a", "copy_arguments", "Copy the arguments", id="call.copy_arguments", show=False),
+        Binding("P", "page", "Open in $PAGER", id="call.page", show=False),
+    ]
+    AUTO_FOCUS = "CallView"
+
+    def __init__(
+        self,
+        started: ToolCallStarted,
+        finished: ToolCallFinished | None = None,
+        artifacts: Sequence[ArtifactSaved] = (),
+        *,
+        folder: Path | None = None,
+        progress: Progress | None = None,
+        zone: tzinfo | None = None,
+    ) -> None:
+        super().__init__()
+        self.started = started
+        self.finished = finished
+        self.artifacts = tuple(artifacts)
+        self.progress = progress or Progress()
+        self.as_text = False
+        self._folder = folder
+        self._zone = zone
+        self._whole: WholeResult | None = None
+        self._clock: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Put down title, content, what has no room in a row, files, search line and keys."""
+        yield TitleLine(id="call-title")
+        yield CallView(id="call-view")
+        yield DetailPanel(id="call-detail", least=_DETAIL_FROM)
+        yield ArtifactList(id="call-artifacts")
+        yield Input(id="call-search", compact=True)
+        yield KeyLine(id="call-keys")
+
+    def on_mount(self) -> None:
+        """Show what is known."""
+        if self.finished is None:
+            self._clock = self.set_interval(1, self._show_title)
+        self._show()
+
+    @property
+    def view(self) -> CallView:
+        """The content."""
+        return self.query_one(CallView)
+
+    @property
+    def ended(self) -> ToolCallFinished | None:
+        """The end of the call, with the whole of its result as soon as that is read."""
+        return self._whole.finished if self._whole is not None else self.finished
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take up what events say of this call: its end, its files, how far it has come."""
+        call, before = self.started.tool_use_id, (self.finished, self.artifacts, self.progress)
+        for event in events:
+            match event:
+                case ToolCallFinished(tool_use_id=id_) if id_ == call and self.finished is None:
+                    self.finished = event
+                case ArtifactSaved(tool_use_id=id_) if id_ == call and event not in self.artifacts:
+                    self.artifacts = (*self.artifacts, event)
+                case _:
+                    self.progress = self.progress.after(event, call)
+        if not self.is_mounted:
+            return
+        if (self.finished, self.progress) != (before[0], before[2]):
+            self._show()
+        elif self.artifacts != before[1]:
+            self._show_artifacts()
+
+    # -- what is shown ----------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        if self.finished is not None and self._clock is not None:
+            self._clock.stop()
+        self._show_title()
+        self._show_artifacts()
+        start_job(self, self._show_body, "call")
+
+    async def _show_body(self) -> None:
+        finished = self.finished
+        if finished is not None and self._whole is None:
+            if is_stored(finished) and self._folder is not None:
+                self.view.show_call(
+                    await asyncio.to_thread(self._body, finished, "The whole result is being read…")
+                )
+            self._whole = await asyncio.to_thread(whole_result, finished, self._folder)
+            self._show_title()
+        self.view.show_call(await asyncio.to_thread(self._body, self.ended))
+
+    def _body(self, finished: ToolCallFinished | None, waiting: str = "") -> SectionsBody:
+        return call_body(
+            self.started,
+            finished,
+            as_text=self.as_text,
+            progress=self.progress,
+            notes=self._notes,
+            waiting=waiting,
+        )
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        problem = self._whole.problem if self._whole is not None else ""
+        return (problem,) if problem else ()
+
+    def tell(self) -> None:
+        """Say anew how the call stands, and offer the keys that do something by now."""
+        self._show_title()
+        self._offer_keys()
+
+    def _show_title(self) -> None:
+        name = tool_name(self.started.name)
+        label = clean_line(tool_label(self.started.name, self.started.input))
+        mark, style = (Mark.RUNNING, "$accent") if self.finished is None else _MARKS[self.finished.status]
+        at = self.started.at
+        facts = [mark.word] if at == UNSTAMPED else [clock(at, self._zone), mark.word]
+        if self.finished is None:
+            if at != UNSTAMPED:
+                facts.append(duration((datetime.now(UTC) - at).total_seconds()))
+        elif self.finished.duration_ms:
+            facts.append(milliseconds(self.finished.duration_ms))
+        if self._whole is not None and self._whole.size:
+            facts.append(size(self._whole.size))
+        number, count = self.view.matches
+        if count:
+            facts.insert(0, f"match {number:,} of {count:,}")
+        if self.view.busy:
+            facts.insert(0, f"{self.view.busy}… Esc stops")
+        place = " · ".join(
+            part for part in (clean_line(name.server), name.short if label != name.short else "") if part
+        )
+        self.query_one(TitleLine).tell(label, place=place, facts=" · ".join(facts), mark=(mark.glyph, style))
+
+    def _show_artifacts(self) -> None:
+        stored = self.finished.observation.stored_at if self.finished and self.finished.observation else None
+        listed = self.query_one(ArtifactList)
+        listed.show(leaves_of(self.artifacts, stored), listed.gone)
+        if listed.leaves and self._folder is not None:
+            start_job(self, partial(self._look_for_files, self._folder), "files")
+        self._offer_keys()
+
+    async def _look_for_files(self, folder: Path) -> None:
+        listed = self.query_one(ArtifactList)
+        leaves = listed.leaves
+        gone = await asyncio.to_thread(_gone, folder, [leaf.path for leaf in leaves])
+        if gone != listed.gone and leaves == listed.leaves:
+            listed.show(leaves, gone)
+
+    def _offer_keys(self) -> None:
+        steered, listed = self.view.steered, self.query_one(ArtifactList)
+        keys = [("Esc", "close", "screen.leave")]
+        if listed.has_focus:
+            keys += [("Enter", "go to the file", "screen.go"), ("Tab", "back to the call", "app.focus_next")]
+        elif listed.leaves:
+            keys.append(("Tab", "artifacts", "app.focus_next"))
+        keys.append(("m", "tree" if self.as_text else "text", "screen.toggle_text"))
+        keys.append(("/", "search", "screen.search"))
+        if self.view.matches[1]:
+            keys.append(("n", "next", "screen.match(1)"))
+        keys += [("y", "copy answer" if is_agent(self.started) else "copy result", "screen.copy_result")]
+        keys += [("a", "copy arguments", "screen.copy_arguments"), ("P", "pager", "screen.page")]
+        if steered is not None and not listed.has_focus:
+            keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
+        keys.append(("?", "keys", "screen.keys_here"))
+        self.query_one(KeyLine).offer(*keys)
+
+    def on_descendant_focus(self) -> None:
+        """Offer the keys that do something where the person is."""
+        self._offer_keys()
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def on_artifact_list_chosen(self, event: ArtifactList.Chosen) -> None:
+        """Go to the file chosen, if it is there."""
+        event.stop()
+        start_job(self, partial(self._go_to, event.path), "going")
+
+    async def _go_to(self, path: str) -> None:
+        if self._folder is not None:
+            why = await asyncio.to_thread(why_gone, self._folder, path)
+            if why:
+                self.notify(why, markup=False, severity="warning")
+                self._show_artifacts()
+                return
+        self.dismiss(path)
+
+    def on_artifact_list_left(self, event: ArtifactList.Left) -> None:
+        """Go back up into the content."""
+        event.stop()
+        self.view.focus()
+
+    def on_call_view_passed(self, event: CallView.Passed) -> None:
+        """Go on down to the files."""
+        event.stop()
+        listed = self.query_one(ArtifactList)
+        if listed.leaves:
+            listed.focus()
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    def action_go(self) -> None:
+        """Go to the file that is lit, as a click on its key does."""
+        self.query_one(ArtifactList).action_select()
+
+    def action_toggle_text(self) -> None:
+        """Change between trees that fold and the text as it is written."""
+        self.as_text = not self.as_text
+        self._show()
+
+    def action_copy_result(self) -> None:
+        """Copy the whole result."""
+        if self.finished is None:
+            self.notify("There is nothing to copy yet.", markup=False)
+        else:
+            start_job(self, self._copy_result, "copy")
+
+    async def _copy_result(self) -> None:
+        what = "Answer" if is_agent(self.started) else "Result"
+        if self._whole is not None and self._whole.size > 4 * MOST_COPIED:
+            self.notify(
+                f"{what} not copied: too long for a clipboard. P reads it, Tab leads to its file.",
+                markup=False,
+                severity="warning",
+            )
+            return
+        copy_text(self, await asyncio.to_thread(result_text, self.ended), what)
+
+    def action_copy_arguments(self) -> None:
+        """Copy the arguments."""
+        copy_text(self, arguments_text(self.started), "Arguments")
+
+    def action_page(self) -> None:
+        """Read arguments and result in the person's own pager."""
+        start_job(self, self._page, "pager")
+
+    async def _page(self) -> None:
+        text = await asyncio.to_thread(call_text, self.started, self.ended, self._notes)
+        try:
+            page(self.app, text, command_of(PAGER, os.environ))
+        except NoProgram as error:
+            self.notify(str(error), markup=False, severity="warning")
+
+
+def _gone(folder: Path, paths: Sequence[str]) -> frozenset[str]:
+    return frozenset(path for path in paths if why_gone(folder, path))

@@ -1,0 +1,54 @@
+"""The login of the Claude command line, made in its own words on this terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from textual.app import App, SuspendNotSupported
+
+from core.provider.claude_login import claude_program, login_command, login_environment
+from core.settings.model import Settings
+from tui.terminal.foreground import run_in_foreground
+from tui.terminal.programs import NoProgram
+
+__all__ = ["command_to_log_in", "log_in"]
+
+
+def command_to_log_in(settings: Settings) -> Sequence[str]:
+    """The command that makes a login.
+
+    Raises:
+        NoProgram: there is no Claude command line.
+    """
+    program = claude_program(settings)
+    if program is None:
+        raise NoProgram(
+            "The Claude command line was not found: reinstall claude-agent-sdk, or set cli_path to one."
+        )
+    return login_command(program)
+
+
+def log_in(app: App[object], settings: Settings) -> int:
+    """Give the terminal to the command that makes a login until it ends; returns its exit code.
+
+    Raises:
+        NoProgram: it cannot be started, or there is no terminal to give away.
+    """
+    command = command_to_log_in(settings)
+    failed: OSError | None = None
+    code = 0
+    try:
+        with app.suspend():
+            try:
+                code = run_in_foreground(command, environment=login_environment(settings, os.environ))
+            except OSError as error:
+                # One that goes through `suspend` leaves the terminal away.
+                failed = error
+    except SuspendNotSupported as error:
+        raise NoProgram("Logging in needs a terminal of its own, and there is none here.") from error
+    if failed is not None:
+        raise NoProgram(
+            f"The Claude command line cannot be started: {failed.strerror or failed}."
+        ) from failed
+    return code

@@ -1,0 +1,206 @@
+"""The themes of the application: one accent for focus and news, green, amber and red for states only."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from textual.theme import Theme
+
+from core.errors import SettingsError
+from core.settings.theme_names import OWN_THEMES
+
+__all__ = ["ABOUT", "DEFAULT_THEME", "MISSING", "THEMES", "listed", "readable", "setting_of", "theme_named"]
+
+DEFAULT_THEME = "ua-dark"
+MISSING = {"foreground-disabled": "ansi_bright_black", "surface-active": "ansi_default"}
+"""Variables that Textual's own 16-colour themes do not have."""
+
+DARK = Theme(
+    name="ua-dark",
+    primary="#7aa7f7",
+    secondary="#8b93a7",
+    accent="#7aa7f7",
+    success="#7fbf8a",
+    warning="#e0b15e",
+    error="#ee7b7b",
+    foreground="#d8dce4",
+    background="#111318",
+    surface="#171a21",
+    panel="#1e222b",
+    dark=True,
+    variables={
+        "border": "#7aa7f7",
+        "border-blurred": "#353b49",
+        "foreground-muted": "#8b93a7",
+        "foreground-disabled": "#626a7d",
+        "text-muted": "#8b93a7",
+        "text-on-rows": "#a3abbd",
+        "text-disabled": "#626a7d",
+        "block-cursor-foreground": "#f2f4f8",
+        "block-cursor-background": "#2b3a57",
+        "block-cursor-text-style": "none",
+        "button-focus-text-style": "bold",
+        "block-cursor-blurred-foreground": "#d8dce4",
+        "block-cursor-blurred-background": "#20242e",
+        "block-hover-background": "#1b1f28",
+        "input-cursor-background": "#d8dce4",
+        "input-cursor-foreground": "#111318",
+        "input-selection-background": "#33476b",
+        "input-selection-foreground": "#f2f4f8",
+        "screen-selection-background": "#33476b",
+        "screen-selection-foreground": "#f2f4f8",
+        "scrollbar": "#353b49",
+        "scrollbar-hover": "#4a5266",
+        "scrollbar-active": "#7aa7f7",
+        "scrollbar-background": "#111318",
+        "scrollbar-background-hover": "#111318",
+        "scrollbar-background-active": "#111318",
+        "scrollbar-corner-color": "#111318",
+        "footer-key-foreground": "#7aa7f7",
+    },
+)
+
+LIGHT = Theme(
+    name="ua-light",
+    primary="#2a5fc4",
+    secondary="#5c6475",
+    accent="#2a5fc4",
+    success="#1d753a",
+    warning="#8f5b00",
+    error="#c02b33",
+    foreground="#23272f",
+    background="#fbfbfa",
+    surface="#f4f4f2",
+    panel="#ebebe8",
+    dark=False,
+    variables={
+        "border": "#2a5fc4",
+        "border-blurred": "#cfd1d4",
+        "foreground-muted": "#5c6475",
+        "foreground-disabled": "#7d8493",
+        "text-muted": "#5c6475",
+        "text-on-rows": "#5c6475",
+        "text-disabled": "#7d8493",
+        "block-cursor-foreground": "#11141a",
+        "block-cursor-background": "#dbe6fa",
+        "block-cursor-text-style": "none",
+        "button-focus-text-style": "bold",
+        "block-cursor-blurred-foreground": "#23272f",
+        "block-cursor-blurred-background": "#ececea",
+        "block-hover-background": "#f0f0ee",
+        "input-cursor-background": "#23272f",
+        "input-cursor-foreground": "#fbfbfa",
+        "input-selection-background": "#c4d6f6",
+        "input-selection-foreground": "#11141a",
+        "screen-selection-background": "#c4d6f6",
+        "screen-selection-foreground": "#11141a",
+        "scrollbar": "#cfd1d4",
+        "scrollbar-hover": "#b3b7be",
+        "scrollbar-active": "#2a5fc4",
+        "scrollbar-background": "#fbfbfa",
+        "scrollbar-background-hover": "#fbfbfa",
+        "scrollbar-background-active": "#fbfbfa",
+        "scrollbar-corner-color": "#fbfbfa",
+        "footer-key-foreground": "#2a5fc4",
+    },
+)
+
+ANSI = Theme(
+    name="ua-ansi",
+    ansi=True,
+    primary="ansi_bright_blue",
+    secondary="ansi_bright_black",
+    accent="ansi_bright_blue",
+    success="ansi_green",
+    warning="ansi_yellow",
+    error="ansi_red",
+    foreground="ansi_default",
+    background="ansi_default",
+    surface="ansi_default",
+    panel="ansi_default",
+    boost="ansi_default",
+    dark=True,
+    variables={
+        "border": "ansi_bright_blue",
+        "border-blurred": "ansi_bright_black",
+        "foreground-muted": "ansi_bright_black",
+        "foreground-disabled": "ansi_bright_black",
+        "text-muted": "ansi_bright_black",
+        "text-on-rows": "ansi_bright_black",
+        "text-disabled": "ansi_bright_black",
+        "block-cursor-foreground": "ansi_default",
+        "block-cursor-background": "ansi_default",
+        "block-cursor-text-style": "bold reverse",
+        "ansi-background": "ansi_black",
+        "ansi-foreground": "ansi_white",
+        "block-cursor-blurred-foreground": "ansi_default",
+        "block-cursor-blurred-background": "ansi_default",
+        "block-cursor-blurred-text-style": "bold",
+        "input-cursor-background": "ansi_default",
+        "input-cursor-foreground": "ansi_default",
+        "input-cursor-text-style": "reverse",
+        "input-selection-background": "ansi_blue",
+        "input-selection-foreground": "ansi_bright_white",
+        "screen-selection-background": "ansi_blue",
+        "screen-selection-foreground": "ansi_bright_white",
+        "scrollbar": "ansi_bright_black",
+        "scrollbar-hover": "ansi_bright_black",
+        "scrollbar-active": "ansi_bright_blue",
+        "scrollbar-background": "ansi_default",
+        "scrollbar-background-hover": "ansi_default",
+        "scrollbar-background-active": "ansi_default",
+        "footer-key-foreground": "ansi_bright_blue",
+    },
+)
+
+THEMES = (DARK, LIGHT, ANSI)
+
+_OF_TERMINALS = ("block-cursor-", "foreground-", "text-", "border-blurred", "input-", "screen-selection-")
+
+
+ABOUT = {
+    "dark": "Our own, for a dark room; the usual one",
+    "light": "Our own, for a bright one",
+    "ansi": "Our own, in the 16 colours of the terminal itself",
+}
+"""Our themes, by the names a person gives them, and what is to be said of each."""
+
+
+def theme_named(wanted: str | None, available: Iterable[str]) -> str:
+    """The theme that a setting means among those `available`; the usual one for None.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    if wanted is None:
+        return DEFAULT_THEME
+    name = OWN_THEMES.get(wanted, wanted)
+    if name not in available:
+        close = difflib.get_close_matches(wanted, listed(available), n=1)
+        hint = f"; did you mean {close[0]}?" if close else f": there are {', '.join(listed(available))}."
+        raise SettingsError(f"There is no theme {wanted!r}{hint}")
+    return name
+
+
+def setting_of(theme: str) -> str:
+    """What a theme is called in the settings."""
+    return next((name for name, own in OWN_THEMES.items() if own == theme), theme)
+
+
+def listed(available: Iterable[str]) -> tuple[str, ...]:
+    """The names of themes as a person gives them, ours first."""
+    return (*OWN_THEMES, *sorted(set(available) - set(OWN_THEMES.values())))
+
+
+def readable(theme: Theme, variables: dict[str, str]) -> dict[str, str]:
+    """The variables of a theme, of one that is not ours with those changed that could not be read."""
+    if theme.name in {own.name for own in THEMES}:
+        return variables
+    if theme.ansi:
+        # Which colours a terminal has nobody knows: the cursor turns them around, and what is quiet is grey.
+        ours = {name: value for name, value in ANSI.variables.items() if name.startswith(_OF_TERMINALS)}
+        return {**variables, **ours}
+    from tui.theme.contrast import legible
+
+    return legible(variables)

@@ -1,0 +1,342 @@
+"""JSON and JSON Lines as a tree that folds, opened level by level, whatever its size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Sequence
+
+from rich.cells import cell_len
+from textual.content import Content, Span
+
+from core.text import clean_line
+from tui.render.format import tail_cut
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.bodies.json_rows import Branch, Path
+from tui.viewers.bodies.json_values import (
+    Level,
+    Value,
+    compile_needle,
+    kind_of,
+    open_level,
+    preview,
+    shown_scalar,
+    text_of,
+)
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.cancellation import Stop
+from tui.viewers.view.cursor import Copy, Key, Order, Outcome, Work
+from tui.viewers.view.document import Body, Match, find_in_rows, joined
+
+__all__ = ["JsonTree"]
+
+_SLOW = 512 * 1024
+_FIRST_ROWS = 60
+_MOST_ROWS = 100_000
+_MOST_FOUND = 10_000
+_MOST_SEARCHED = 1 << 30
+_MOST_COPIED = 1024 * 1024
+_MOST_TOLD = 20_000
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class JsonTree:
+    """The members of a JSON document, one a row.
+
+    `level` are the outermost members. `first_number` is what the members of the outermost list are counted
+    from. Small branches are open at first, up to about a screen.
+    """
+
+    def __init__(self, level: Level, *, first_number: int = 0) -> None:
+        self.cursor = 0
+        self.first_number = first_number
+        self.root = Branch(level)
+        self._unfold_small()
+
+    @property
+    def entries(self) -> int:
+        """The number of rows."""
+        return self.root.rows
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """Folding and copying."""
+        return (
+            Key("←→", "fold", "fold"),
+            Key("E", "unfold all", "unfold_all"),
+            Key("F", "fold all", "fold_all"),
+            Key("c", "copy value", "copy"),
+            Key("p", "copy path", "copy_place"),
+        )
+
+    @property
+    def state(self) -> str:
+        """Nothing: a tree has no order and no filter."""
+        return ""
+
+    def lay_out(self, width: int, theme: MarkdownTheme) -> TreeRows:
+        """The rows for this width."""
+        return TreeRows(self, width)
+
+    def at_cursor(self) -> tuple[Branch, int] | None:
+        """The branch and the place in it that the cursor is on."""
+        return self.root.at(min(self.cursor, self.root.rows - 1)) if self.root.rows else None
+
+    def steer(self, order: Order) -> Outcome:
+        """Fold, unfold and copy."""
+        at = self.at_cursor()
+        if at is None:
+            return False
+        branch, place = at
+        match order.name:
+            case "open" | "toggle":
+                return branch.fold(place) or self._unfold(branch, place)
+            case "unfold":
+                if branch.child(place) is None:
+                    return self._unfold(branch, place)
+                self.cursor += 1
+                return True
+            case "fold":
+                if branch.fold(place):
+                    return True
+                if branch.parent is None:
+                    return False
+                self.cursor = branch.parent.row_of(branch.place)
+                return True
+            case "fold_all":
+                outermost = next(iter((*branch.path, place)))
+                self.root.fold_all()
+                self.cursor = outermost
+                return True
+            case "unfold_all":
+                return Work(self._unfold_all, "unfolding")
+            case "copy":
+                text = text_of(branch.value(place), _MOST_COPIED)
+                return Copy("value", text) if text is not None else False
+            case "copy_place":
+                return Copy("path in the document", self.told_path((*branch.path, place)))
+            case _:
+                return False
+
+    def find_entries(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+        """The paths of the members whose name or value has the text."""
+        finder = compile_needle(needle)
+        found: list[Path] = []
+        searched = 0
+        waiting: list[Iterator[tuple[Path, str, Value]]] = [self._members(self.root, ())]
+        while waiting and len(found) < _MOST_FOUND and searched < _MOST_SEARCHED:
+            stop.check()
+            step = next(waiting[-1], None)
+            if step is None:
+                waiting.pop()
+                continue
+            path, name, value = step
+            searched += len(memoryview(value))
+            inside = finder.in_value(value)
+            level = _opened(value) if inside else None
+            if (bool(name) and finder.in_name(name)) or (inside and level is None):
+                found.append(path)
+            if level is not None:
+                waiting.append(self._members(Branch(level), path))
+        return found
+
+    def reveal(self, place: Hashable) -> None:
+        """Unfold what is around a path, and put the cursor on it."""
+        if not isinstance(place, tuple) or not place:
+            return
+        branch = self.root
+        for step in place[:-1]:
+            inner = _tried(branch, step)
+            if inner is None:
+                return
+            branch = inner
+        self.cursor = branch.row_of(place[-1])
+
+    def row_place(self) -> Hashable:
+        """The path under the cursor."""
+        at = self.at_cursor()
+        return (*at[0].path, at[1]) if at is not None else ()
+
+    def detail(self) -> Body | None:
+        """The path, and a string that is longer than its row."""
+        at = self.at_cursor()
+        if at is None:
+            return None
+        branch, place = at
+        head = self.told_path((*branch.path, place))
+        value = branch.value(place)
+        if kind_of(value) != "string":
+            return TextBody(head, style=_style_detail)
+        text = text_of(value, _MOST_TOLD)
+        if text is None:
+            text = f"{shown_scalar(value, 2000)[0]}\n(c copies the whole of it)"
+        elif len(text) < 60 and "\n" not in text:
+            return TextBody(head, style=_style_detail)
+        return TextBody(f"{head}\n{text.expandtabs(4)}", style=_style_detail)
+
+    def told_path(self, path: Path) -> str:
+        """A path as one writes it in code: `results[3].extra["a b"]`."""
+        parts: list[str] = []
+        branch: Branch | None = self.root
+        for place in path:
+            if branch is None:
+                break
+            if branch.names is None:
+                parts.append(f"[{place + (self.first_number if branch is self.root else 0)}]")
+            else:
+                name = branch.names[place]
+                if _WORD.fullmatch(name):
+                    parts.append(f".{name}" if parts else name)
+                else:
+                    parts.append(f'["{name}"]')
+            branch = branch.child(place)
+        return clean_line("".join(parts), 1000)
+
+    # -- unfolding --------------------------------------------------------------------------------
+
+    def _unfold(self, branch: Branch, place: int) -> Outcome:
+        value = branch.value(place)
+        if len(memoryview(value)) <= _SLOW:
+            return _tried(branch, place) is not None
+
+        def prepare(stop: Stop) -> Callable[[], None]:
+            level = _opened(value)
+
+            def change() -> None:
+                if level is not None:
+                    branch.unfold(place, level)
+
+            return change
+
+        return Work(prepare, "unfolding")
+
+    def _unfold_small(self) -> None:
+        for place in range(min(len(self.root.values), _FIRST_ROWS)):
+            value = self.root.value(place)
+            if len(memoryview(value)) > _SLOW and len(self.root.values) > 1:
+                continue
+            level = _opened(value)
+            if level is not None and (
+                len(level[1]) + self.root.rows <= _FIRST_ROWS or len(self.root.values) == 1
+            ):
+                self.root.unfold(place, level)
+
+    def _unfold_all(self, stop: Stop) -> Callable[[], None]:
+        path = self.row_place()
+        root = Branch((self.root.names, self.root.values))
+        waiting = [root]
+        while waiting and root.rows < _MOST_ROWS:
+            level: list[Branch] = []
+            for branch in waiting:
+                for place in range(len(branch.values)):
+                    stop.check()
+                    if root.rows >= _MOST_ROWS:
+                        break
+                    inner = _tried(branch, place)
+                    if inner is not None:
+                        level.append(inner)
+            waiting = level
+
+        def change() -> None:
+            self.root = root
+            self.reveal(path)
+
+        return change
+
+    def _members(self, branch: Branch, path: Path) -> Iterator[tuple[Path, str, Value]]:
+        names = branch.names
+        for place, value in enumerate(branch.values):
+            yield (*path, place), names[place] if names is not None else "", value
+
+
+class TreeRows:
+    """The rows of a JSON tree; they follow every change of it."""
+
+    head = 0
+
+    def __init__(self, tree: JsonTree, width: int) -> None:
+        self._tree = tree
+        self._width = width
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return max(1, self._tree.root.rows)
+
+    def row(self, y: int) -> Content:
+        """Row `y`: its depth, a mark when it folds, name and value."""
+        if y >= self._tree.root.rows:
+            empty = "(no members)" if self._tree.root.names is not None else "(no items)"
+            return Content(empty, [Span(0, len(empty), "dim")])
+        branch, place = self._tree.root.at(y)
+        value = branch.value(place)
+        kind = kind_of(value)
+        folds = kind in {"object", "list"}
+        unfolded = branch.child(place) is not None
+        parts: list[tuple[str, str]] = [(" " * self._indent(branch), "")]
+        parts.append((("▾ " if unfolded else "▸ ") if folds else "  ", "dim"))
+        if branch.names is None:
+            first = self._tree.first_number if branch is self._tree.root else 0
+            digits = len(str(len(branch.values) - 1 + first))
+            parts.append((f"{place + first:>{digits}}  ", "dim"))
+        else:
+            parts += [
+                (tail_cut(clean_line(branch.names[place]), max(8, self._width // 2)), "key"),
+                (": ", "dim"),
+            ]
+        room = max(4, self._width - sum(cell_len(text) for text, _ in parts))
+        if folds:
+            count, members = preview(value, 0 if unfolded else room)
+            if count is None:
+                return joined([*parts, (tail_cut(members, room), "bad")])
+            brackets = "{}" if kind == "object" else "[]"
+            counted = f"{brackets[0]}{count or '…'}{brackets[1]}" if count != "0" else brackets
+            parts.append((tail_cut(counted, room), "dim"))
+            if not unfolded and members:
+                parts.append((tail_cut(f"  {members}", max(0, room - cell_len(counted))), "dim"))
+        else:
+            text, length = shown_scalar(value, room)
+            if length:
+                length = f"  {length}" if room > len(length) + 12 else ""
+                text, _ = shown_scalar(value, max(4, room - len(length) - 3))
+            parts.append((tail_cut(text, max(1, room - len(length))), {"bad": "bad"}.get(kind, kind)))
+            parts.append((length, "dim"))
+        return joined(parts)
+
+    def find(self, needle: str) -> list[Match]:
+        """Every place of `needle` that is seen."""
+        return find_in_rows(self, needle)
+
+    def span(self, entry: int) -> tuple[int, int]:
+        """An entry is a row."""
+        return (entry, 1)
+
+    def entry_at(self, y: int) -> int | None:
+        """A row is an entry."""
+        return y if y < self._tree.root.rows else None
+
+    def order_at(self, x: int, y: int) -> Order | None:
+        """A click on a mark, or left of it, folds."""
+        if y >= self._tree.root.rows:
+            return None
+        branch, _ = self._tree.root.at(y)
+        return Order("toggle") if x <= self._indent(branch) + 1 else None
+
+    def _indent(self, branch: Branch) -> int:
+        return min(2 * branch.depth, max(0, self._width // 2))
+
+
+def _opened(value: Value) -> Level | None:
+    try:
+        return open_level(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _tried(branch: Branch, place: int) -> Branch | None:
+    try:
+        return branch.unfold(place)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _style_detail(number: int, line: str) -> list[Span]:
+    return [Span(0, len(line), "dim")] if number == 0 else []

@@ -1,0 +1,253 @@
+"""JSON values without building them: what a stretch of bytes holds, opened one level at a time."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Literal
+
+import msgspec
+
+from core.text import clean, clean_line
+from tui.viewers.bodies.json_scan import Picked, Pieces, find_pieces, name_and_value
+
+__all__ = ["Level", "Value", "compile_needle", "kind_of", "open_level", "preview", "shown_scalar", "text_of"]
+
+Value = msgspec.Raw | bytes | memoryview
+"""The bytes of one value."""
+
+Kind = Literal["object", "list", "string", "number", "literal", "bad"]
+Level = tuple[Sequence[str] | None, Sequence[Value]]
+"""The members of an object (names and values) or of a list (no names, values)."""
+
+_KINDS: dict[bytes, Kind] = {
+    b"{": "object", b"[": "list", b'"': "string", b"t": "literal", b"f": "literal", b"n": "literal", b"-": "number",
+    **{str(digit).encode(): "number" for digit in range(10)},
+}  # fmt: skip
+_DECODED = 64 * 1024
+_LARGE = 512 * 1024
+_GLANCE = 4096
+_CHUNK = 1 << 20
+_PREVIEWED = 12
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BETWEEN = re.compile(r"[ \t\r\n:,]*")
+_step = json.JSONDecoder().raw_decode
+_PLAIN = re.compile(r"[A-Za-z0-9 .,:;_\-+*#$%=@!?()~|^`]+")
+
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def kind_of(value: Value) -> Kind:
+    """What a value is by its first byte."""
+    return _KINDS.get(bytes(memoryview(value)[:1]), "bad")
+
+
+def open_level(value: Value) -> Level | None:
+    """The members of an object or a list; None for any other value.
+
+    Of two members of one name both are given, but in an object of more than 64 KiB only the last, at least where
+    they are near each other. Of what is larger than 512 KiB the members are read when they are asked for.
+
+    Raises:
+        ValueError: the bytes are not JSON.
+        RecursionError: they are nested too deeply.
+    """
+    kind, view = kind_of(value), memoryview(value)
+    if kind in {"object", "list"} and len(view) > _LARGE:
+        return _open_large(view)
+    match kind:
+        case "object":
+            found = _decode_object(view)
+            if len(view) <= _DECODED:
+                # What Python itself does not read, such as a number of 5,000 digits, is taken as found above.
+                with suppress(ValueError, RecursionError):
+                    return _as_written(bytes(view))
+            return (list(found), list(found.values()))
+        case "list":
+            return (None, _decode_list(view))
+        case _:
+            return None
+
+
+def text_of(value: Value, limit: int) -> str | None:
+    """The text to copy: of a string what it says, else the JSON as written; None when it is longer than `limit`."""
+    view = memoryview(value)
+    if len(view) > limit:
+        return None
+    if kind_of(value) == "string":
+        found = _decoded(view)
+        if isinstance(found, str):
+            return clean(found)
+    return clean(bytes(view).decode("utf-8", "replace"))
+
+
+def shown_scalar(value: Value, limit: int) -> tuple[str, str]:
+    """A scalar on one line of at most about `limit` characters, and how long it is when that is not all of it."""
+    view = memoryview(value)
+    if kind_of(value) != "string":
+        text = clean_line(bytes(view[: limit * 4]).decode("utf-8", "replace"), limit)
+        return (text, f"{len(view):,} characters" if len(view) > limit else "")
+    if len(view) <= _DECODED:
+        found = _decoded(view)
+        if not isinstance(found, str):
+            return (clean_line(bytes(view[: limit * 4]).decode("utf-8", "replace"), limit), "")
+        length = f"{len(found):,} characters"
+    else:
+        found = _beginning(bytes(view[:_GLANCE]))
+        length = f"about {len(view):,} bytes"
+    line = clean_line(found[: limit * 4], limit * 4)
+    whole = len(view) <= _DECODED and len(line) <= limit and "\n" not in found.strip()
+    return (f'"{line[:limit]}"' if whole else f'"{line[:limit].removesuffix("…")}…"', "" if whole else length)
+
+
+def preview(value: Value, limit: int) -> tuple[str | None, str]:
+    """How many members an object or a list has (empty when that is not counted), and its first ones on a line.
+
+    The count is None when the value is not valid JSON.
+    """
+    view = memoryview(value)
+    if len(view) > _DECODED:
+        return ("", clean_line(bytes(view[: limit * 2]).decode("utf-8", "replace"), limit))
+    try:
+        level = open_level(value)
+    except (ValueError, RecursionError):
+        level = None
+    if level is None:
+        return (None, clean_line(bytes(view[: limit * 2]).decode("utf-8", "replace"), limit))
+    names, values = level
+    parts: list[str] = []
+    room = limit
+    for place, member in enumerate(values[:_PREVIEWED]):
+        if room <= 0:
+            break
+        match kind_of(member):
+            case "object":
+                told = "{…}"
+            case "list":
+                told = "[…]"
+            case _:
+                told, _ = shown_scalar(member, min(room, 40))
+        part = f"{clean_line(names[place], 40)}: {told}" if names is not None else told
+        parts.append(part)
+        room -= len(part) + 2
+    told = ", ".join(parts)
+    # Whoever cuts the line adds a mark of their own.
+    return (f"{len(values):,}", told.removesuffix("…") if len(told) > limit else told)
+
+
+def compile_needle(needle: str) -> Finder:
+    """What finds `needle` in JSON as written, whatever its case and however its characters are escaped."""
+    return Finder(needle)
+
+
+class Finder:
+    """Looks for a text in the bytes of JSON values."""
+
+    def __init__(self, needle: str) -> None:
+        self.needle = needle.casefold()
+        self._plain = needle.lower().encode() if _PLAIN.fullmatch(needle) else None
+        self._pattern = re.compile(b"".join(_spellings(character) for character in needle), re.IGNORECASE)
+        self._overlap = 12 * len(needle)
+
+    def in_name(self, name: str) -> bool:
+        """Whether it stands in a name."""
+        return self.needle in name.casefold()
+
+    def in_value(self, value: Value) -> bool:
+        """Whether it stands anywhere in a value; long values are looked at piece by piece."""
+        view = memoryview(value)
+        for start in range(0, max(1, len(view)), _CHUNK):
+            piece = bytes(view[start : start + _CHUNK + self._overlap])
+            if self._plain is not None:
+                if self._plain in piece.lower():
+                    return True
+            elif self._pattern.search(piece):
+                return True
+        return False
+
+
+def _spellings(character: str) -> bytes:
+    forms: list[bytes] = []
+    for each in {character, character.lower(), character.upper()}:
+        forms.append(re.escape(each.encode("utf-8", "replace")))
+        units = each.encode("utf-16-be", "surrogatepass")
+        forms.append(b"".join(rb"\\u" + units[i : i + 2].hex().encode() for i in range(0, len(units), 2)))
+    if character in '"\\/':
+        forms.append(re.escape(b"\\" + character.encode()))
+    return b"(?:" + b"|".join(forms) + b")"
+
+
+def _decoded(view: memoryview) -> Any:
+    try:
+        return msgspec.json.decode(view)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return json.loads(bytes(view))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _open_large(view: memoryview) -> Level:
+    named = kind_of(view) == "object"
+    around = (b"{", b"}") if named else (b"[", b"]")
+
+    def read(start: int, end: int, count: int) -> Level:
+        piece = view[start:end]
+        if count == 1 and named:
+            name, value = name_and_value(piece)
+            return ([str(_decoded(name))], [value])
+        if count == 1:
+            return (None, [piece])
+        data = b"".join((around[0], piece, around[1]))
+        if not named:
+            return (None, _decode_list(data))
+        found = _decode_object(data)
+        return (list(found), list(found.values())) if len(found) == count else _as_written(data)
+
+    pieces = Pieces(find_pieces(view, _count), read)
+    return (Picked(pieces, _names) if named else None, Picked(pieces, _values))
+
+
+def _count(data: bytes) -> int:
+    return len(_decode_object(data) if data.startswith(b"{") else _decode_list(data))
+
+
+def _names(level: Level) -> Sequence[str]:
+    return level[0] or ()
+
+
+def _values(level: Level) -> Sequence[Value]:
+    return level[1]
+
+
+def _as_written(data: bytes) -> Level:
+    """The members of a valid object one by one, as a dictionary would lose those that come twice."""
+    text = data.decode("utf-8", "surrogatepass")
+    names: list[str] = []
+    values: list[Value] = []
+    at = _SPACE.match(text, 1).end()  # type: ignore[union-attr]  # it matches the empty text, too
+    while text[at] != "}":
+        name, at = _step(text, at)
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+        start = at
+        _, at = _step(text, at)
+        names.append(str(name))
+        values.append(text[start:at].encode("utf-8", "surrogatepass"))
+        at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
+    return (names, values)
+
+
+def _beginning(data: bytes) -> str:
+    """The beginning of a string whose end is not read: no escape and no character may be torn."""
+    for cut in range(14):
+        try:
+            found = json.loads(data[: len(data) - cut].decode("utf-8") + '"', strict=False)
+        except ValueError:
+            continue
+        if isinstance(found, str):
+            return found
+    return data[1:].decode("utf-8", "replace")

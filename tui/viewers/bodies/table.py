@@ -1,0 +1,380 @@
+"""Tables with a cursor: sorted by any column, filtered by text, with a window of columns that moves."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rich.cells import cell_len
+from textual.content import Content, Span
+
+from tui.render.format import middle_cut, tail_cut
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.cancellation import Stop
+from tui.viewers.view.cursor import Copy, Key, Order, Outcome, Work
+from tui.viewers.view.document import Body, Match, find_in_rows, joined
+
+__all__ = ["GAP", "Column", "Records", "Table", "TableView"]
+
+GAP = 2
+NARROWEST = 6
+_NARROW = 40
+_COUNTS = 14
+_MEASURED = 400
+_CHECKED = 2_000
+
+
+class Records(Protocol):
+    """Rows of cells by number. Everything may be called from any thread."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+        ...
+
+    def __getitem__(self, number: int) -> Sequence[str]:
+        """The cells of a record; there may be fewer or more than columns."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its title, the role its cells are drawn in, and whether what tells most of a cell is its end."""
+
+    title: str
+    role: str = ""
+    ends_tell: bool = False
+    widest: int = 48
+
+
+class Table:
+    """Records under a head; which of them are shown, and in which order, is up to the reader.
+
+    `notes` are lines above the head that stay in sight.
+    """
+
+    def __init__(
+        self, columns: Sequence[Column], records: Records, *, notes: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        self.columns = list(columns)
+        self.records = records
+        self.notes = list(notes)
+        self.nothing = "No rows."
+        self.cursor = 0
+        self.column = 0
+        self.first_column = 0
+        self.order: Sequence[int] = range(len(records))
+        self.sorted_by: int | None = None
+        self.descending = False
+        self.filter = ""
+        sample = [records[number] for number in range(min(len(records), _MEASURED))]
+        self.natural = [
+            min(
+                column.widest, max([cell_len(column.title) + 2, *(cell_len(_cell(row, i)) for row in sample)])
+            )
+            for i, column in enumerate(self.columns)
+        ]
+        self.numeric = [
+            any(_cell(row, i) for row in sample)
+            and all(not (cell := _cell(row, i)) or NUMBER.fullmatch(cell) for row in sample)
+            for i in range(len(self.columns))
+        ]
+
+    @property
+    def entries(self) -> int:
+        """How many records are shown."""
+        return len(self.order)
+
+    @property
+    def keys(self) -> Sequence[Key]:
+        """Sorting and filtering."""
+        return (
+            Key("s", "sort", "sort"),
+            Key("f", "filter", "ask_filter"),
+            Key("←→", "column", "unfold"),
+            Key("c", "copy cell", "copy"),
+        )
+
+    @property
+    def state(self) -> str:
+        """The filter and the column sorted by."""
+        parts = []
+        if self.filter:
+            parts.append(f"{self.entries:,} with “{self.filter}”")
+        if self.sorted_by is not None:
+            parts.append(f"by {self.columns[self.sorted_by].title or f'column {self.sorted_by + 1}'}")
+        return " · ".join(parts)
+
+    @property
+    def record(self) -> int | None:
+        """The number of the record under the cursor."""
+        return self.order[min(self.cursor, self.entries - 1)] if self.entries else None
+
+    def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
+        """The rows for this width."""
+        return TableView(self, width)
+
+    def steer(self, order: Order) -> Outcome:
+        """Choose a column, sort, filter, copy."""
+        match order.name:
+            case "unfold" | "fold":
+                step = 1 if order.name == "unfold" else -1
+                before = self.column
+                self.column = max(0, min(self.column + step, len(self.columns) - 1))
+                return self.column != before
+            case "sort":
+                column = order.column if order.column >= 0 else self.column
+                self.column = column
+                # A column is sorted upwards, then downwards, then not at all.
+                if self.sorted_by != column:
+                    return self._arranging(column, self.filter, descending=False)
+                if not self.descending:
+                    return self._arranging(column, self.filter, descending=True)
+                return self._arranging(None, self.filter, descending=False)
+            case "turn" if self.sorted_by is not None:
+                return self._arranging(self.sorted_by, self.filter, descending=not self.descending)
+            case "filter":
+                return self._arranging(self.sorted_by, order.text.strip(), descending=self.descending)
+            case "copy":
+                number = self.record
+                if number is None:
+                    return False
+                return Copy("cell", _cell(self.records[number], self.column))
+            case _:
+                return False
+
+    def find_entries(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+        """The records with the text in any cell, in the order they are shown."""
+        wanted = needle.casefold()
+        found: list[Hashable] = []
+        for place, number in enumerate(self.order):
+            if not place & 255:
+                stop.check()
+            if self.holds(number, wanted):
+                found.append(place)
+                if len(found) >= 10_000:
+                    break
+        return found
+
+    def reveal(self, place: Hashable) -> None:
+        """Put the cursor on a row."""
+        if isinstance(place, int):
+            self.cursor = place
+
+    def row_place(self) -> Hashable:
+        """The row under the cursor."""
+        return self.cursor
+
+    def detail(self) -> Body | None:
+        """The record under the cursor, one cell a line, from the chosen column on."""
+        number = self.record
+        if number is None:
+            return None
+        row = self.records[number]
+        width = min(24, max((cell_len(column.title) for column in self.columns), default=0))
+        lines = []
+        count = max(len(self.columns), len(row))
+        for step in range(min(count, 40)):
+            i = (self.column + step) % count
+            title = self.columns[i].title if i < len(self.columns) else f"cell {i + 1}"
+            title = tail_cut(title or f"column {i + 1}", width)
+            lines.append(f"{title}{' ' * (width - cell_len(title))}  {_cell(row, i) or '-'}")
+        return TextBody(
+            "\n".join(lines), style=lambda n, line: [Span(0, len(line) and _told(line, width), "key")]
+        )
+
+    def holds(self, number: int, wanted: str) -> bool:
+        """Whether a record has a text, given without case, in a cell."""
+        return any(wanted in cell.casefold() for cell in self.records[number])
+
+    def cell(self, number: int, column: int) -> str:
+        """One cell of a record; empty when the record has none there."""
+        return _cell(self.records[number], column)
+
+    def sort_keys(self, numbers: Sequence[int], column: int, stop: Stop) -> Sequence[SortKey]:
+        """What records are sorted by, in the order of their numbers here.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        return [key_of(self.cell(number, column)) for number in checked(numbers, stop)]
+
+    def _arranging(self, column: int | None, text: str, *, descending: bool) -> Work:
+        keep = self.record
+
+        def prepare(stop: Stop) -> Callable[[], None]:
+            wanted = text.casefold()
+            order: Sequence[int] = range(len(self.records))
+            if wanted:
+                order = array("q", (number for number in checked(order, stop) if self.holds(number, wanted)))
+            if column is not None:
+                order = sorted_gently(order, self.sort_keys(order, column, stop), stop, descending=descending)
+            near = 0
+            if keep is not None and (text or column is None):
+                near = next((place for place, number in enumerate(checked(order, stop)) if number == keep), 0)
+
+            def change() -> None:
+                self.order = order
+                self.sorted_by, self.descending, self.filter = column, descending, text
+                self.cursor = near
+
+            return change
+
+        return Work(prepare, "filtering" if text != self.filter else "sorting")
+
+
+class TableView:
+    """The rows of a table: notes, head, rule, and one row a record."""
+
+    def __init__(self, table: Table, width: int) -> None:
+        self._table = table
+        self._width = width
+        self.head = len(table.notes) + 2
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return max(1, self._table.entries) + self.head
+
+    def row(self, y: int) -> Content:
+        """Row `y`."""
+        table = self._table
+        if y < len(table.notes):
+            text, role = table.notes[y]
+            return Content(cut := tail_cut(text, self._width), [Span(0, len(cut), role)] if role else [])
+        first, widths, more = self.columns()
+        if y == self.head - 2:
+            return self._titles(first, widths, more)
+        if y == self.head - 1:
+            rule = "─" * min(self._width, sum(widths) + GAP * (sum(1 for width in widths if width) - 1))
+            return Content(rule, [Span(0, len(rule), "dim")])
+        if not table.entries:
+            told = f"Nothing here has “{table.filter}”." if table.filter else table.nothing
+            return Content(cut := tail_cut(told, self._width), [Span(0, len(cut), "dim")])
+        number = table.order[y - self.head]
+        cells = table.records[number]
+        parts: list[tuple[str, str]] = []
+        for step, width in enumerate(widths):
+            if not width:
+                continue
+            i = first + step
+            column = table.columns[i]
+            cell = _cell(cells, i)
+            shown = middle_cut(cell, width) if column.ends_tell else tail_cut(cell, width)
+            blank = " " * (width - cell_len(shown))
+            before, after = (blank, "") if table.numeric[i] else ("", blank)
+            parts += [(before, ""), (shown, self.role(number, i)), (after + " " * GAP, "")]
+        return joined(parts)
+
+    def role(self, number: int, column: int) -> str:
+        """The role of a cell."""
+        return self._table.columns[column].role
+
+    def find(self, needle: str) -> list[Match]:
+        """Every place of `needle` that is seen in the first rows."""
+        return find_in_rows(self, needle) if len(self) <= _CHECKED else []
+
+    def span(self, entry: int) -> tuple[int, int]:
+        """An entry is a row."""
+        return (entry + self.head, 1)
+
+    def entry_at(self, y: int) -> int | None:
+        """The entry of a row below the head."""
+        return y - self.head if self.head <= y < self.head + self._table.entries else None
+
+    def order_at(self, x: int, y: int) -> Order | None:
+        """A click on a title sorts by that column."""
+        first, widths, _ = self.columns()
+        at = 0
+        for step, width in enumerate(widths):
+            if not width:
+                continue
+            if at <= x < at + width + GAP:
+                if y == self.head - 2:
+                    return Order("sort", column=first + step)
+                self._table.column = first + step
+            at += width + GAP
+        return None
+
+    def _titles(self, first: int, widths: Sequence[int], more: str) -> Content:
+        table = self._table
+        parts: list[tuple[str, str]] = []
+        for step, width in enumerate(widths):
+            if not width:
+                continue
+            i = first + step
+            arrow = "" if table.sorted_by != i else " ▼" if table.descending else " ▲"
+            title = tail_cut(table.columns[i].title, max(1, width - len(arrow))) + arrow
+            blank = " " * max(0, width - cell_len(title))
+            before, after = (blank, "") if table.numeric[i] else ("", blank)
+            parts += [
+                (before, ""),
+                (title, "heading" if i == table.column else "strong"),
+                (after + " " * GAP, ""),
+            ]
+        parts.append((more, "dim"))
+        return joined(parts)
+
+    def columns(self) -> tuple[int, list[int], str]:
+        """The first column shown, the widths from there on, and how many columns are out of sight."""
+        table = self._table
+        count = len(table.columns)
+        table.first_column = min(table.first_column, table.column)
+        while True:
+            first = table.first_column
+            shown = self._fitting(first)
+            if table.column < first + shown or first >= table.column:
+                break
+            table.first_column += 1
+        hidden = count - first - shown
+        more = f"+{hidden:,} →" if hidden else ""
+        if self._width < _NARROW:
+            more = ""
+        elif first:
+            more = f"← {first:,} {more}".strip()
+        room = self._width - (cell_len(more) + GAP if more else 0)
+        return first, self.fit(first, shown, max(1, room)), more
+
+    def _fitting(self, first: int) -> int:
+        shown = self._having_room(first, self._width)
+        if self._width < _NARROW or (not first and shown == len(self._table.columns)):
+            return shown
+        return self._having_room(first, self._width - _COUNTS)
+
+    def _having_room(self, first: int, room: int) -> int:
+        used = shown = 0
+        for natural in self._table.natural[first:]:
+            used += min(max(NARROWEST, natural // 2), natural) + GAP
+            if used - GAP > room and shown:
+                break
+            shown += 1
+        return max(1, shown)
+
+    def fit(self, first: int, count: int, width: int) -> list[int]:
+        """Give narrow columns what they need; the others share the rest evenly."""
+        natural = self._table.natural[first : first + count]
+        widths = [0] * count
+        # A column without anything in it takes no room at all.
+        waiting = sorted((i for i in range(count) if natural[i]), key=natural.__getitem__)
+        room = width - GAP * (len(waiting) - 1)
+        while waiting:
+            share = max(1, room // len(waiting))
+            column = waiting.pop(0)
+            widths[column] = max(1, min(natural[column], share))
+            room -= widths[column]
+        return widths
+
+
+def _cell(row: Sequence[str], i: int) -> str:
+    return row[i] if i < len(row) else ""
+
+
+def _told(line: str, width: int) -> int:
+    used = 0
+    for at, character in enumerate(line):
+        used += cell_len(character)
+        if used > width:
+            return at
+    return len(line)

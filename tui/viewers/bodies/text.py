@@ -1,0 +1,177 @@
+"""Text of any length as rows: lines are folded by arithmetic and styled only when they are shown."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from rich.cells import cell_len, get_character_cell_size
+from textual.content import Content, Span
+
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.view.document import MATCH_LIMIT, Match
+
+__all__ = ["LineStyler", "TextBody", "fold_points"]
+
+LineStyler = Callable[[int, str], Sequence[Span]]
+"""Gives the spans of a line: called with the line's number from 0 and its text, from any thread."""
+
+_GUTTER_FROM = 60
+
+
+class TextBody:
+    """Lines of cleaned text.
+
+    `style` colours one line at a time. `numbers` puts line numbers in a gutter where there is room, counting
+    from `first_number`. `indent` columns are kept free on the left.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        style: LineStyler | None = None,
+        numbers: bool = False,
+        first_number: int = 1,
+        indent: int = 0,
+    ) -> None:
+        self.text = text
+        self.lines = text.split("\n")
+        if len(self.lines) > 1 and not self.lines[-1]:
+            self.lines.pop()
+        self.style = style
+        self.numbers = numbers
+        self.first_number = first_number
+        self.indent = indent
+
+    def followed_by(self, other: TextBody) -> TextBody:
+        """The text of another body behind that of this one, in the style of this one."""
+        return TextBody(
+            self.text + other.text,
+            style=self.style,
+            numbers=self.numbers,
+            first_number=self.first_number,
+            indent=self.indent,
+        )
+
+    def lay_out(self, width: int, theme: MarkdownTheme) -> TextRows:
+        """Fold every line to the width."""
+        gutter = 0
+        if self.numbers and width >= _GUTTER_FROM:
+            gutter = len(str(self.first_number + len(self.lines) - 1)) + 2
+        return TextRows(self, max(1, width - gutter - self.indent), gutter)
+
+
+class TextRows:
+    """The rows of a text body: for each its line and the range of characters in it."""
+
+    def __init__(self, body: TextBody, width: int, gutter: int) -> None:
+        self._body = body
+        self._gutter = gutter
+        self._firsts: list[int] = []
+        self._folds: dict[int, list[int]] = {}
+        total = 0
+        for number, line in enumerate(body.lines):
+            self._firsts.append(total)
+            points = fold_points(line, width)
+            if points:
+                self._folds[number] = points
+            total += 1 + len(points)
+        self._length = total
+        self._spans_of = lru_cache(maxsize=512)(self._spans)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return self._length
+
+    def row(self, y: int) -> Content:
+        """Row `y` with its gutter and the spans of its line."""
+        number = bisect_right(self._firsts, y) - 1
+        line = self._body.lines[number]
+        points = self._folds.get(number, [])
+        part = y - self._firsts[number]
+        start = points[part - 1] if part else 0
+        end = points[part] if part < len(points) else len(line)
+        text = line[start:end]
+        shift = self._body.indent - start
+        spans = [
+            Span(max(span.start, start) + shift, min(span.end, end) + shift, span.style)
+            for span in self._spans_of(number)
+            if span.start < end and span.end > start
+        ]
+        content = Content(" " * self._body.indent + text, spans)
+        if not self._gutter:
+            return content
+        label = str(self._body.first_number + number) if part == 0 else ""
+        gutter = f"{label:>{self._gutter - 2}}  "
+        return Content(gutter, [Span(0, len(gutter), "dim")]) + content
+
+    def find(self, needle: str) -> list[Match]:
+        """Every place of `needle`; one that is folded over a row's end is marked up to that end."""
+        wanted = needle.casefold()
+        found: list[Match] = []
+        if not wanted:
+            return found
+        offset = self._gutter + self._body.indent
+        for number, line in enumerate(self._body.lines):
+            folded = line.casefold()
+            at = folded.find(wanted)
+            while at >= 0:
+                points = self._folds.get(number, [])
+                part = bisect_right(points, at)
+                start = points[part - 1] if part else 0
+                end = points[part] if part < len(points) else len(line)
+                found.append(
+                    Match(
+                        self._firsts[number] + part,
+                        at - start + offset,
+                        min(at + len(wanted), end) - start + offset,
+                    )
+                )
+                if len(found) >= MATCH_LIMIT:
+                    return found
+                at = folded.find(wanted, at + len(wanted))
+        return found
+
+    def _spans(self, number: int) -> Sequence[Span]:
+        style = self._body.style
+        return () if style is None else style(number, self._body.lines[number])
+
+
+def fold_points(line: str, width: int) -> list[int]:
+    """Where a line breaks so that no part is wider than `width` cells, after a space where one is near."""
+    if line.isascii():
+        if len(line) <= width:
+            return []
+        return _fold_ascii(line, width)
+    if len(line) * 2 <= width or cell_len(line) <= width:
+        return []
+    return _fold_cells(line, width)
+
+
+def _fold_ascii(line: str, width: int) -> list[int]:
+    points: list[int] = []
+    start = 0
+    while len(line) - start > width:
+        space = line.rfind(" ", start + width // 2, start + width)
+        start = start + width if space < 0 else space + 1
+        points.append(start)
+    return points
+
+
+def _fold_cells(line: str, width: int) -> list[int]:
+    points: list[int] = []
+    start = used = 0
+    space = -1
+    for index, character in enumerate(line):
+        size = get_character_cell_size(character)
+        if used + size > width and index > start:
+            start = space + 1 if space - start >= width // 4 else index
+            points.append(start)
+            used = cell_len(line[start:index])
+            space = -1
+        if character == " ":
+            space = index
+        used += size
+    return points

@@ -1,0 +1,228 @@
+"""Reading a file that anybody may have put there: never a link, a pipe or a device, never more than asked."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import WorkspaceError
+from core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
+from core.text import clean
+from tui.viewers.cancellation import NEVER, Stop
+
+__all__ = ["FileUnviewable", "Piece", "decode", "looks_binary", "open_regular", "read_piece"]
+
+_BOMS = (("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff"))
+_TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
+_SNIFFED = 8192
+_STEP = 4 * 1024 * 1024
+_CLEANED = 64 * 1024
+
+
+class FileUnviewable(WorkspaceError):
+    """A file cannot be shown; the message says why in words fit for the place the file would have had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of bytes of a file: `data` from `offset`, in a file that was `size` bytes long when opened.
+
+    Of a compressed file all three are about what is in it; `packed` is its own size, None of any other file.
+    """
+
+    path: Path
+    data: bytes
+    offset: int
+    size: int
+    packed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name that tells what the bytes are."""
+        return self.path.name if self.packed is None else inner_name(self.path.name)
+
+    @property
+    def end(self) -> int:
+        """The offset just behind the piece."""
+        return self.offset + len(self.data)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the piece is the whole file."""
+        return self.offset == 0 and self.end >= self.size
+
+    @property
+    def reaches_end(self) -> bool:
+        """Whether nothing follows the piece."""
+        return self.end >= self.size
+
+
+def open_regular(path: Path) -> int:
+    """Open a regular file for reading and give its descriptor; links are not followed and nothing blocks.
+
+    Raises:
+        FileUnviewable: the path is gone, not readable, or not a regular file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise FileUnviewable(_explain(path, error)) from error
+    except ValueError as error:
+        raise FileUnviewable("This name cannot be opened.") from error
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise FileUnviewable(_kind_message(mode))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -> Piece:
+    """Read at most `limit` bytes from `offset`; of a file ending in `.zst` or `.gz`, of what is packed in it.
+
+    A session's artifact may have changed between its plain and its packed form since its name was told: when
+    the file is gone the other form is read.
+
+    Raises:
+        FileUnviewable: the path is gone, not readable, not a regular file, damaged, or reading failed.
+        Stopped: the flag was set.
+    """
+    path = _form_there(path)
+    if inner_name(path.name) != path.name:
+        return _read_unpacked(path, limit, offset, stop)
+    descriptor = open_regular(path)
+    try:
+        size = os.fstat(descriptor).st_size
+        parts: list[bytes] = []
+        got = 0
+        while got < limit:
+            stop.check()
+            # All at once where there is no more: to join many parts would keep every other thread waiting.
+            part = os.pread(descriptor, min(limit - got, max(size - offset - got, 1 << 20)), offset + got)
+            if not part:
+                break
+            parts.append(part)
+            got += len(part)
+    except OSError as error:
+        raise FileUnviewable(_explain(path, error)) from error
+    finally:
+        os.close(descriptor)
+    # Sizes under /proc are zero and files grow: what was read counts for more than what was promised.
+    return Piece(path, b"".join(parts), offset, max(size, offset + got))
+
+
+def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
+    suffix = next(suffix for suffix in SUFFIXES if path.name.lower().endswith(suffix))
+    try:
+        with os.fdopen(open_regular(path), "rb") as file:
+            packed = os.fstat(file.fileno()).st_size
+            if not packed:
+                return Piece(path, b"", offset, 0)
+            unpacked = Unpacked(file, suffix)
+            _skip(unpacked, offset, stop)
+            data = _read(unpacked, limit, stop)
+            end = offset + len(data)
+            if unpacked.more:
+                whole = unpacked.size
+                size = end + _skip(unpacked, LARGEST, stop) if whole is None else max(whole, end + 1)
+            else:
+                size = end
+    except OSError as error:
+        raise FileUnviewable(_explain(path, error)) from error
+    except FileUnviewable:
+        raise
+    except WorkspaceError as error:
+        told = str(error).partition(";")[0]
+        raise FileUnviewable(f"{told[:1].upper()}{told[1:]}.") from error
+    return Piece(path, data, offset, size, packed)
+
+
+def _skip(unpacked: Unpacked, count: int, stop: Stop) -> int:
+    done = 0
+    while done < count:
+        stop.check()
+        step = unpacked.skip(min(_STEP, count - done))
+        if not step:
+            break
+        done += step
+    return done
+
+
+def _read(unpacked: Unpacked, limit: int, stop: Stop) -> bytes:
+    parts: list[bytes] = []
+    left = limit
+    while left:
+        stop.check()
+        part = unpacked.read(min(_STEP, left))
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _form_there(path: Path) -> Path:
+    if os.path.lexists(path):
+        return path
+    name = path.name.removesuffix(SUFFIX) if path.name.endswith(SUFFIX) else f"{path.name}{SUFFIX}"
+    other = path.with_name(name) if name else path
+    return other if os.path.lexists(other) else path
+
+
+def looks_binary(data: bytes) -> bool:
+    """Judge by the first 8 KB whether bytes are something other than text."""
+    head = data[:_SNIFFED]
+    if any(head.startswith(bom) for _, bom in _BOMS):
+        return False
+    if b"\0" in head:
+        return True
+    odd = sum(1 for byte in head if byte < 32 and byte not in _TEXT_CONTROLS)
+    if odd > len(head) // 20:
+        return True
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start >= len(head) - 3:
+            return False
+        high = sum(1 for byte in head if byte >= 128)
+        return high > len(head) // 3
+    return False
+
+
+def decode(data: bytes) -> str:
+    """Decode bytes as text fit for the screen: UTF-8 (or by its mark UTF-16), cleaned, tabs as spaces."""
+    encoding = next((name for name, bom in _BOMS if data.startswith(bom)), "utf-8")
+    text = data.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
+    # One search through all of a long text would keep every other thread waiting, the event loop's too.
+    text = "".join(clean(text[at : at + _CLEANED]) for at in range(0, len(text), _CLEANED))
+    return text.expandtabs(4)
+
+
+def _explain(path: Path, error: OSError) -> str:
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return "This file is no longer there."
+    except OSError:
+        mode = 0
+    if mode and not stat.S_ISREG(mode):
+        return _kind_message(mode)
+    if isinstance(error, PermissionError):
+        return "You have no permission to read this file."
+    return f"This file cannot be read: {error.strerror or type(error).__name__}."
+
+
+def _kind_message(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return "This is a link. Links are not followed, as they may lead out of the workspace."
+    if stat.S_ISDIR(mode):
+        return "This is a folder, not a file."
+    if stat.S_ISFIFO(mode):
+        return "This is a pipe. Reading it would wait for another program, so it is not opened."
+    if stat.S_ISSOCK(mode):
+        return "This is a socket, not a file."
+    return "This is a device, not a file."

@@ -1,0 +1,190 @@
+"""CSV and TSV as a table; the lines of a long file are split into cells only when they are looked at."""
+
+from __future__ import annotations
+
+import csv
+import re
+from array import array
+from collections.abc import Sequence
+
+from core.text import clean_line
+from tui.viewers.bodies.table import Column, Table
+from tui.viewers.bodies.table_sort import SortKey, key_of
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.cancellation import Stop
+from tui.viewers.registry import LARGE_LIMIT, Sample, View, Viewer
+
+__all__ = ["VIEWER", "Lines"]
+
+_CELL = 400
+_MOST_COLUMNS = 2_000
+_STRETCH = 1_000
+_LONGEST_RECORD = 1024 * 1024
+_LONGEST_SHOWN = 64 * 1024
+_SNIFFED = 64 * 1024
+_LINE = re.compile(rb"[^\r\n][^\n]*\n?")
+_RECORD = re.compile(rb'[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n?')
+
+
+class Lines:
+    """The records of delimited bytes behind the head: where each begins is known, its cells are read on demand."""
+
+    def __init__(self, data: bytes, delimiter: str, starts: Sequence[int]) -> None:
+        self._data = data
+        self._delimiter = delimiter
+        self._starts = starts
+
+    def __len__(self) -> int:
+        """How many records there are."""
+        return max(0, len(self._starts) - 1)
+
+    def __getitem__(self, number: int) -> list[str]:
+        """The cells of a record, each on one line; of a very long record the first ones."""
+        start, end = self._starts[number], self._starts[number + 1]
+        return split_cells(self._data[start : min(end, start + _LONGEST_SHOWN)], self._delimiter)
+
+    def holds(self, number: int, wanted: bytes) -> bool:
+        """Whether a record has these bytes of small letters; quicker than to look at its cells."""
+        return wanted in self._data[self._starts[number] : self._starts[number + 1]].lower()
+
+    def column(self, first: int, end: int, column: int) -> list[bytes] | None:
+        """A column of consecutive records as bytes, quicker than cell by cell; None where that is not to be had."""
+        piece = self._data[self._starts[first] : self._starts[end]]
+        if b'"' in piece:
+            return None
+        lines = [line for each in piece.split(b"\n") if (line := each.strip(b"\r"))]
+        if len(lines) != end - first or len(piece) > _LONGEST_RECORD:
+            return None
+        cuts = [line.split(self._delimiter.encode(), column + 1) for line in lines]
+        return [cut[column] if column < len(cut) else b"" for cut in cuts]
+
+    def cell(self, number: int, column: int) -> str:
+        """One cell of a record; quicker than all of them."""
+        piece = self._data[self._starts[number] : self._starts[number + 1]]
+        if b'"' in piece or len(piece) > _LONGEST_RECORD:
+            cells = _parsed(piece[:_LONGEST_RECORD], self._delimiter)
+            return clean_line(cells[column], _CELL) if column < len(cells) else ""
+        cut = piece.rstrip(b"\r\n").split(self._delimiter.encode(), column + 1)
+        return clean_line(cut[column].decode("utf-8", "replace"), _CELL) if column < len(cut) else ""
+
+
+class DelimitedTable(Table):
+    """A table over lines; what is plain ASCII is searched without splitting lines into cells."""
+
+    lines: Lines
+
+    def holds(self, number: int, wanted: str) -> bool:
+        """Whether a record has a text, given without case, in a cell."""
+        if wanted.isascii() and '"' not in wanted and not self.lines.holds(number, wanted.encode()):
+            return False
+        return super().holds(number, wanted)
+
+    def cell(self, number: int, column: int) -> str:
+        """One cell of a record."""
+        return self.lines.cell(number, column)
+
+    def sort_keys(self, numbers: Sequence[int], column: int, stop: Stop) -> Sequence[SortKey]:
+        """What records are sorted by; of all of them in order it is found by stretches of lines."""
+        if numbers != range(len(self.lines)):
+            return super().sort_keys(numbers, column, stop)
+        keys: list[SortKey] = []
+        for first in range(0, len(self.lines), _STRETCH):
+            stop.check()
+            end = min(first + _STRETCH, len(self.lines))
+            cells = self.lines.column(first, end, column)
+            if cells is None:
+                keys += super().sort_keys(range(first, end), column, stop)
+            else:
+                keys += map(_key_of_bytes, cells)
+        return keys
+
+
+def _key_of_bytes(cell: bytes) -> SortKey:
+    text = cell.decode("utf-8", "replace")
+    plain = len(text) <= _CELL and text.isascii() and text.isprintable()
+    return key_of(text.strip() if plain else clean_line(text, _CELL))
+
+
+def split_cells(piece: bytes, delimiter: str) -> list[str]:
+    """The cells of one record, each on one line; bytes that cannot be read as a record are one cell."""
+    return [clean_line(cell.replace("\n", " "), _CELL) for cell in _parsed(piece, delimiter)]
+
+
+def _parsed(piece: bytes, delimiter: str) -> list[str]:
+    text = piece.decode("utf-8", "replace").replace("\0", "\ufffd").strip("\r\n")
+    try:
+        row = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        row = [text]
+    if not row or ("\n" in text and '"' in text):
+        # A reader of one "line" ends at a break inside quotes: such a record is read as a whole.
+        try:
+            row = next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), [])
+        except csv.Error:
+            row = [text]
+    return row[:_MOST_COLUMNS]
+
+
+def record_starts(data: bytes) -> array[int]:
+    """Where every record begins, and where the last one ends; line breaks in quotes end none."""
+    starts = array("q")
+    at = 0
+    while at < len(data):
+        if b'"' not in data[at : at + _LONGEST_RECORD]:
+            end = data.rfind(b"\n", at, at + _LONGEST_RECORD) + 1 or min(len(data), at + _LONGEST_RECORD)
+            starts.extend(match.start() for match in _LINE.finditer(data, at, end))
+            at = end
+            continue
+        for match in _RECORD.finditer(data, at):
+            # A quote that is never closed must not swallow the rest of the file.
+            if match.end() - match.start() > _LONGEST_RECORD or _torn(data, match.end()):
+                at = match.start()
+                end = data.find(b"\n", at) + 1 or len(data)
+                starts.append(at)
+                at = end
+                break
+            if match.end() - match.start() > 2 or match.group().strip(b"\r\n"):
+                starts.append(match.start())
+            at = match.end()
+        else:
+            at = len(data)
+    starts.append(len(data))
+    return starts
+
+
+def _torn(data: bytes, end: int) -> bool:
+    return end < len(data) and data[end - 1 : end] != b"\n"
+
+
+def _view(sample: Sample) -> View:
+    kind = "TSV" if sample.suffix == ".tsv" else "CSV"
+    raw = TextBody(sample.beginning)
+    data = sample.data.removeprefix(b"\xef\xbb\xbf")
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        data = data.decode("utf-16", "replace").encode()
+    if not data or data.isspace():
+        return View(kind, raw, notice="This file is empty.")
+    delimiter = "\t" if kind == "TSV" else _delimiter(data)
+    starts = record_starts(data)
+    if not sample.complete and len(starts) > 2:
+        starts.pop()
+    header = split_cells(data[starts[0] : min(starts[1], starts[0] + _LONGEST_SHOWN)], delimiter)
+    lines = Lines(data, delimiter, starts[1:])
+    width = max([len(header), *(len(lines[number]) for number in range(min(len(lines), 200)))])
+    columns = [Column(header[i] if i < len(header) else "") for i in range(min(width, _MOST_COLUMNS))]
+    table = DelimitedTable(columns, lines)
+    table.lines = lines
+    count = len(lines)
+    facts = (
+        f"{'at least ' if not sample.complete else ''}{count:,} row{'' if count == 1 else 's'}",
+        f"{'at least ' if width >= _MOST_COLUMNS else ''}{width:,} column{'' if width == 1 else 's'}",
+    )
+    return View(kind, raw, table, facts, all_rendered=sample.complete)
+
+
+def _delimiter(data: bytes) -> str:
+    line = data[:_SNIFFED].split(b"\n", 1)[0].decode("utf-8", "replace")
+    return max(",;\t|", key=line.count)
+
+
+VIEWER = Viewer("CSV", lambda sample: sample.suffix in {".csv", ".tsv"}, _view, limit=LARGE_LIMIT)

@@ -1,0 +1,57 @@
+"""HTML as readable text: headings, lists, tables and links, nothing loaded and nothing run."""
+
+from __future__ import annotations
+
+import re
+
+from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.registry import Sample, View, Viewer
+from tui.viewers.safe_html import TooDeep, title_of, to_markdown
+from tui.viewers.types.code import style_code
+
+__all__ = ["VIEWER"]
+
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,300})\]\((https?://[^\s()<>]{1,2000})\)")
+_MOST_ADDRESSES = 200
+_LOOKS_LIKE_HTML = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+
+
+def _wants(sample: Sample) -> bool:
+    if sample.suffix in {".html", ".htm", ".xhtml"}:
+        return True
+    return not sample.suffix and _LOOKS_LIKE_HTML.match(sample.data[:256]) is not None
+
+
+def _view(sample: Sample) -> View:
+    raw = TextBody(sample.text, style=style_code(sample.text, "html"), numbers=True)
+    if not sample.data.strip():
+        return View("HTML", raw, notice="This file is empty.")
+    title = title_of(sample.text)
+    facts = (title,) if title else ()
+    try:
+        source = to_markdown(sample.text)
+    except TooDeep as error:
+        return View("HTML", raw, None, facts, str(error))
+    if len(source) > RENDERED_CHARACTERS:
+        return View("HTML", raw, None, facts, "Too long to render; shown as it is written.")
+    if not source:
+        return View("HTML", raw, None, facts, "This page has no text; shown as it is written.")
+    return View("HTML", raw, MarkdownBody(source + _addresses(source)), facts)
+
+
+def _addresses(source: str) -> str:
+    """A list of the addresses that are hidden behind words, as a terminal shows none of them."""
+    found: dict[str, str] = {}
+    for words, url in _LINK.findall(source):
+        if words.strip() != url:
+            found.setdefault(url, words.strip())
+        if len(found) >= _MOST_ADDRESSES:
+            break
+    if not found:
+        return ""
+    lines = [f"{number}. {words or 'link'}: <{url}>" for number, (url, words) in enumerate(found.items(), 1)]
+    return "\n\n---\n\n**Links on this page**\n\n" + "\n".join(lines) + "\n"
+
+
+VIEWER = Viewer("HTML", _wants, _view)

@@ -1,0 +1,84 @@
+"""JSON Lines as a tree that folds: every record is a row under its number."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Sequence
+from typing import overload
+
+import msgspec
+
+from tui.viewers.bodies.json_style import style_json_line
+from tui.viewers.bodies.json_tree import JsonTree
+from tui.viewers.bodies.json_values import Value
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.registry import LARGE_LIMIT, Sample, View, Viewer
+
+__all__ = ["VIEWER"]
+
+_CHECKED_BYTES = 4 * 1024 * 1024
+_STEP = 1024 * 1024
+_LINE = re.compile(rb"[^\s][^\n]*+\n?")
+
+
+class _Records(Sequence[Value]):
+    """The lines that are not empty: where each begins is known, it is cut out when it is asked for."""
+
+    def __init__(self, data: bytes, *, torn: bool) -> None:
+        self._data = data
+        self._starts = array("q")
+        end = data.rfind(b"\n") + 1 if torn else len(data)
+        at = 0
+        while at < end:
+            upto = data.rfind(b"\n", at, at + _STEP) + 1 or data.find(b"\n", at + _STEP) + 1 or end
+            self._starts.extend(line.start() for line in _LINE.finditer(data, at, min(upto, end)))
+            at = upto
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Value]: ...
+
+    def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
+        """One, or several."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        start = self._starts[place]
+        end = self._data.find(b"\n", start)
+        return self._data[start : end if end >= 0 else len(self._data)].rstrip()
+
+
+def _wants(sample: Sample) -> bool:
+    return sample.suffix in {".jsonl", ".ndjson"}
+
+
+def _view(sample: Sample) -> View:
+    raw = TextBody(sample.beginning, style=style_json_line, numbers=True)
+    torn = not sample.complete
+    records = _Records(sample.data, torn=torn)
+    if not records:
+        return View("JSON Lines", raw)
+    facts = [f"{'at least ' if torn else ''}{len(records):,} record{'' if len(records) == 1 else 's'}"]
+    checked = records if len(sample.data) <= _CHECKED_BYTES else ()
+    bad = sum(1 for record in checked if not _valid(record))
+    if bad:
+        facts.append(f"{bad:,} not JSON")
+    tree = JsonTree((None, records), first_number=1)
+    return View("JSON Lines", raw, tree, tuple(facts), all_rendered=sample.complete)
+
+
+def _valid(record: Value) -> bool:
+    try:
+        msgspec.json.decode(memoryview(record), type=msgspec.Raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+VIEWER = Viewer("JSON Lines", _wants, _view, limit=LARGE_LIMIT)

@@ -1,0 +1,46 @@
+"""Markdown, rendered; a block of front matter becomes facts above it."""
+
+from __future__ import annotations
+
+import re
+
+from textual.content import Span
+
+from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.registry import Sample, View, Viewer
+from tui.viewers.view.document import Body, JoinedBody
+
+__all__ = ["VIEWER", "split_front_matter"]
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER_CHARACTERS = 16_384
+
+
+def split_front_matter(text: str) -> tuple[str, str]:
+    """Split text into the front matter (without its fences, empty when there is none) and the rest."""
+    match = _FRONT_MATTER.match(text[:_FRONT_MATTER_CHARACTERS])
+    return ("", text) if match is None else (match[1], text[match.end() :])
+
+
+def _style_facts(number: int, line: str) -> list[Span]:
+    name, colon, _ = line.partition(":")
+    return [Span(0, len(name) + 1, "dim")] if colon else []
+
+
+def _view(sample: Sample) -> View:
+    raw = TextBody(sample.text)
+    if not sample.data.strip():
+        return View("Markdown", raw, notice="This file is empty.")
+    if len(sample.text) > RENDERED_CHARACTERS:
+        return View("Markdown", raw, notice="Too long to render; shown as it is written.")
+    front, text = split_front_matter(sample.text)
+    body: Body = MarkdownBody(text)
+    if front.strip():
+        body = JoinedBody((TextBody(front + "\n\n", style=_style_facts), body))
+    words = len(text.split())
+    facts = (f"{words:,} word{'' if words == 1 else 's'}",) if sample.complete else ()
+    return View("Markdown", raw, body, facts)
+
+
+VIEWER = Viewer("Markdown", lambda sample: sample.suffix in {".md", ".markdown", ".mdown"}, _view)

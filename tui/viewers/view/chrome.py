@@ -1,0 +1,113 @@
+"""What full-screen views share around their content: a title line, and a line of keys that can be clicked."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import Static
+
+from tui.keys.keymap import written_key
+from tui.render.format import middle_cut, tail_cut
+
+__all__ = ["KeyLine", "TitleLine"]
+
+
+_GAP = 3
+
+
+class TitleLine(Widget):
+    """One line: a name and where it belongs at the left, facts at the right."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.mark: tuple[str, str] = ("", "")
+        self.name_shown = ""
+        self.place = ""
+        self.facts = ""
+
+    def tell(
+        self,
+        name: str | None = None,
+        *,
+        place: str | None = None,
+        facts: str | None = None,
+        mark: tuple[str, str] | None = None,
+    ) -> None:
+        """Change what is told; `mark` is a glyph and its style. All text must be clean."""
+        self.name_shown = self.name_shown if name is None else name
+        self.place = self.place if place is None else place
+        self.facts = self.facts if facts is None else facts
+        self.mark = self.mark if mark is None else mark
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line; the place gives way first, then the facts, then the middle of the name."""
+        width = max(1, self.content_size.width)
+        glyph, glyph_style = self.mark
+        room = width - (cell_len(glyph) + 1 if glyph else 0)
+        facts = tail_cut(self.facts, max(0, room - min(cell_len(self.name_shown), room // 2) - 2))
+        room -= cell_len(facts) + (2 if facts else 0)
+        name = middle_cut(self.name_shown, room)
+        room -= cell_len(name)
+        place = middle_cut(self.place, room - 2) if self.place and room > 8 else ""
+        parts: list[tuple[str, str]] = []
+        if glyph:
+            parts.append((f"{glyph} ", glyph_style))
+        parts.append((name, "bold"))
+        if place:
+            parts.append((f"  {place}", "$text-muted"))
+        used = sum(cell_len(text) for text, _ in parts)
+        parts.append((" " * max(0, width - used - cell_len(facts)), ""))
+        parts.append((facts, "$text-muted"))
+        return Content.assemble(*parts)
+
+
+class KeyLine(Static):
+    """The keys of a screen; a click on one does what the key does."""
+
+    def __init__(self, *keys: tuple[str, str, str], id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._keys = keys
+
+    def on_mount(self) -> None:
+        """Draw the keys."""
+        self.offer(*self._keys)
+
+    def offer(self, *keys: tuple[str, str, str]) -> None:
+        """Show these keys: each the key, what it does in a word or two, and the action behind it."""
+        self._keys = keys
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Show as many keys as have room now."""
+        self._draw()
+
+    def _draw(self) -> None:
+        room = self.content_size.width or 1000
+        keys = [(written_key(self, key), what, action) for key, what, action in self._keys]
+        parts: list[Content] = []
+        # The last key is always there: it is the one that tells of all the others.
+        kept = keys[-1:]
+        used = sum(cell_len(f"{key} {what}") for key, what, _ in kept)
+        for number, (key, what, _) in enumerate(keys[:-1]):
+            used += cell_len(f"{key} {what}") + _GAP
+            if used > room:
+                break
+            kept = [*keys[: number + 1], keys[-1]]
+        for key, what, action in kept:
+            parts.append(
+                Content.assemble((key, "bold $accent"), (f" {what}", "$text-muted")).stylize(
+                    Style.from_meta({"action": action})
+                )
+            )
+        self.update(Content(" " * _GAP).join(parts))
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the key under the pointer does."""
+        action = event.style.meta.get("action")
+        if isinstance(action, str):
+            event.stop()
+            await self.run_action(action)
