@@ -1,0 +1,476 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from core.agent.mcp.servers import Servers
+from core.agent.mcp.states import ServerStates
+from core.errors import ConnectionFailed
+from core.events.types import (
+    Event,
+    McpServer,
+    McpStatus,
+    QueryFinished,
+    QueryReceived,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.observation import McpObservation
+from core.text import Redactor
+from tests.core.agent.test_server_reconnect import NOW, Time
+
+TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]
+CLIENT_REGISTRATION = "Dynamic Client Registration rejected (HTTP 404): no"
+REJECTED = "Server rejected the configured Authorization header (HTTP 401). Check that the token is valid."
+
+
+class Agent:
+    """Knows servers as the command line does; what it is asked waits for `go` when it is to be slow."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, dict[str, Any]] = {
+            "toolkit": {"name": "toolkit", "status": "connected", "tools": TOOLS}
+        }
+        self.added: set[str] = set()
+        self.asked: list[str] = []
+        self.refuses = ""
+        self.go = asyncio.Event()
+        self.go.set()
+        self.dead = False
+
+    async def servers(self) -> list[dict[str, Any]]:
+        if self.dead:
+            raise RuntimeError("exit code -9")
+        return [dict(each) for each in self.known.values()]
+
+    async def reconnect_server(self, name: str) -> None:
+        await self._do(f"reconnect {name}")
+        self.known[name] = {"name": name, "status": "connected", "tools": TOOLS}
+
+    async def switch_server(self, name: str, *, on: bool) -> None:
+        await self._do(f"{'enable' if on else 'disable'} {name}")
+        self.known[name] = {"name": name, "status": "connected", "tools": TOOLS} if on else _off(name)
+
+    async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
+        await self._do(f"add {' '.join(sorted(servers))}")
+        self.known = {name: known for name, known in self.known.items() if name not in self.added}
+        self.added = set(servers)
+        self.known |= {name: {"name": name, "status": "connected", "tools": []} for name in servers}
+
+    async def _do(self, what: str) -> None:
+        self.asked.append(what)
+        await self.go.wait()
+        if self.refuses:
+            raise ConnectionFailed(self.refuses)
+
+
+def _off(name: str) -> dict[str, Any]:
+    return {"name": name, "status": "disabled"}
+
+
+class Desk:
+    """A port, the agent behind it, and what it told."""
+
+    def __init__(self, states: ServerStates | None = None) -> None:
+        self.agent = Agent()
+        self.events: list[Event] = []
+        self.reopens: Exception | None = None
+        self.states = states or ServerStates()
+        self.time = Time()
+        self.reported: list[str] = []
+        self.servers = Servers(
+            self.states, self._publish, self._reopen, report=self._report, later=self.time.later
+        )
+
+    def _report(self, _where: str, error: Exception) -> None:
+        self.reported.append(str(error))
+
+    def _publish(self, event: Event) -> Event:
+        self.events.append(event)
+        return event
+
+    async def _reopen(self, name: str) -> dict[str, dict[str, Any]]:
+        if self.reopens is not None:
+            raise self.reopens
+        # What a connection is called need not be what its servers are called.
+        return {f"{name}_mail": {"type": "http", "url": "https://a.example"}}
+
+    async def attend(self) -> None:
+        await self.servers.take_up(lambda: None if self.agent.dead else self.agent)
+        await self.servers.attend()
+
+    async def rest(self) -> None:
+        for _ in range(200):
+            await asyncio.sleep(0)
+
+    async def pass_by(self, seconds: float) -> None:
+        self.time.pass_by(seconds)
+        await self.rest()
+
+    def begin_call(self) -> None:
+        tool = "mcp__toolkit__crawl_parallel"
+        self.servers.take(ToolCallStarted(query_id="q1", tool_use_id="t1", name=tool, input={}, iteration=1))
+
+    async def end_call(self, error: str | None) -> None:
+        """End the call; without an error it succeeds."""
+        observation = McpObservation(
+            tool_name="x", tool_use_id="t1", server="s", started_at=NOW, ended_at=NOW, error=error
+        )
+        status: Any = "error" if error else "success"
+        self.servers.take(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
+        await self.rest()
+
+    def told(self, name: str) -> list[str]:
+        """The states of a server in the order they were told of, each once in a row."""
+        states = [
+            server.status
+            for event in self.events
+            if isinstance(event, McpStatus)
+            for server in event.servers
+            if server.name == name
+        ]
+        return [state for at, state in enumerate(states) if not at or states[at - 1] != state]
+
+    def now(self, name: str) -> McpServer:
+        return next(server for server in self.servers.known if server.name == name)
+
+
+async def test_a_server_is_reconnected_and_that_is_seen() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.go.clear()
+    assert desk.servers.reconnect("toolkit") == ""
+    await desk.rest()
+    assert desk.now("toolkit").status == "reconnecting"
+    assert desk.servers.reconnect("toolkit") == "toolkit is reconnecting already."
+    assert desk.servers.switch("toolkit", on=False) == "toolkit is reconnecting already."
+    # Whoever looks meanwhile does not take that away.
+    desk.servers.refresh()
+    await desk.rest()
+    assert desk.now("toolkit").status == "reconnecting"
+    desk.agent.go.set()
+    await desk.rest()
+    assert desk.told("toolkit") == ["connected", "reconnecting", "connected"]
+    assert desk.agent.asked == ["reconnect toolkit"]
+    assert desk.now("toolkit").tool_names == ["crawl_parallel", "save_corpus"]
+
+
+async def test_a_server_is_switched_off_and_on() -> None:
+    desk = Desk()
+    await desk.attend()
+    assert desk.servers.switch("toolkit", on=False) == ""
+    await desk.rest()
+    assert desk.now("toolkit").tools is None
+    assert desk.servers.reconnect("toolkit") == "toolkit is disabled: enable it first."
+    assert desk.servers.switch("toolkit", on=True) == ""
+    await desk.rest()
+    assert desk.told("toolkit") == ["connected", "disabling", "disabled", "enabling", "connected"]
+    assert desk.now("toolkit").tools == 2
+
+
+async def test_what_is_switched_off_stays_so_for_a_new_agent() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    desk.agent = Agent()
+    await desk.attend()
+    assert desk.agent.asked == ["disable toolkit"]
+    assert desk.now("toolkit").status == "disabled"
+
+
+async def test_a_new_agent_is_ready_only_once_what_is_off_is_off() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    desk.agent = Agent()
+    desk.agent.go.clear()
+    taking = asyncio.create_task(desk.servers.take_up(lambda: desk.agent))
+    await desk.rest()
+    assert not taking.done()
+    desk.agent.go.set()
+    await taking
+    assert desk.agent.known["toolkit"]["status"] == "disabled"
+    desk.agent.refuses = "not now"
+    await desk.servers.take_up(lambda: desk.agent)
+    assert desk.now("toolkit").last_error == "not now"
+
+
+async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> None:
+    desk = Desk(ServerStates(Redactor(["hunter2-hunter2"])))
+    await desk.attend()
+    desk.agent.refuses = "no way: \x1b[2Jhunter2-hunter2"
+    desk.servers.reconnect("toolkit")
+    await desk.rest()
+    assert desk.told("toolkit") == ["connected", "reconnecting", "connected"]
+    error = desk.now("toolkit").last_error
+    assert error is not None
+    assert "no way" in error
+    assert "hunter2" not in error
+    assert "\x1b" not in error
+    desk.agent.refuses = ""
+    desk.servers.reconnect("toolkit")
+    await desk.rest()
+    assert desk.now("toolkit").last_error == error
+
+
+async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
+    desk = Desk()
+    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": "Connection closed"}
+    await desk.attend()
+    ended = "it ended, or closed the connection: `ua-tui doctor` shows what it says"
+    assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (ended,) * 2
+    desk.servers.reconnect("toolkit")
+    await desk.rest()
+    assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (None, ended)
+
+
+@pytest.mark.parametrize("error", [CLIENT_REGISTRATION, REJECTED])
+async def test_a_refused_key_is_told_in_plain_words(error: str) -> None:
+    desk = Desk()
+    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": error}
+    await desk.attend()
+    assert str(desk.now("toolkit").error).startswith("it refused the key")
+
+
+async def test_what_cannot_be_tried_is_said_at_once() -> None:
+    off = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY")
+    desk = Desk(ServerStates(off=[off]))
+    assert desk.servers.reconnect("toolkit") == "There is no server toolkit."
+    await desk.attend()
+    assert desk.servers.reconnect("composio") == off.error
+    assert desk.servers.switch("composio", on=True) == off.error
+    desk.agent.dead = True
+    assert "Ctrl+R" in desk.servers.reconnect("toolkit")
+    desk.servers.refresh()
+    await desk.rest()
+    assert desk.agent.asked == []
+
+
+async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
+    desk = Desk()
+    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.attend()
+    assert desk.now("composio").status == "failed"
+    assert "reconnect it first" in desk.servers.switch("composio", on=False)
+    desk.reopens = ConnectionFailed("it is still away")
+    desk.servers.reconnect("composio")
+    await desk.rest()
+    assert (desk.now("composio").status, desk.now("composio").last_error) == ("failed", "it is still away")
+    desk.reopens = None
+    desk.servers.reconnect("composio")
+    await desk.rest()
+    assert desk.told("composio") == ["failed", "reconnecting", "failed", "reconnecting"]
+    assert desk.agent.asked == ["add composio_mail"]
+    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
+    assert desk.now("composio_mail").status == "connected"
+
+
+async def test_a_connection_that_the_agent_did_not_take_is_not_lost() -> None:
+    desk = Desk()
+    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.attend()
+    desk.agent.refuses = "the agent is gone"
+    desk.servers.reconnect("composio")
+    await desk.rest()
+    assert desk.now("composio").last_error == "the agent is gone"
+    desk.agent.refuses = ""
+    assert desk.servers.reconnect("composio") == ""
+    await desk.rest()
+    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail"]
+
+
+async def test_a_connection_that_fails_of_something_else_says_so_too() -> None:
+    desk = Desk()
+    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.attend()
+    desk.reopens = ZeroDivisionError("a fault of its library")
+    desk.servers.reconnect("composio")
+    await desk.rest()
+    assert desk.now("composio").last_error == "a fault of its library"
+
+
+async def test_a_second_connection_does_not_take_the_place_of_the_first() -> None:
+    desk = Desk()
+    for name in ("composio", "plugin"):
+        desk.states.leave_out(McpServer(name=name, status="failed", error="it is away"))
+    await desk.attend()
+    for name in ("composio", "plugin"):
+        desk.servers.reconnect(name)
+        await desk.rest()
+    assert [server.name for server in desk.servers.known] == ["toolkit", "composio_mail", "plugin_mail"]
+
+
+async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.go.clear()
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    desk.agent.dead = True
+    desk.agent.refuses = "Command failed with exit code -9"
+    desk.agent.go.set()
+    await desk.rest()
+    assert desk.now("toolkit").status == "connected"
+    assert "exit code -9" in str(desk.now("toolkit").last_error)
+
+
+async def test_nothing_is_told_once_it_is_closed() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.go.clear()
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    told = len(desk.events)
+    desk.servers.close()
+    desk.agent.go.set()
+    await desk.rest()
+    assert len(desk.events) == told
+
+
+FAILED = {"name": "toolkit", "status": "failed", "error": "ECONNREFUSED"}
+QUERY, ENDED = QueryReceived(query_id="q1", text="x"), QueryFinished(query_id="q1", status="success")
+
+
+async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = dict(FAILED)
+    desk.servers.take(QUERY)
+    await desk.rest()
+    assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("failed", 1)
+    desk.agent.go.clear()
+    await desk.pass_by(1)
+    assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("reconnecting", None)
+    desk.agent.go.set()
+    await desk.rest()
+    assert desk.told("toolkit") == ["connected", "failed", "reconnecting", "connected"]
+    away = "it cannot be reached (ECONNREFUSED): see that it runs, and check its address"
+    assert (desk.now("toolkit").again_s, desk.now("toolkit").last_error) == (None, away)
+    assert desk.reported == []
+
+
+async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = dict(FAILED)
+    desk.agent.refuses = "ECONNREFUSED"
+    desk.servers.take(QUERY)
+    desk.servers.take(ENDED)
+    await desk.rest()
+    waits = []
+    while (wait := desk.now("toolkit").again_s) is not None:
+        waits.append(wait)
+        await desk.pass_by(wait)
+    assert waits == [1, 2, 4, 8, 16, 32]
+    assert desk.agent.asked == ["reconnect toolkit"] * 6
+    (told,) = desk.reported
+    tried = "toolkit failed and could not be connected again in 6 tries"
+    assert f"{tried} (it cannot be reached (ECONNREFUSED)): see to it" in told
+    assert "/connections" in told
+    assert not desk.time.waits
+    # A person may try on, and so does the program then.
+    assert desk.servers.reconnect("toolkit") == ""
+    await desk.rest()
+    assert desk.now("toolkit").again_s == 1
+
+
+async def test_what_a_person_sees_to_is_not_done_twice() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = dict(FAILED)
+    desk.servers.take(QUERY)
+    await desk.rest()
+    desk.servers.reconnect("toolkit")
+    await desk.rest()
+    await desk.pass_by(1)
+    desk.agent.known["toolkit"] = dict(FAILED)
+    await desk.pass_by(20)
+    desk.servers.switch("toolkit", on=False)
+    await desk.rest()
+    await desk.pass_by(100)
+    assert desk.agent.asked == ["reconnect toolkit", "disable toolkit"]
+
+
+async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_connected() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.begin_call()
+    await desk.end_call("Connection closed")
+    assert desk.now("toolkit").status == "failed"
+    assert str(desk.now("toolkit").error).startswith("it ended, or closed the connection: ")
+    # While it is called again the agent is about to start it.
+    desk.begin_call()
+    await desk.pass_by(3)
+    assert desk.agent.asked == []
+    await desk.end_call('MCP server "toolkit" is not connected')
+    await desk.pass_by(1)
+    assert desk.agent.asked == ["reconnect toolkit"]
+    assert (desk.now("toolkit").status, desk.now("toolkit").error) == ("connected", None)
+
+
+async def test_a_program_that_the_agent_started_again_is_left_alone() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.begin_call()
+    await desk.end_call("Connection closed")
+    desk.begin_call()
+    await desk.end_call(None)
+    await desk.pass_by(100)
+    assert desk.agent.asked == []
+    assert desk.told("toolkit") == ["connected", "failed", "connected"]
+
+
+async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = {"name": "toolkit", "status": "pending"}
+    desk.servers.take(QUERY)
+    await desk.rest()
+    await desk.pass_by(5)
+    assert desk.now("toolkit").status == "reconnecting"
+    assert desk.agent.asked == []
+    desk.servers.close()
+
+
+async def test_a_new_agent_begins_with_no_tries() -> None:
+    desk = Desk()
+    await desk.attend()
+    desk.agent.known["toolkit"] = dict(FAILED)
+    desk.servers.take(QUERY)
+    await desk.rest()
+    desk.servers.take(ENDED)
+    desk.agent = Agent()
+    await desk.attend()
+    await desk.pass_by(100)
+    assert desk.agent.asked == []
+    assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("connected", None)
+
+
+def test_nothing_new_is_not_told() -> None:
+    states = ServerStates()
+    assert list(states.seen([])) == []
+    assert len(list(states.seen([{"name": "a", "status": "connected", "tools": TOOLS}]))) == 1
+    # The agent's first message has no tools and no errors: what is known of them is kept.
+    assert list(states.seen([{"name": "a", "status": "connected"}])) == []
+    failed = {"name": "a", "status": "failed", "error": "401"}
+    assert len(list(states.seen([failed]))) == 1
+    assert list(states.seen([{"name": "a", "status": "failed"}])) == []
+    assert list(states.seen([])) == []
+
+
+def test_what_an_agent_should_never_say_does_no_harm() -> None:
+    states = ServerStates()
+    odd: list[Any] = [
+        None, 7, "a", {}, {"name": 3}, {"name": "\x1b[2Jx", "status": None, "tools": "many", "error": 5},
+        {"name": "y", "status": "connected", "tools": [None, {"name": 4}, {"name": "a\nb"}, {}]},
+    ]  # fmt: skip
+    (told,) = states.seen(odd)
+    first, second = told.servers
+    assert "\x1b" not in first.name
+    assert (first.status, first.tools, first.error) == ("unknown", None, "5")
+    assert (second.tools, second.tool_names) == (4, ["a b"])

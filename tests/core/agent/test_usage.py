@@ -1,0 +1,151 @@
+"""What a query costs while it runs: counted message by message, priced by what the agent tells of its models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import claude_agent_sdk as sdk
+import pytest
+
+from core.agent.messages.prices import Prices
+from core.agent.messages.translate import Translator, TurnResult
+from core.events.types import TokensSpent, Usage
+from tests.core.agent.test_translate import begin, fed, result, stream
+
+MODELS = [
+    {"value": "default", "resolvedModel": "claude-opus-9-1", "description": "Opus 9.1 · $4/$20 per Mtok"},
+    {"value": "sonnet", "resolvedModel": "claude-sonnet-9-5", "description": "Sonnet 9.5 · $2/$10 per Mtok"},
+    {
+        "value": "haiku",
+        "resolvedModel": "claude-haiku-9-5",
+        "description": "Quick · $0.10/$0.50 per Mtok ($0.50/$2.50 for prompts over 100k)",
+    },
+    {
+        "value": "claude-sonnet-9",
+        "resolvedModel": "claude-sonnet-9",
+        "description": "Newer version available",
+    },
+]
+MILLION = Usage(input_tokens=1_000_000)
+
+
+def used(**counts: Any) -> dict[str, Any]:
+    nothing = {"inputTokens": 0, "outputTokens": 0, "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0}
+    return {**nothing, "webSearchRequests": 0, "contextWindow": 1_000_000, **counts}
+
+
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("claude-opus-9-1", 4.0),
+        ("claude-sonnet-9-5", 2.0),
+        ("claude-haiku-9-5", 0.1),
+        ("claude-sonnet-9", 2.0),
+    ],
+)
+def test_prices_are_those_the_agent_lists(model: str, dollars: float) -> None:
+    prices = Prices()
+    prices.read_list(MODELS)
+    assert prices.cost_of(model, MILLION) == pytest.approx(dollars)
+
+
+def test_of_a_model_nobody_told_of_nothing_is_said() -> None:
+    prices = Prices()
+    prices.read_list(MODELS)
+    assert prices.cost_of("glm-4.6", MILLION) is None
+
+
+@pytest.mark.parametrize(
+    "models", [[None, 3, {}], [{"description": "$x/$y per Mtok"}], [{"description": None}]]
+)
+def test_a_list_that_says_nothing_is_passed_over(models: list[Any]) -> None:
+    prices = Prices()
+    prices.read_list(models)
+    assert prices.cost_of("claude-sonnet-9-5", MILLION) is None
+
+
+def test_what_a_query_really_cost_is_the_price_from_then_on() -> None:
+    prices = Prices()
+    prices.read_list(MODELS)
+    prices.measure({"claude-sonnet-9-5": used(inputTokens=500_000, outputTokens=100_000, costUSD=3.0)})
+    assert prices.cost_of("claude-sonnet-9-5", MILLION) == pytest.approx(3.0)
+    weighed = Usage(
+        output_tokens=100_000, cache_creation_input_tokens=80_000, cache_read_input_tokens=1_000_000
+    )
+    assert prices.cost_of("claude-sonnet-9-5", weighed) == pytest.approx(0.5 * 3 + 0.1 * 3 + 0.1 * 3)
+    prices.measure({"glm-4.6": used(inputTokens=1_000_000, webSearchRequests=10, costUSD=1.1)})
+    assert prices.cost_of("glm-4.6", MILLION) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "told", [None, "x", {"m": None}, {"m": used(costUSD=1.0)}, {"m": used(inputTokens=5)}]
+)
+def test_an_end_that_says_nothing_changes_no_price(told: Any) -> None:
+    prices = Prices()
+    prices.measure(told)
+    assert prices.cost_of("m", MILLION) is None
+
+
+def whispered(*blocks: Any, message_id: str = "s1", parent: str = "toolu_1") -> sdk.AssistantMessage:
+    usage = {"input_tokens": 12, "cache_read_input_tokens": 1800, "output_tokens": 1}
+    return sdk.AssistantMessage(
+        content=list(blocks),
+        model="claude-sonnet-9-5",
+        parent_tool_use_id=parent,
+        message_id=message_id,
+        usage=usage,
+    )
+
+
+def test_each_part_of_a_sub_agents_message_counts_once() -> None:
+    translator = Translator()
+    translator.begin("q1", "hello")
+    translator.prices.read_list(MODELS)
+    call = sdk.ToolUseBlock(id="t2", name="Read", input={"path": "x" * 389})
+    items = fed(
+        translator,
+        whispered(sdk.TextBlock(text="y" * 80)),
+        whispered(call),
+        whispered(sdk.TextBlock(text=""), message_id="s2"),
+    )
+    spent = [item for item in items if isinstance(item, TokensSpent)]
+    assert [(each.message_id, each.usage) for each in spent] == [
+        ("s1", Usage(input_tokens=12, cache_read_input_tokens=1800, output_tokens=20)),
+        ("s1", Usage(output_tokens=100)),
+        ("s2", Usage(input_tokens=12, cache_read_input_tokens=1800, output_tokens=1)),
+    ]
+    assert {each.parent_tool_use_id for each in spent} == {"toolu_1"}
+    assert spent[1].cost_usd == pytest.approx(100 * 10 / 1e6)
+
+
+def test_sub_agents_that_work_at_once_are_counted_apart() -> None:
+    translator = Translator()
+    translator.begin("q1", "hello")
+    turns = [("s1", "toolu_1"), ("s2", "toolu_2")] * 3
+    told = [whispered(sdk.TextBlock(text="y" * 40), message_id=name, parent=call) for name, call in turns]
+    spent = [item for item in fed(translator, *told) if isinstance(item, TokensSpent)]
+    assert [each.usage.cache_read_input_tokens for each in spent] == [1800, 1800, 0, 0, 0, 0]
+
+
+def test_the_main_agents_message_counts_when_it_is_whole() -> None:
+    translator = Translator()
+    translator.begin("q1", "hello")
+    ends = stream("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 5})
+    items = fed(translator, begin(), ends, stream("message_stop"))
+    (spent,) = [item for item in items if isinstance(item, TokensSpent)]
+    assert (spent.query_id, spent.message_id, spent.model) == ("q1", "m1", "claude-x")
+    assert spent.usage == Usage(input_tokens=7, output_tokens=5)
+    assert spent.cost_usd is None
+
+
+def test_the_end_of_a_turn_tells_how_much_the_model_takes_in() -> None:
+    translator = Translator()
+    translator.begin("q1", "hello")
+    told = {
+        "claude-haiku-9-5": used(inputTokens=1, costUSD=0.1, contextWindow=200_000),
+        "claude-x": used(inputTokens=10, costUSD=0.1, contextWindow=1_000_000),
+    }
+    items = fed(translator, begin(), stream("message_stop"), result(model_usage=told))
+    (end,) = [item for item in items if isinstance(item, TurnResult)]
+    assert end.context_window == 1_000_000
+    assert translator.prices.cost_of("claude-x", Usage(input_tokens=10)) == pytest.approx(0.1)

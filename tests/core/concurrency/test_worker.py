@@ -1,0 +1,462 @@
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from core.agent.messages.result_storage import Settler
+from core.agent.messages.results import RawResult, ResultAdapter
+from core.concurrency import worker as aside_module
+from core.concurrency.worker import Aside, AsideFailed, AsideUnavailable, Pieces
+from core.concurrency.worker_child import Desk
+from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.storage.workspace import Workspace
+from core.text import Redactor
+from observers.base import ObserverContext
+from observers.execution.offload import LARGE, Beside
+from observers.execution.run import Run, perform
+from observers.search.observer import SearchResults
+from observers.workbench_activity import WorkbenchActivity
+from tests.observers.plugin_package import install
+from tests.paths import PROJECT
+
+ROOT = PROJECT
+HERE = "tests.core.concurrency.test_worker"
+SEARCH = "mcp__any__web_search"
+WORKBENCH = "mcp__composio__COMPOSIO_REMOTE_WORKBENCH"
+SECRET = "hunter2hunter2-and-more"
+LATER = "told-of-only-later-on"
+SIGNED = "https://files.example/a.pdf?X-Amz-Credential=AB%2F20260310&X-Amz-Signature=0123456789abcdef&n="
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+def say_hello(desk: Desk, name: str) -> list[Any]:
+    """Answer with what was asked for, and who answers."""
+    return [name, [text.encode("utf-8", "surrogatepass") for text in desk.texts(name)], os.getpid()]
+
+
+def say_nothing_for_long(desk: Desk, _: Any) -> None:
+    """Tell that it began, and go on for longer than any test."""
+    desk.texts("begun")
+    threading.Event().wait(600)
+
+
+def log_and_fail(desk: Desk, text: str) -> None:
+    """Log as an observer might, and raise."""
+    logging.getLogger("observers.somewhere").warning("about %s", text)
+    raise OSError(f"no room for {text}")
+
+
+def grow_impatient(desk: Desk, _: Any) -> None:
+    """Have the child wait no longer for a next task."""
+    vars(sys.modules["__main__"])["_IDLE_SECONDS"] = 0.0
+
+
+def give_number_too_large(desk: Desk, _: Any) -> int:
+    """Give what cannot be sent back."""
+    return 2**80
+
+
+def where_things_are(desk: Desk, _: Any) -> dict[str, Any]:
+    """What the child knows of the world."""
+    import core
+    from core.agent.messages import result_storage as settling
+
+    files = [str(core.__file__), str(settling.__file__)]
+    environment = Path("/proc/self/environ").read_bytes().decode("utf-8", "replace")
+    command = Path("/proc/self/cmdline").read_bytes().decode("utf-8", "replace")
+    return {"files": files, "environment": environment, "command": command, "cwd": str(Path.cwd())}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace.create(tmp_path, NOON, Redactor([SECRET]))
+
+
+@pytest.fixture
+def aside(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aside]:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    aside = Aside(workspace)
+    yield aside
+    aside.close()
+
+
+def hello(aside: Aside, *texts: str) -> int:
+    """Have the child give texts back; returns its process."""
+    name, given_back, pid = aside.call(f"{HERE}:say_hello", "who", lambda _: Pieces(texts))
+    assert name == "who"
+    assert [text.decode("utf-8", "surrogatepass") for text in given_back] == list(texts)
+    return int(pid)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def begin_long_task(aside: Aside) -> tuple[threading.Thread, list[BaseException], int]:
+    """Start a task that does not end; returns its caller, what that was told, and the child's process."""
+    begun, told = threading.Event(), list[BaseException]()
+
+    def answer(_: str) -> Pieces:
+        begun.set()
+        return Pieces(())
+
+    def work() -> None:
+        try:
+            aside.call(f"{HERE}:say_nothing_for_long", None, answer)
+        except BaseException as error:
+            told.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    assert begun.wait(60)
+    assert aside._process is not None
+    return thread, told, aside._process.pid
+
+
+def raw(*blocks: Any, **options: Any) -> RawResult:
+    return RawResult(
+        block=[{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks], **options
+    )
+
+
+def facts(tool: str, tool_use_id: str = "toolu_1", **arguments: Any) -> dict[str, Any]:
+    return {
+        "tool_name": tool,
+        "tool_use_id": tool_use_id,
+        "tool_input": arguments,
+        "started_at": NOON,
+        "ended_at": NOON,
+        "duration_ms": 12.5,
+    }
+
+
+def rows(count: int, prefix: str = "https://site.example/", words: str = "words " * 40) -> dict[str, Any]:
+    found = [{"title": f"About {n}", "url": f"{prefix}{n}", "snippet": words} for n in range(count)]
+    return {"results": found}
+
+
+def files_of(workspace: Workspace, folder: str) -> dict[str, bytes]:
+    if not workspace.exists(folder):
+        return {}
+    return {
+        entry.name.removesuffix(".zst"): workspace.read_artifact(f"{folder}/{entry.name}")
+        for entry in workspace.list(folder)
+        if not entry.is_dir
+    }
+
+
+def observe(
+    workspace: Workspace, aside: Aside | None, given_raw: RawResult, tool: str, tool_use_id: str = "toolu_1"
+) -> Run:
+    """Settle and observe a result as a session does, in the child or here."""
+    settler = Settler(ResultAdapter(None), workspace, workspace.redactor, aside)
+    whole, _ = settler.settle(given_raw, facts(tool, tool_use_id, query="q"))
+    observer = SearchResults() if tool == SEARCH else WorkbenchActivity()
+    result = ToolResult(
+        call=ToolCall(tool_use_id=tool_use_id, name=tool, input={"query": "q"}), observation=whole
+    )
+    run = Run(observer.name, tool, tool_use_id)
+    if aside is None:
+        return perform(run, observer, result, ObserverContext(workspace))
+    beside = Beside(aside, [observer.name])
+    assert beside.takes(observer, result)
+    return beside.perform(run, result)
+
+
+@pytest.mark.parametrize("tool", [SEARCH, WORKBENCH])
+def test_a_large_result_comes_to_the_same_in_the_child(
+    workspace: Workspace, aside: Aside, tmp_path: Path, tool: str
+) -> None:
+    here = Workspace.create(tmp_path / "here", NOON, Redactor([SECRET]))
+    for one in (workspace.redactor, here.redactor):
+        hello(aside)
+        one.add(LATER)
+    words = f"the password is {SECRET} or {LATER} " + "é" * 150
+    large = json.dumps(rows(3_000, SIGNED, words) | {"stdout": words})
+    beside, by_hand = observe(workspace, aside, raw(large), tool), observe(here, None, raw(large), tool)
+    assert beside.error is None
+    assert beside.status == "saved"
+    assert beside.outcome == by_hand.outcome
+    for folder in ("search_results", "workbench_activity"):
+        found = files_of(workspace, folder)
+        assert found == files_of(here, folder)
+        for name, data in found.items():
+            text = data.decode()
+            assert SECRET not in text
+            assert LATER not in text
+            if name != "urls.txt" and tool == SEARCH:
+                assert [row["url"] for row in json.loads(text)["results"]] == [
+                    f"{SIGNED}{n}" for n in range(3_000)
+                ]
+    for path in workspace.path.rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes()
+
+
+def test_several_large_results_keep_their_signed_addresses(workspace: Workspace, aside: Aside) -> None:
+    settler = Settler(ResultAdapter(None), workspace, workspace.redactor, aside)
+    results = []
+    for number in range(5):
+        large = json.dumps(rows(2_500, f"{SIGNED}{number}-"))
+        whole, _ = settler.settle(raw(large), facts(SEARCH, f"toolu_{number}"))
+        results.append(
+            ToolResult(call=ToolCall(tool_use_id=f"toolu_{number}", name=SEARCH), observation=whole)
+        )
+    for number, result in enumerate(results):
+        run = Beside(aside, ["search_results"]).perform(
+            Run("search_results", SEARCH, f"toolu_{number}"), result
+        )
+        (saved,) = run.outcome.artifacts
+        page = json.loads(workspace.read_artifact(saved.path))
+        assert page["results"][7]["url"] == f"{SIGNED}{number}-7"
+
+
+def test_a_child_that_is_killed_is_a_plain_error_and_the_next_task_has_another(aside: Aside) -> None:
+    thread, told, pid = begin_long_task(aside)
+    os.kill(pid, signal.SIGKILL)
+    thread.join(60)
+    (error,) = told
+    assert isinstance(error, AsideFailed)
+    assert not isinstance(error, AsideUnavailable)
+    assert "ended before it was done" in str(error)
+    assert not is_running(pid)
+    assert hello(aside) != pid
+
+
+def test_a_child_that_has_nothing_to_do_ends_and_another_takes_the_next_task(
+    aside: Aside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aside_module, "_PIECE", 3)
+    first = hello(aside, "a-long-word-in-pieces")
+    aside.call(f"{HERE}:grow_impatient", None)
+    assert aside._process is not None
+    assert aside._process.wait(60) == 0
+    second = hello(aside)
+    assert second != first
+    assert not is_running(first)
+
+
+def test_closing_ends_a_child_at_work(aside: Aside) -> None:
+    thread, told, pid = begin_long_task(aside)
+    aside.close()
+    thread.join(60)
+    assert isinstance(told[0], AsideFailed)
+    assert not is_running(pid)
+    with pytest.raises(AsideFailed, match="closing"):
+        hello(aside)
+    aside.close()
+
+
+def test_closing_leaves_no_descriptor_and_no_process(aside: Aside) -> None:
+    hello(aside)
+    aside.close()
+    before = len(os.listdir("/proc/self/fd"))
+    other = Aside(aside.workspace)
+    pid = hello(other)
+    other.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert not Path(f"/proc/{pid}").exists()
+
+
+@pytest.mark.parametrize("executable", ["/nowhere/python", "/bin/true", ""])
+def test_without_a_child_everything_is_done_here(
+    workspace: Workspace, aside: Aside, monkeypatch: pytest.MonkeyPatch, executable: str
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(sys, "executable", executable)
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(AsideUnavailable, match="cannot be started"):
+        hello(aside)
+    assert len(os.listdir("/proc/self/fd")) == before
+    whole, shown = Settler(ResultAdapter(None), workspace, workspace.redactor, aside).settle(
+        raw("x" * LARGE), facts(SEARCH)
+    )
+    assert whole.output == "x" * LARGE
+    assert shown.stored_at == whole.stored_at is not None
+
+
+def test_a_folder_in_the_way_is_not_imported(
+    aside: Aside, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    planted = tmp_path / "planted"
+    (planted / "core").mkdir(parents=True)
+    (planted / "core" / "__init__.py").write_text("raise SystemExit('planted')")
+    (planted / "msgspec.py").write_text("raise SystemExit('planted')")
+    monkeypatch.chdir(planted)
+    found = aside.call(f"{HERE}:where_things_are", None)
+    assert found["cwd"] == str(planted)
+    assert all(file.startswith(str(ROOT)) for file in found["files"])
+
+
+def test_no_secret_is_where_other_programs_can_read_it(
+    workspace: Workspace, aside: Aside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    monkeypatch.setenv("MY_OWN_TOKEN", LATER)
+    workspace.redactor.add(LATER)
+    found = aside.call(f"{HERE}:where_things_are", None)
+    for place in (found["environment"], found["command"]):
+        assert SECRET not in place
+        assert LATER not in place
+    assert "core.concurrency.worker_child" in found["command"]
+
+
+def test_what_the_child_logs_is_in_the_log(aside: Aside, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(AsideFailed, match="no room for a word"):
+        aside.call(f"{HERE}:log_and_fail", "a word")
+    logged = {
+        (record.name, record.levelname, record.getMessage().split("\n")[0]) for record in caplog.records
+    }
+    assert ("observers.somewhere", "WARNING", "about a word") in logged
+    assert ("core.concurrency.worker_child", "ERROR", f"{HERE}:log_and_fail failed") in logged
+    assert any("Traceback" in record.getMessage() for record in caplog.records)
+
+
+def test_a_task_that_raises_leaves_the_child_ready(aside: Aside) -> None:
+    pid = hello(aside)
+    for task in ("log_and_fail", "give_number_too_large", "no_such_task"):
+        with pytest.raises(AsideFailed) as caught:
+            aside.call(f"{HERE}:{task}", "x")
+        assert not isinstance(caught.value, AsideUnavailable)
+    assert hello(aside) == pid
+
+
+def test_an_answer_that_raises_is_not_taken_for_the_next_task(aside: Aside) -> None:
+    def answer(_: str) -> Pieces:
+        raise LookupError("nothing there")
+
+    with pytest.raises(LookupError):
+        aside.call(f"{HERE}:say_hello", "who", answer)
+    assert hello(aside) > 0
+
+
+@pytest.mark.parametrize("odd", [2**70, "\ud800", object(), {"a": {1, 2**80}}])
+def test_what_cannot_be_handed_over_is_for_the_caller_to_do(aside: Aside, odd: Any) -> None:
+    pid = hello(aside)
+    with pytest.raises(AsideUnavailable, match="cannot be handed"):
+        aside.call(f"{HERE}:say_hello", odd)
+    assert hello(aside) == pid
+
+
+def test_texts_and_secrets_of_any_bytes_arrive(workspace: Workspace, aside: Aside) -> None:
+    workspace.redactor.add(b"no text \xff\xfe but a secret".decode("utf-8", "surrogateescape"))
+    hello(aside, "half \ud83d é", "", "😀" * 70_000, "\0")
+
+
+def test_observers_of_other_packages_work_in_the_child(
+    workspace: Workspace, aside: Aside, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = """
+        import os
+        from observers.api import Outcome, keep_json, texts_of
+
+        class Counter:
+            name = "counter"
+
+            def wants(self, call):
+                return True
+
+            def observe(self, result, context):
+                size = sum(map(len, texts_of(result, context.workspace)))
+                return keep_json(result, context, {"size": size, "pid": os.getpid()}, kind="counts", items=1)
+        """
+    packages = install(tmp_path / "packages", "my_counter", source, counter="my_counter:Counter")
+    monkeypatch.setenv("PYTHONPATH", f"{packages}{os.pathsep}{ROOT}")
+    observation = McpObservation(
+        tool_name=SEARCH, tool_use_id="toolu_1", server="s", content=(TextContent("é" * LARGE),)
+    )
+    result = ToolResult(call=ToolCall(tool_use_id="toolu_1", name=SEARCH), observation=observation)
+    beside = Beside(aside, ["counter", "gone"])
+    run = beside.perform(Run("counter", SEARCH, "toolu_1"), result)
+    assert run.error is None
+    (saved,) = run.outcome.artifacts
+    kept = json.loads(workspace.read(saved.path))
+    assert kept["size"] == LARGE
+    assert kept["pid"] not in (os.getpid(), None)
+    with pytest.raises(AsideUnavailable, match="no observer gone"):
+        beside.perform(Run("gone", SEARCH, "toolu_1"), result)
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD" * 9_000}}
+BIG = json.dumps(rows(2_000) | {"token": SECRET})
+
+
+@pytest.mark.parametrize(
+    "given_raw",
+    [
+        raw(BIG),
+        RawResult(block=BIG),
+        raw("first", IMAGE, BIG, "last"),
+        raw(*["a block of many " * 30] * 2_500),
+        raw(BIG, "Error: it broke", is_error=True),
+        RawResult(block=None, hook_copy=[{"type": "text", "text": BIG}]),
+        RawResult(
+            block="<persisted-output>\nOutput too large (72KB). Full output saved to: {file}\n\nPreview:\n{{",
+            message_copy={"content": "cut too", "structuredContent": json.loads(BIG)},
+        ),
+        RawResult(block="Error: result (749,752 characters) exceeds maximum allowed tokens. Output has been saved "
+                  "to {file}.\nUse offset and limit."),
+        RawResult(block=[BIG, 7, None, {"type": "odd", "data": [1]}]),
+        RawResult(block={"a": ["b"] * 3_000}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("denial", [None, "not allowed"])
+def test_a_result_is_settled_alike_with_and_without_the_child(
+    workspace: Workspace, aside: Aside, tmp_path: Path, given_raw: RawResult, denial: str | None
+) -> None:
+    saved = tmp_path / "home" / "projects" / "tool-results" / "x.json"
+    saved.parent.mkdir(parents=True)
+    saved.write_text(json.dumps([{"type": "text", "text": BIG}]))
+    if isinstance(given_raw.block, str):
+        given_raw = RawResult(
+            block=given_raw.block.replace("{file}", str(saved)), message_copy=given_raw.message_copy
+        )
+    adapter = ResultAdapter(tmp_path / "home")
+    given_facts = facts(SEARCH, query="q", api_key=SECRET)
+    here = Workspace.create(tmp_path / "here", NOON, workspace.redactor)
+    plain = Settler(adapter, here, here.redactor).settle(given_raw, given_facts, denial)
+    beside = Settler(adapter, workspace, workspace.redactor, aside).settle(given_raw, given_facts, denial)
+    assert beside[1] == plain[1]
+    assert msgspec.structs.replace(beside[0], content=()) == msgspec.structs.replace(plain[0], content=())
+    assert files_of(workspace, "tool_results") == files_of(here, "tool_results")
+    assert (aside._process is None) == (denial is not None)
+
+
+PARTS = st.one_of(
+    st.text(max_size=200),
+    st.builds(lambda text: {"type": "text", "text": text}, st.text(max_size=200)),
+    st.just(IMAGE),
+    st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=9) | st.none(), max_size=3),
+    st.lists(st.floats() | st.booleans(), max_size=3),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parts=st.lists(PARTS, max_size=5), failed=st.booleans(), arguments=st.dictionaries(st.text(), PARTS))
+def test_any_large_result_is_settled_alike(
+    workspace: Workspace, aside: Aside, parts: list[Any], failed: bool, arguments: Mapping[str, Any]
+) -> None:
+    given_raw = RawResult(block=[*parts, {"type": "text", "text": BIG}], is_error=failed)
+    answers = []
+    for helper in (None, aside):
+        shutil.rmtree(workspace.path / "tool_results", ignore_errors=True)
+        settler = Settler(ResultAdapter(None), workspace, workspace.redactor, helper)
+        answers.append((settler.settle(given_raw, facts(SEARCH) | {"tool_input": arguments})[1],
+                        files_of(workspace, "tool_results")))  # fmt: skip
+    assert answers[0] == answers[1]

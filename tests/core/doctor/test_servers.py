@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.connections.server_trust import ServerTrust
+from core.connections.user_servers import OwnServer, Unusable
+from core.doctor import checks as examine_module
+from core.doctor import mcp_probe as mcp_client
+from core.doctor.check import Finding, run
+from core.doctor.servers import ask_own_server, ask_web_reader, own_servers_of
+from core.settings.model import Settings
+from core.text import Redactor
+from tests.e2e.serving import free_port, serving
+from tests.model_server import Answer, model_server
+from tests.paths import PROJECT
+
+PROGRAM = str(PROJECT / "tests" / "e2e" / "own_server.py")
+KEY = "canary-0123456789abcdef"
+
+
+def named(folder: Path, **how: Any) -> OwnServer | Unusable:
+    """A server that the folder names."""
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": how}}))
+    (found,) = own_servers_of(Settings(), folder)
+    return found
+
+
+def stdio(*more: str) -> dict[str, Any]:
+    return {"command": sys.executable, "args": [PROGRAM, "stdio", *more]}
+
+
+async def asked(
+    folder: Path, *, trusted: bool = True, environ: Mapping[str, str] | None = None, **how: Any
+) -> Finding:
+    """What the doctor finds of a server that the folder names."""
+    server, trust = named(folder, **how), ServerTrust(folder / "state")
+    if trusted and isinstance(server, OwnServer):
+        trust.decide(server, folder, "trusted")
+    return await ask_own_server(server, folder, environ={**os.environ, **(environ or {})}, trust=trust)
+
+
+async def test_one_that_is_not_trusted_is_not_started(tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    found = await asked(tmp_path, trusted=False, **stdio("--began", str(began)))
+    assert found.status == "skipped"
+    assert PROGRAM in found.found
+    assert "ua-tui servers trust notes" in found.advice
+    assert not began.exists()
+
+
+async def test_a_program_tells_its_tools_and_is_ended(tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    found = await asked(tmp_path, **stdio("--began", str(began)))
+    assert (found.status, found.found) == ("ok", "2 tools: take_note, crash")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(began.read_text()), 0)
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_a_remote_one_tells_its_tools_to_who_has_the_key(tmp_path: Path, transport: str) -> None:
+    port = free_port()
+    how: dict[str, Any] = {
+        "type": transport,
+        "url": f"http://127.0.0.1:{port}/{'mcp' if transport == 'http' else 'sse'}",
+        "headers": {"Authorization": "Bearer ${NOTES_KEY}"},
+    }
+    away = await asked(tmp_path, environ={"NOTES_KEY": KEY}, **how)
+    assert away.status == "failed"
+    assert str(tmp_path / ".mcp.json") in away.advice
+    with serving("own_server", port, transport, str(port), "--key", KEY):
+        found = await asked(tmp_path, environ={"NOTES_KEY": KEY}, **how)
+        assert (found.status, found.found) == ("ok", "2 tools: take_note, crash")
+        refused = await asked(tmp_path, environ={"NOTES_KEY": "mistaken-0123"}, **how)
+        assert refused.status == "failed"
+        assert "401" in refused.found
+        assert "mistaken" not in refused.found + refused.advice
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"args": []}, "it has no command"),
+        ({"command": "no-such-program"}, "there is no program no-such-program"),
+        ({"url": "https://${NO_SUCH_VARIABLE}/mcp"}, "needs the variable NO_SUCH_VARIABLE"),
+        ({"command": sys.executable, "args": ["-c", "raise SystemExit('no \x1b[2J disk')"]}, "disk"),
+        ({"command": sys.executable, "args": ["-c", "pass"]}, "does not answer"),
+    ],
+    ids=["malformed", "no program", "no variable", "dies", "says nothing"],
+)
+async def test_what_does_not_work_says_why_and_that_a_session_goes_on(
+    tmp_path: Path, how: dict[str, Any], why: str
+) -> None:
+    found = await asked(tmp_path, **how)
+    assert found.status == "failed"
+    assert why in found.found
+    assert "\x1b" not in found.found
+    assert "a session goes on without its tools" in found.advice
+
+
+async def test_one_that_repeats_how_it_was_started_gives_no_secret_away(tmp_path: Path) -> None:
+    repeats = "import sys; raise SystemExit('bad words ' + ' '.join(sys.argv[1:]))"
+    how: dict[str, Any] = {
+        "command": sys.executable,
+        "args": ["-c", repeats, "x" * 150, "--password", KEY, "--token=" + KEY],
+    }
+    for trusted in (True, False):
+        found = await asked(tmp_path, trusted=trusted, **how)
+        assert "[redacted]" in found.found
+        assert KEY[:8] not in found.found + found.advice
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["ends", "goes on"])
+async def test_a_program_that_does_not_speak_the_protocol_is_told_by_what_it_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    monkeypatch.setattr(mcp_client, "_WITHIN_OF_WORDS", 0.5)
+    prints = f"import time; print('hello \\x1b[2J there', flush=True); {'' if ends else 'time.sleep(600)'}"
+    found = await asked(tmp_path, command=sys.executable, args=["-c", prints])
+    assert found.status == "failed"
+    assert found.found.startswith("it does not speak MCP: it printed 'hello ")
+    assert "\x1b" not in found.found
+    assert ".mcp.json" in found.advice
+
+
+async def test_a_program_that_prints_something_and_then_speaks_is_all_right(tmp_path: Path) -> None:
+    starts = (
+        f"import os, sys; print('welcome', flush=True); os.execv({sys.executable!r}, [{sys.executable!r}, "
+    )
+    starts += f"{PROGRAM!r}, 'stdio'])"
+    found = await asked(tmp_path, command=sys.executable, args=["-c", starts])
+    assert (found.status, found.found) == ("ok", "2 tools: take_note, crash")
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
+    page = Answer(200, "<!doctype html><p>Sign in</p>", "text/html; charset=utf-8")
+    with model_server(page) as web:
+        found = await asked(tmp_path, type=transport, url=f"{web.url}/v1/messages")
+        assert found.found == "it answers with a web page, so it is no MCP server"
+        missing = await asked(tmp_path, type=transport, url=f"{web.url}/nothing")
+        assert missing.found == "it answered with HTTP 404"
+    away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")
+    assert away.found == "it does not answer: nobody takes a connection at its address"
+
+
+async def test_one_that_was_refused_is_said_to_be(tmp_path: Path) -> None:
+    server, trust = named(tmp_path, **stdio()), ServerTrust(tmp_path / "state")
+    assert isinstance(server, OwnServer)
+    trust.decide(server, tmp_path, "refused")
+    found = await ask_own_server(server, tmp_path, environ=os.environ, trust=trust)
+    assert (found.status, found.found.partition(":")[0]) == ("skipped", "you refused it")
+
+
+async def test_the_demo_looks_at_no_server_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".mcp.json").write_text("{broken")
+    for settings, listed in ((Settings(demo=True), False), (Settings(), True)):
+        begun = examine_module._checks(settings, {}, examine_module.Patience())
+        checks = [await each for each in begun]
+        assert any("mcp.json" in check.title for check in checks) is listed
+
+
+async def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    hangs = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    work = asked(tmp_path, command=sys.executable, args=["-c", hangs])
+    check = await run("server notes", "Server notes", work, within=3, redactor=Redactor(), required=False)
+    assert check.status == "failed"
+    assert "no answer within 3 s" in check.found
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(path.read_text()), 0)
+
+
+async def test_the_web_reader_with_a_key_without_one_and_with_a_wrong_one() -> None:
+    assert (await ask_web_reader(Settings())).status == "skipped"
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    with serving("web_reader_server", port, str(port), KEY):
+        found = await ask_web_reader(Settings(web_reader_key=KEY, web_reader_url=url))
+        assert (found.status, found.found) == ("ok", "1 tools: webReader")
+        wrong = await ask_web_reader(Settings(web_reader_key="wrong-key-0123", web_reader_url=url))
+    assert wrong.status == "failed"
+    assert "401" in wrong.found
+    assert "Z_AI_API_KEY" in wrong.advice
+    assert "wrong-key" not in wrong.found + wrong.advice

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import PathRefused, WorkspaceError
+from core.storage.files import AlreadyThere
+from core.storage.workspace import FOLDERS, Workspace
+from core.text import Redactor, is_unsafe
+from tests.paths import PROJECT
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+CANARY = "canary-8c1f-QzX27"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace.create(tmp_path, NOW, Redactor([CANARY]))
+
+
+def test_a_session_has_a_private_folder_with_its_folders(workspace: Workspace, tmp_path: Path) -> None:
+    assert workspace.path == tmp_path / "AGENT_RUN_WORKSPACES" / "session_20260304_050607"
+    assert workspace.session_id == "session_20260304_050607"
+    for folder in ("", *FOLDERS):
+        assert stat.S_IMODE((workspace.path / folder).stat().st_mode) == 0o700
+    assert not (tmp_path / "SAVED_REPORTS").exists()
+    workspace.saved_reports.write("a.html", b"x")
+    assert (tmp_path / "SAVED_REPORTS" / "a.html").read_bytes() == b"x"
+
+
+def test_sessions_of_one_second_get_folders_of_their_own(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: Workspace.create(tmp_path, NOW), range(8)))
+    base = "session_20260304_050607"
+    assert {one.session_id for one in made} == {base, *(f"{base}-{number}" for number in range(2, 9))}
+    assert all(one.locked for one in made)
+
+
+def test_the_lock_lasts_until_close(workspace: Workspace) -> None:
+    second = Workspace.open(workspace.path)
+    assert not second.locked
+    workspace.close()
+    workspace.close()
+    third = Workspace.open(workspace.path)
+    assert third.locked
+    third.close()
+
+
+def test_the_lock_of_a_process_that_died_is_free(tmp_path: Path) -> None:
+    code = (
+        "import sys; from datetime import datetime, UTC; from pathlib import Path;"
+        "from core.storage.workspace import Workspace;"
+        "w = Workspace.create(Path(sys.argv[1]), datetime.now(UTC)); print(w.path, flush=True)"
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    leftover = Path(child.stdout.strip()) / "search_results" / ".999999999-x.ua-tmp"
+    leftover.write_text("half")
+    again = Workspace.open(Path(child.stdout.strip()))
+    assert again.locked
+    assert not leftover.exists()
+    again.close()
+
+
+def test_any_folder_can_be_opened_and_is_made_when_missing(tmp_path: Path) -> None:
+    opened = Workspace.open(tmp_path / "new" / "place")
+    assert opened.session_id == "place"
+    opened.write("search_results/a.txt", "x")
+    opened.saved_reports.write("r.html", b"x")
+    assert sorted(file.name for file in opened.path.rglob("*.*")) == ["a.txt", "r.html"]
+    opened.close()
+
+
+def test_a_past_session_keeps_its_saved_reports(workspace: Workspace, tmp_path: Path) -> None:
+    assert Workspace.open(workspace.path).saved_reports.path == tmp_path / "SAVED_REPORTS"
+
+
+def test_unusable_places_say_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "AGENT_RUN_WORKSPACES").write_text("a file")
+    with pytest.raises(WorkspaceError, match="AGENT_RUN_WORKSPACES"):
+        Workspace.create(tmp_path, NOW)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(WorkspaceError, match="file"):
+        Workspace.open(tmp_path / "file")
+
+
+def test_text_is_redacted_and_bytes_are_not_touched(workspace: Workspace) -> None:
+    workspace.write("a.txt", f"key {CANARY}\ud800 \ud83d\ude42")
+    assert workspace.read("a.txt").decode() == "key [redacted]\ufffd 🙂"
+    workspace.write("a.bin", b"\x00\xff")
+    assert workspace.read("a.bin") == b"\x00\xff"
+    workspace.append_line("l.jsonl", json.dumps({"key": CANARY}))
+    workspace.append_line("l.jsonl", json.dumps({"key": CANARY}).encode() + b"\n")
+    workspace.append_lines("l.jsonl", [json.dumps({"key": CANARY}), f'{{"key": "{CANARY}"}}\n'.encode()])
+    assert workspace.read("l.jsonl") == b'{"key": "[redacted]"}\n' * 4
+
+
+def test_the_writer_refuses_what_its_root_refuses(workspace: Workspace) -> None:
+    for attempt in (
+        lambda: workspace.write("../x", "x"),
+        lambda: workspace.write_json(".env", {}),
+        lambda: workspace.append_line(".git/x", "x"),
+        lambda: workspace.append_lines(".git/x", ["x", "y"]),
+    ):
+        with pytest.raises(PathRefused):
+            attempt()
+    workspace.write_json("a.json", {})
+    with pytest.raises(AlreadyThere):
+        workspace.write_json("a.json", {}, replace=False)
+
+
+class Row(msgspec.Struct):
+    title: str
+    at: datetime
+    where: Path
+
+
+def read_strictly(workspace: Workspace, path: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    text = workspace.read(path).decode("utf-8")
+    assert not is_unsafe(text)
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_is_strict_exact_redacted_and_harmless_to_show(workspace: Workspace) -> None:
+    value = {
+        "nan": float("nan"),
+        "inf": [float("inf"), -float("inf")],
+        "id": 12345678901234567890123,
+        "escape": "\x1b[2J \u202e \x9b \U000e0041 \ud800",
+        "api_key": ["short"],
+        "text": f"token {CANARY}",
+        "row": Row("漢字 \u200b", NOW, Path("a/b")),
+        1: (True, None),
+    }
+    workspace.write_json("a.json", value)
+    assert read_strictly(workspace, "a.json") == {
+        "nan": None,
+        "inf": [None, None],
+        "id": 12345678901234567890123,
+        "escape": "\x1b[2J \u202e \x9b \U000e0041 \ufffd",
+        "api_key": "[redacted]",
+        "text": "token [redacted]",
+        "row": {"title": "漢字 \u200b", "at": "2026-03-04T05:06:07Z", "where": "a/b"},
+        "1": [True, None],
+    }
+    assert workspace.read("a.json").startswith(b'{\n  "nan": null,')
+    workspace.write_json("b.json", {"a": [1]}, indent=0)
+    assert workspace.read("b.json") == b'{"a":[1]}\n'
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(json_values)
+def test_any_json_like_value_is_written_strictly(
+    tmp_path_factory: pytest.TempPathFactory, value: Any
+) -> None:
+    opened = Workspace.open(tmp_path_factory.getbasetemp() / "any-json")
+    opened.write_json("a.json", value)
+    read_strictly(opened, "a.json")
+
+
+def test_what_has_no_json_form_leaves_the_old_file(workspace: Workspace) -> None:
+    workspace.write_json("a.json", {"old": 1})
+    loop: list[Any] = []
+    loop.append(loop)
+    for value in (object(), loop, {(1, 2): 3}):
+        with pytest.raises(WorkspaceError, match=r"'a\.json' as JSON"):
+            workspace.write_json("a.json", value)
+    assert read_strictly(workspace, "a.json") == {"old": 1}

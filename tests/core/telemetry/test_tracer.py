@@ -1,0 +1,597 @@
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import logging
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
+
+from core.concurrency.threads import in_loop
+from core.events import types as ev
+from core.observation import McpObservation, TextContent
+from core.telemetry.environment import Exports, agent_environment
+from core.telemetry.http import ServiceRequest
+from core.telemetry.tracer import Trace, Tracer, trace_targets
+from core.text import Redactor
+from tests.collector import Collector, collector
+from tests.tui.files_host import until
+
+START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
+SECRET = "hunter2hunter2"
+
+
+def session() -> list[ev.Event]:
+    def at(seconds: float) -> datetime:
+        return START + timedelta(seconds=seconds)
+
+    observation = McpObservation(
+        tool_name="mcp__s__search",
+        tool_use_id="t2",
+        server="s",
+        content=(TextContent("x" * 500),),
+        error="it broke",
+    )
+    return [
+        ev.SessionStarted(
+            seq=1, at=at(0), session_id="session_x", workspace="/w", cwd="/", version="1", demo=True
+        ),
+        ev.QueryReceived(seq=2, at=at(1), query_id="q1", text=f"my session auth cookie is {SECRET}"),
+        ev.QueryClassified(
+            seq=3, at=at(1.5), query_id="q1", decision="COMPLEX", source="rule", raw_response="tools"
+        ),
+        ev.ToolCallStarted(
+            seq=4, at=at(2), query_id="q1", tool_use_id="t1", name="Agent", input={"password": "letmein12"}
+        ),
+        ev.TextDelta(seq=5, at=at(2), query_id="q1", message_id="m", text="not traced"),
+        ev.ThinkingDelta(seq=5, at=at(2), query_id="q1", message_id="m", text="Which tool "),
+        ev.ThinkingDelta(seq=5, at=at(2), query_id="q1", message_id="m", text="is right?"),
+        ev.MessageFinished(seq=5, at=at(2.5), query_id="q1", message_id="m", text="I delegate this."),
+        ev.ToolCallStarted(
+            seq=6, at=at(3), query_id="q1", tool_use_id="t2", name="mcp__s__search", parent_tool_use_id="t1"
+        ),
+        ev.ToolCallFinished(
+            seq=7, at=at(4), tool_use_id="t2", status="error", observation=observation, duration_ms=750
+        ),
+        ev.ArtifactSaved(
+            seq=7,
+            at=at(4.5),
+            path="search_results/a.json",
+            kind="search",
+            size=12,
+            sha256="0",
+            observer="search",
+            tool_use_id="t2",
+        ),
+        ev.ObserverFinished(
+            seq=7,
+            at=at(4.6),
+            run_id="r",
+            observer="news",
+            tool_use_id="t2",
+            status="failed",
+            error="no such field",
+        ),
+        ev.PathFellBack(seq=7, at=at(4.7), query_id="q1", tool_name="Agent"),
+        ev.ComplianceFailed(seq=7, at=at(4.8), subagent="writer", rule="corpus", message="Save it."),
+        ev.ComplianceEnforced(seq=7, at=at(4.8), subagent="writer", rule="corpus", message="Save it."),
+        ev.ToolCallFinished(seq=8, at=at(5), tool_use_id="t1", status="success", duration_ms=3000),
+        ev.MessageFinished(seq=8, at=at(5.5), query_id="q1", message_id="m2", text="Done."),
+        ev.QueryFinished(
+            seq=9, at=at(6), query_id="q1", status="success", duration_ms=5000, turns=2, cost_usd=0.5
+        ),
+        ev.SessionFinished(seq=10, at=at(7), reason="quit", queries=1, tool_calls=2),
+    ]
+
+
+def make(tmp_path: Path, **more: Any) -> Tracer:
+    return Tracer(tmp_path / "spans.jsonl", Redactor([SECRET]), state_dir=tmp_path / "state", **more)
+
+
+def spans(tmp_path: Path) -> dict[str, dict[str, Any]]:
+    found = [json.loads(line) for line in (tmp_path / "spans.jsonl").read_text().splitlines()]
+    named = {}
+    for span in found:
+        name, told = span["name"], span["attributes"]
+        if name in {"tool_call", "tool_result"}:
+            name = told["tool_id"] if name == "tool_call" else f"{name} {told['tool_id']}"
+        elif name == "reasoning" and name in named:
+            name = f"{name} {told['message_id']}"
+        assert name not in named
+        named[name] = span
+    return named
+
+
+def nanoseconds(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+async def test_a_session_becomes_a_tree_of_spans_with_the_times_of_its_events(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    tracer = make(tmp_path)
+    events = session()
+    for event in events[:5]:
+        tracer(event)
+    tracer.start()
+    tracer.start()
+    for event in events[5:]:
+        tracer(event)
+    assert await tracer.close(30)
+    assert await tracer.close()
+    found = spans(tmp_path)
+    assert {span["context"]["trace_id"] for span in found.values()} == {"0x" + tracer.trace_id}
+
+    parents = {
+        "session": None,
+        "query": "session",
+        "query_started": "query",
+        "query_classification": "query",
+        "conversation_iteration_1": "query",
+        "thinking": "conversation_iteration_1",
+        "reasoning": "conversation_iteration_1",
+        "t1": "conversation_iteration_1",
+        "t2": "t1",
+        "tool_result t1": "t1",
+        "tool_result t2": "t2",
+        "observer_artifact_saved": "t2",
+        "observer_error": "t2",
+        "fast_path_fallback": "query",
+        "subagent_compliance_failed": "conversation_iteration_1",
+        "subagent_compliance_enforced": "conversation_iteration_1",
+        "conversation_iteration_2": "query",
+        "reasoning m2": "conversation_iteration_2",
+        "session_complete": "session",
+    }
+    assert set(found) == set(parents)
+    for name, parent in parents.items():
+        wanted = found[parent]["context"]["span_id"] if parent else None
+        assert found[name]["parent_id"] == wanted
+    times = {name: (nanoseconds(s["start_time"]), nanoseconds(s["end_time"])) for name, s in found.items()}
+    assert times["query"] == (START + timedelta(seconds=1), START + timedelta(seconds=6))
+    assert times["t2"] == (START + timedelta(seconds=3), START + timedelta(seconds=3.75))
+    assert times["session"][1] == START + timedelta(seconds=7)
+    assert times["conversation_iteration_1"] == (START + timedelta(seconds=1), START + timedelta(seconds=5))
+    assert times["conversation_iteration_2"] == (START + timedelta(seconds=5), START + timedelta(seconds=6))
+    assert times["observer_artifact_saved"] == (START + timedelta(seconds=4.5),) * 2
+
+    assert found["session"]["attributes"]["session_id"] == "session_x"
+    assert found["query"]["attributes"]["text"] == "my session auth cookie is [redacted]"
+
+    def told(name: str, *keys: str) -> list[Any]:
+        return [found[name]["attributes"][key] for key in keys]
+
+    assert told("query_classification", "decision", "raw_response") == ["COMPLEX", "tools"]
+    assert told("thinking", "text", "size") == ["Which tool is right?", 20]
+    assert told("reasoning", "text") == ["I delegate this."]
+    assert told("tool_result t2", "tool_id", "content_size", "is_error") == ["t2", 500, True]
+    assert told("observer_artifact_saved", "path", "type", "size") == ["search_results/a.json", "search", 12]
+    assert told("observer_error", "observer", "error") == ["news", "no such field"]
+    assert told("fast_path_fallback", "tool_name") == ["Agent"]
+    assert told("subagent_compliance_failed", "subagent", "rule") == ["writer", "corpus"]
+    assert told("session_complete", "queries", "tool_calls") == [1, 2]
+    call = found["t2"]["attributes"]
+    assert (call["tool_name"], call["is_error"], call["content_size"]) == ("mcp__s__search", True, 500)
+    assert found["t2"]["status"]["status_code"] == "ERROR"
+    assert found["t1"]["attributes"]["is_error"] is False
+
+    raw = (tmp_path / "spans.jsonl").read_text()
+    assert SECRET not in raw
+    assert "letmein12" not in raw
+    assert os.uname().nodename not in raw
+    assert stat.S_IMODE((tmp_path / "spans.jsonl").stat().st_mode) == 0o600
+    assert not tracer.exporting
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_a_request_to_a_service_is_part_of_what_goes_on_as_it_comes(tmp_path: Path) -> None:
+    tracer = make(tmp_path)
+    came = int(START.timestamp()) * 1_000_000_000
+
+    def asked(method: str, **more: Any) -> ServiceRequest:
+        return ServiceRequest(
+            method=method, host="a.example", port=443, route="/api/*", began=came, ended=came + 5, **more
+        )
+
+    tracer.tell(asked("PUT", status=200))
+    for event in session()[:2]:
+        tracer(event)
+    tracer.tell(asked("GET", status=404))
+    tracer.tell(asked("POST", error="ConnectError"))
+    for event in session()[-2:]:
+        tracer(event)
+    tracer.tell(asked("DELETE", status=204))
+    assert await tracer.close(30)
+    found = spans(tmp_path)
+    early, during, failed, late = (found[f"{each} /api/*"] for each in ("PUT", "GET", "POST", "DELETE"))
+    session_id, query_id = (found[name]["context"]["span_id"] for name in ("session", "query"))
+    assert found["session"]["parent_id"] is None
+    assert [each["parent_id"] for each in (early, during, failed, late)] == [
+        session_id,
+        query_id,
+        query_id,
+        session_id,
+    ]
+    assert early["kind"] == "SpanKind.CLIENT"
+    assert early["attributes"]["server.address"] == "a.example"
+    assert [each["status"]["status_code"] for each in (early, during, failed)] == ["UNSET", "ERROR", "ERROR"]
+    assert during["attributes"]["http.response.status_code"] == 404
+    assert failed["attributes"]["error.type"] == "ConnectError"
+
+
+async def test_what_is_open_at_the_end_is_ended_and_kept(tmp_path: Path) -> None:
+    tracer = make(tmp_path)
+    for event in session()[:9]:
+        tracer(event)
+    assert await tracer.close(30)
+    found = spans(tmp_path)
+    assert {"session", "query", "conversation_iteration_1", "t1", "t2"} <= set(found)
+    assert found["t2"]["attributes"]["status"] == "cancelled"
+
+
+async def test_the_file_is_written_whatever_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    exports = Exports.of(token="t", environ=os.environ)
+    tracer = make(tmp_path, exports=exports, token="t")
+    for event in session():
+        tracer(event)
+    assert await tracer.agent_environment(os.environ) == {}
+    assert await tracer.close(30)
+    assert len(spans(tmp_path)) == 19
+    assert not tracer.exporting
+
+
+async def test_a_failure_is_logged_and_never_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "spans.jsonl").mkdir()
+    failures: asyncio.Queue[Exception] = asyncio.Queue()
+    tracer = make(tmp_path, token="not-a-token", on_failure=in_loop(failures.put_nowait))
+    with caplog.at_level(logging.ERROR):
+        tracer.start()
+        assert isinstance(await asyncio.wait_for(failures.get(), 30), OSError)
+        assert await tracer.close(30)
+    for event in session():
+        tracer(event)
+    assert tracer.failed
+    assert not tracer.exporting
+    assert "the session goes on without it" in caplog.text
+
+
+async def test_an_event_that_cannot_be_traced_does_not_end_tracing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tracer = make(tmp_path)
+    events = session()
+    tracer(events[0])
+    tracer(ev.ToolCallStarted(query_id="q1", tool_use_id=["unhashable"], name="n"))  # type: ignore[arg-type]  # on purpose
+    for event in events[1:]:
+        tracer(event)
+    with caplog.at_level(logging.ERROR):
+        assert await tracer.close(30)
+    assert "tool_call_started could not be traced" in caplog.text
+    assert {"session", "query", "t1", "t2"} <= set(spans(tmp_path))
+
+
+def test_the_subscriber_imports_nothing_heavy() -> None:
+    script = "import sys, core.telemetry.tracer\nassert not {'logfire', 'opentelemetry', 'pydantic'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.fixture
+def logfire() -> Iterator[Collector]:
+    with collector(project="https://logfire.example/me/mine") as found:
+        yield found
+
+
+_SCRIPT = """
+import asyncio, sys
+from pathlib import Path
+from core.text import Redactor
+from core.telemetry.tracer import Tracer
+from tests.core.telemetry.test_tracer import session
+async def main():
+    folder = Path(sys.argv[1])
+    tracer = Tracer(folder / "spans.jsonl", Redactor(), state_dir=folder / "state", token=sys.argv[2] or None)
+    tracer.start()
+    for event in session():
+        tracer(event)
+    assert await tracer.close(30)
+    print(tracer.trace.link)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("token", ["", "pylf_v1_local_0123456789abcdef"])
+def test_spans_leave_the_machine_only_with_a_token(tmp_path: Path, logfire: Collector, token: str) -> None:
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "OTEL_"))}
+    # A token in the environment that the settings do not pass on counts for nothing.
+    environ |= {
+        "LOGFIRE_BASE_URL": logfire.url,
+        "LOGFIRE_TOKEN": "pylf_v1_local_fedcba9876543210",
+        "NO_PROXY": "127.0.0.1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, str(tmp_path), token],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    link = "https://logfire.example/me/mine?q=trace_id" if token else "None"
+    assert done.stdout.startswith(link)
+    assert len(spans(tmp_path)) == 19
+    assert {headers["authorization"] for _, headers in logfire.asked} == ({token} if token else set())
+    assert len({span.span_id for span in logfire.spans}) >= (19 if token else 0)
+    if not token:
+        assert logfire.looked == []
+    assert list(Path.cwd().glob(".logfire")) == []
+
+
+@pytest.mark.parametrize(
+    ("token", "environ", "others"),
+    [
+        (None, {}, []),
+        ("t", {}, ["Logfire"]),
+        ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://u:s@a.example:43/x"}, ["Logfire", "OTLP at a.example:43"]),
+        (None, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://[::1"}, ["OTLP at an address that cannot be read"]),
+        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "none"}, []),
+        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "console"}, []),
+        ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_SDK_DISABLED": "true"}, []),
+        (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+         ["OTLP at a:4317 (http/protobuf; grpc is not spoken)"]),
+    ],
+)  # fmt: skip
+def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], others: list[str]) -> None:
+    assert trace_targets(token=token, environ=environ) == ["spans.jsonl in the session's folder", *others]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"status": 401}, "it refused the key (401 Unauthorized): check OTEL_EXPORTER_OTLP_HEADERS"),
+        ({"status": 429}, "it takes no more for now (429 Too Many Requests): try again in a while"),
+        ({"status": 503}, "it is out of order (503 Service Unavailable): try again in a while"),
+        (None, "it cannot be reached (Connection refused): see that it runs, or check OTEL_EXPORTER_OTLP_ENDPOINT"),
+    ],
+)  # fmt: skip
+async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    given: dict[str, Any] | None,
+    why: str,
+) -> None:
+    told: asyncio.Queue[tuple[bool, str]] = asyncio.Queue()
+    with collector(**given or {}) as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
+        exports = Exports.of(token=None, environ=os.environ)
+        tracer = make(tmp_path, exports=exports, on_trouble=in_loop(lambda *it: told.put_nowait(it)))
+        tracer.start()
+        events = session()
+        for event in events[:-1]:
+            tracer(event)
+        collector_it_is, said = await asyncio.wait_for(told.get(), 30)
+        assert collector_it_is
+        assert said == why
+        tracer(events[-1])
+        # Its retries would take ten seconds.
+        assert await tracer.close(5)
+    assert told.empty()
+    assert len([record for record in caplog.records if "export" in record.getMessage()]) == 1
+    assert len(spans(tmp_path)) == 19
+
+
+async def test_logfire_in_trouble_is_told_of_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: asyncio.Queue[tuple[bool, str]] = asyncio.Queue()
+    with collector() as found, collector(status=401) as logfire:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        monkeypatch.setenv("LOGFIRE_BASE_URL", logfire.url)
+        exports = Exports.of(token="t", environ=os.environ)
+        tracer = make(
+            tmp_path, exports=exports, token="t", on_trouble=in_loop(lambda *it: told.put_nowait(it))
+        )
+        for event in session():
+            tracer(event)
+        tracer.start()
+        refused = "it refused the key (401 Unauthorized): set a valid LOGFIRE_TOKEN, one for writing"
+        assert await asyncio.wait_for(told.get(), 30) == (False, refused)
+        assert await tracer.close(30)
+        assert {"session", "query"} <= {span.name for span in found.spans}
+    assert told.empty()
+
+
+@pytest.mark.parametrize("logfire_it_is", [False, True])
+async def test_a_web_page_is_taken_for_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logfire_it_is: bool
+) -> None:
+    told: list[tuple[bool, str]] = []
+    with collector(page=b"<!doctype html><p>Sign in</p>") as found:
+        monkeypatch.setenv("LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        token = "t" if logfire_it_is else None
+        exports = Exports.of(token=token, environ=os.environ)
+        tracer = make(
+            tmp_path, exports=exports, token=token, on_trouble=lambda place, why: told.append((place, why))
+        )
+        for event in session():
+            tracer(event)
+        tracer.start()
+        assert await tracer.close(30)
+        if logfire_it_is:
+            # It asks for the project in a thread of its own.
+            await until(lambda: found.looked)
+    ((collector_it_is, said),) = told
+    assert collector_it_is is not logfire_it_is
+    address = "LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT"
+    assert said == f"it answers with a web page (200 OK): check {address}"
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize("given", [{"status": 401}, None])
+async def test_what_does_not_arrive_is_told_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any] | None
+) -> None:
+    told: list[str] = []
+    with collector(**given or {}) as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
+        exports = Exports.of(token=None, environ=os.environ)
+        tracer = make(tmp_path, exports=exports, on_trouble=in_loop(lambda *it: told.append(it[1])))
+        for event in session()[:-1]:
+            tracer(event)
+        await tracer.flush(30)
+        assert len(told) == 1
+        # Whoever is known to be away is not waited for.
+        await tracer.flush(30)
+        assert await tracer.close(30)
+    assert len(told) == 1
+    assert len(spans(tmp_path)) == 18
+
+
+async def test_a_flush_sends_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with collector() as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
+        for event in session()[:-1]:
+            tracer(event)
+        await tracer.flush(30)
+        assert "query" in {span.name for span in found.spans}
+        tracer(session()[-1])
+        assert await tracer.close(30)
+        assert {"session", "session_complete"} <= {span.name for span in found.spans}
+
+
+async def test_a_flush_where_nothing_is_sent_begins_nothing(tmp_path: Path) -> None:
+    tracer = make(tmp_path)
+    await tracer.flush(30)
+    assert not (tmp_path / "spans.jsonl").exists()
+    assert await tracer.close(30)
+
+
+async def test_a_collector_that_does_not_answer_is_told_of_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    with collector(hangs=True) as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        exports = Exports.of(token=None, environ=os.environ)
+        tracer = make(tmp_path, exports=exports, on_trouble=lambda _, why: told.append(why))
+        for event in session()[:-1]:
+            tracer(event)
+        tracer.start()
+        await until(lambda: found.asked)
+        await tracer.flush(0.2)
+        assert told == ["it does not answer in time: see that it runs, or check OTEL_EXPORTER_OTLP_ENDPOINT"]
+        await tracer.close(0.2)
+
+
+async def test_a_collector_that_hangs_holds_up_no_end_and_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with collector(hangs=True) as found:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
+        tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
+        for event in session():
+            tracer(event)
+        tracer.start()
+        await until(lambda: found.asked)
+        assert not await tracer.close(0.5)
+        assert len(spans(tmp_path)) == 19
+
+
+def test_the_link_leads_to_the_trace_in_its_project() -> None:
+    assert Trace("0f").link is None
+    link = Trace("0f", "https://logfire.example/me/mine/").link
+    assert link == "https://logfire.example/me/mine?q=trace_id%3D%270f%27"
+
+
+def test_the_agent_is_told_of_no_collector_and_no_proxy_is_asked_for_the_relay() -> None:
+    environ = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "https://traces.example",
+        "OTEL_EXPORTER_OTLP_HEADERS": f"key={SECRET}",
+        "HTTP_PROXY": "http://proxy.example",
+        "NO_PROXY": "internal.example",
+    }
+    told = agent_environment("http://127.0.0.1:1/x", "00-0a-0b-01", environ)
+    assert told["TRACEPARENT"] == "00-0a-0b-01"
+    assert told["NO_PROXY"] == "internal.example,127.0.0.1"
+    assert "traces.example" not in str(told)
+    assert SECRET not in str(told)
+    assert "console" not in told.values()
+
+
+async def test_spans_of_children_join_without_their_secrets(
+    tmp_path: Path, logfire: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", logfire.url)
+    tracer = make(tmp_path, exports=Exports.of(token=None, environ=os.environ))
+    told = await tracer.agent_environment({})
+    relay = told["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
+    _, trace_id, root, _ = told["TRACEPARENT"].split("-")
+    for event in session():
+        tracer(event)
+    ours = _request(bytes.fromhex(trace_id), bytes.fromhex(root), f"https://x.example/?q={SECRET}")
+    others = _request(bytes(15) + b"1", bytes.fromhex(root), "https://x.example/")
+    async with httpx.AsyncClient(trust_env=False) as client:
+        zipped = {"content-encoding": "gzip"}
+        assert (await client.post(relay, content=gzip.compress(ours), headers=zipped)).status_code == 200
+        assert (await client.post(relay, content=others)).status_code == 200
+        assert (await client.post(relay, content=b"no protobuf \xff")).status_code == 200
+        assert (await client.post(relay, content=b"not gzip", headers=zipped)).status_code == 400
+        guessed = relay.replace("/v1", "x/v1")
+        assert (await client.post(guessed, content=ours)).status_code == 404
+    assert await tracer.close(30)
+    assert "claude_code.tool" in {span.name for span in logfire.spans}
+    found = spans(tmp_path)
+    assert len(found) == 20
+    foreign = found["claude_code.tool"]
+    assert foreign["parent_id"] == f"0x{root}" == found["session"]["context"]["span_id"]
+    assert foreign["attributes"] == {
+        "url.query": "https://x.example/?q=[redacted]",
+        "api_key": "[redacted]",
+        "count": 3,
+        "parts": ["a", "[redacted]"],
+    }
+    assert foreign["events"][0]["attributes"]["exception.message"] == "[redacted]"
+    assert SECRET not in (tmp_path / "spans.jsonl").read_text()
+
+
+def _request(trace_id: bytes, parent: bytes, address: str) -> bytes:
+    def text(key: str, value: str) -> KeyValue:
+        return KeyValue(key=key, value=AnyValue(string_value=value))
+
+    parts = ArrayValue(values=[AnyValue(string_value="a"), AnyValue(string_value=SECRET)])
+    span = Span(
+        trace_id=trace_id,
+        span_id=b"12345678",
+        parent_span_id=parent,
+        name="claude_code.tool",
+        start_time_unix_nano=1,
+        end_time_unix_nano=2,
+        attributes=[
+            text("url.query", address),
+            text("api_key", "letmein12"),
+            KeyValue(key="count", value=AnyValue(int_value=3)),
+            KeyValue(key="parts", value=AnyValue(array_value=parts)),
+        ],
+        events=[Span.Event(name="exception", attributes=[text("exception.message", SECRET)])],
+    )
+    scoped = ResourceSpans(scope_spans=[ScopeSpans(spans=[span])])
+    encoded: bytes = ExportTraceServiceRequest(resource_spans=[scoped]).SerializeToString()
+    return encoded

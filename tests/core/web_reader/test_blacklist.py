@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from core.errors import WorkspaceError
+from core.storage.workspace import Workspace
+from core.text import Redactor
+from core.web_reader.blacklist import BLACKLIST, KEPT_FOR, Blacklist, host_of
+from tests.paths import PROJECT
+
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+PAGE = "https://www.Papers.example/one?id=1"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def blacklist(tmp_path: Path, clock: Clock) -> Blacklist:
+    return Blacklist(tmp_path, now=clock)
+
+
+def listed(blacklist: Blacklist, url: str = PAGE, count: int = 3, prefix: str = "t") -> None:
+    for number in range(count):
+        blacklist.strike(url, "1214", f"{prefix}{number}")
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://WWW.Papers.Example:8443/a", "papers.example"),
+        ("http://papers.example./", "papers.example"),
+        ("papers.example", "papers.example"),
+        ("https://www.com/", "www.com"),
+        ("https://Bücher.example/", "xn--bcher-kva.example"),
+        ("https://user:pass@papers.example/", "papers.example"),
+        ("http://[::1]:80/", "::1"),
+        ("ftp://papers.example/", None),
+        ("https:///nothing", None),
+        ("https://[bad/", None),
+        ("https://a b.example/", None),
+        ("", None),
+    ],
+)
+def test_a_site_has_one_spelling(url: str, host: str | None) -> None:
+    assert host_of(url) == host
+
+
+def test_three_strikes_of_three_calls_list_a_site(blacklist: Blacklist) -> None:
+    for call in ("t1", "t1", "t2", "t2", "t1"):
+        blacklist.strike(PAGE, "1214", call)
+    (entry,) = blacklist.entries()
+    assert (len(entry.strikes), entry.listed) == (2, False)
+    assert not blacklist.is_listed(PAGE)
+    standing = blacklist.strike("http://papers.example/three", "1214", "t3")
+    assert standing is not None
+    assert standing.expires == NOW + KEPT_FOR
+    assert blacklist.is_listed("https://papers.example/another")
+    assert not blacklist.is_listed("https://blog.papers.example/")
+    found = blacklist.find(PAGE)
+    assert found is not None
+    assert "2026-04-09" in found.reason
+    assert "ua-tui blacklist clear papers.example" in found.reason
+
+
+def test_strikes_and_listings_end_after_their_time(blacklist: Blacklist, clock: Clock) -> None:
+    listed(blacklist, count=2)
+    clock.now += KEPT_FOR
+    assert blacklist.entries() == []
+    blacklist.strike(PAGE, "1214", "late")
+    assert len(blacklist.entries()[0].strikes) == 1
+    listed(blacklist, prefix="new", count=2)
+    assert blacklist.is_listed(PAGE)
+    clock.now += KEPT_FOR
+    assert not blacklist.is_listed(PAGE)
+    assert blacklist.entries() == []
+
+
+def test_what_was_cleared_is_not_counted_again(blacklist: Blacklist, clock: Clock) -> None:
+    listed(blacklist)
+    listed(blacklist, "https://other.example/")
+    clock.now += timedelta(hours=1)
+    assert blacklist.clear("https://WWW.papers.example/x") == ["papers.example"]
+    assert blacklist.clear("papers.example") == []
+    for number in range(3):
+        assert blacklist.strike(PAGE, "1214", f"t{number}", NOW) is None
+    assert [entry.host for entry in blacklist.entries()] == ["other.example"]
+    clock.now += timedelta(seconds=1)
+    assert blacklist.strike(PAGE, "1214", "t9") is not None
+    assert blacklist.clear() == ["other.example", "papers.example"]
+    assert blacklist.entries() == []
+
+
+def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
+    blacklist = Blacklist(tmp_path / "none")
+    assert blacklist.entries() == []
+    assert blacklist.clear() == []
+    assert blacklist.find(PAGE) is None
+    assert not (tmp_path / "none").exists()
+    there = Blacklist(tmp_path)
+    assert there.entries() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\x00",
+        b'{"domains": {}}',
+        b'{"hosts": {"a.example": {"strikes": []}}}',
+        b'{"hosts": {"a.example": {"strikes": [{"at": "2026-03-10T12:00:00", "code": "1", "url": "",'
+        b' "tool_use_id": ""}]}}}',
+        b'{"hosts": ' + b"[" * 100_000,
+        b" " * (9 << 20),
+    ],
+)
+def test_a_damaged_list_is_set_aside_and_begins_anew(
+    blacklist: Blacklist, tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / BLACKLIST).write_bytes(content)
+    assert not blacklist.is_listed(PAGE)
+    listed(blacklist)
+    assert blacklist.is_listed(PAGE)
+    (aside,) = tmp_path.glob(f"{BLACKLIST}.corrupt-*")
+    assert aside.read_bytes() == content
+    assert "damaged" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_what_is_no_file_is_set_aside(blacklist: Blacklist, tmp_path: Path, kind: str) -> None:
+    path, outside = tmp_path / BLACKLIST, tmp_path / "outside.json"
+    outside.write_text("mine")
+    match kind:
+        case "link":
+            path.symlink_to(outside)
+        case "pipe":
+            os.mkfifo(path)
+        case _:
+            path.mkdir()
+    listed(blacklist)
+    assert blacklist.is_listed(PAGE)
+    assert outside.read_text() == "mine"
+
+
+def test_a_list_that_cannot_be_locked_is_told_of_and_looked_past(
+    blacklist: Blacklist, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / ".webReader_blacklist.lock").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / BLACKLIST).write_text("{")
+    with pytest.raises(WorkspaceError, match="cannot lock the blacklist"):
+        blacklist.entries()
+    assert blacklist.find(PAGE) is None
+    assert "not looked at" in caplog.text
+
+
+def test_a_change_by_another_program_is_seen(tmp_path: Path, clock: Clock) -> None:
+    mine, theirs = Blacklist(tmp_path, now=clock), Blacklist(tmp_path, now=clock)
+    assert not mine.is_listed(PAGE)
+    listed(theirs)
+    assert mine.is_listed(PAGE)
+    theirs.clear("papers.example")
+    assert not mine.is_listed(PAGE)
+
+
+def test_hostile_text_and_secrets_do_not_stay(tmp_path: Path, clock: Clock) -> None:
+    blacklist = Blacklist(tmp_path, Redactor(["hunter2hunter2"]), clock)
+    blacklist.strike("https://a.example/\x1b[2J\udcff?key=hunter2hunter2", "1214\n", "t\x1b\udc80")
+    (strike,) = blacklist.entries()[0].strikes
+    shown = (tmp_path / BLACKLIST).read_text()
+    assert "hunter2" not in shown
+    assert "\x1b" not in strike.url + strike.code + strike.tool_use_id
+    assert (tmp_path / BLACKLIST).stat().st_mode & 0o777 == 0o600
+
+
+def test_the_list_lies_beside_the_sessions(tmp_path: Path) -> None:
+    session = Workspace.create(tmp_path, NOW)
+    other = Workspace.open(tmp_path / "elsewhere")
+    assert Blacklist.beside(session).path == tmp_path / "AGENT_RUN_WORKSPACES" / BLACKLIST
+    assert Blacklist.beside(other).path == tmp_path / "elsewhere" / BLACKLIST
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from core.web_reader.blacklist import Blacklist
+folder, own = Path(sys.argv[1]), sys.argv[2]
+blacklist = Blacklist(folder)
+for number in range(15):
+    blacklist.strike("https://shared.example/", "1214", f"{own}-{number}")
+    blacklist.strike(f"https://{own}.example/", "1214", f"{own}-{number}")
+"""
+
+
+def test_programs_and_threads_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    root = PROJECT
+    children = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), f"p{number}"], cwd=root)
+        for number in range(3)
+    ]
+    blacklist = Blacklist(tmp_path)
+    threads = [
+        threading.Thread(target=listed, args=(blacklist, f"https://t{number}.example/", 5, f"t{number}-"))
+        for number in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [child.wait() for child in children] == [0, 0, 0]
+    counts = {entry.host: len(entry.strikes) for entry in blacklist.entries()}
+    assert counts == {
+        "shared.example": 20,
+        **{f"p{number}.example": 15 for number in range(3)},
+        **{f"t{number}.example": 5 for number in range(3)},
+    }
+    assert json.loads((tmp_path / BLACKLIST).read_text())
+    assert not list(tmp_path.glob("*.corrupt-*"))

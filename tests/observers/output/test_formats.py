@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without types
+import pytest
+
+from core.observation import ToolResult
+from core.storage.workspace import Workspace
+from observers.base import ObserverContext
+from observers.corpus import Corpus
+from observers.output.formats import FORMATS, ResultRow, artifact_schema
+from observers.search.keys import KINDS
+from observers.search.observer import SearchResults
+from observers.workbench_activity import WorkbenchActivity
+from tests.observers.formats import closed, problems_in
+from tests.paths import DOCS
+from tui.cli import main
+
+Make = Callable[..., ToolResult]
+ROW: ResultRow = {
+    "position": 1,
+    "title": "One",
+    "url": "https://one.example/",
+    "source": None,
+    "date": "2026-03-10",
+    "snippet": None,
+    "extra": {},
+}
+FOUND: dict[str, Any] = {
+    "type": "web",
+    "tool": "search",
+    "query": None,
+    "timestamp": "2026-03-10T12:00:00.000000+01:00",
+    "tool_use_id": "toolu_1",
+    "results": [ROW],
+    "url_count": 1,
+    "duplicates": 0,
+    "rejected": 0,
+}
+PAGE = {"reader_result": {"url": "https://one.example/", "title": "One", "content": "A long text."}}
+
+
+def validator(kind: str, prepared: Callable[[Any], Any] = lambda schema: schema) -> Any:
+    return jsonschema.Draft202012Validator(prepared(artifact_schema(kind)))
+
+
+def fields_told(heading: str) -> list[set[str]]:
+    """The fields in each table of one section of the page about artifacts."""
+    page = (DOCS / "artifacts.md").read_text(encoding="utf-8")
+    (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL)
+    tables = re.split(r"^\| field \| type .*\n\|[-|]+\n", section, flags=re.MULTILINE)[1:]
+    return [
+        {
+            name
+            for cell in re.findall(r"^\| (`[^|]+) \|", table.split("\n\n")[0], flags=re.MULTILINE)
+            for name in re.findall(r"`([^`]+)`", cell)
+        }
+        for table in tables
+    ]
+
+
+def test_the_shipped_schema_is_the_one_of_the_types() -> None:
+    shipped = (DOCS / "search_results.schema.json").read_text(encoding="utf-8")
+    made = json.dumps(artifact_schema("search_results"), indent=2) + "\n"
+    assert shipped == made, "run: ua-tui schema search_results > docs/search_results.schema.json"
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_command_prints_every_schema(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", kind]) == 0
+    assert json.loads(capsys.readouterr().out) == artifact_schema(kind)
+
+
+def test_the_command_takes_no_other_format(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["schema", "pictures"])
+    said = capsys.readouterr().err
+    assert all(kind in said for kind in ("journal", *FORMATS))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_schemas_are_schemas_and_describe_what_they_are_of(kind: str) -> None:
+    schema = artifact_schema(kind)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["description"].endswith("skip those you do not know.")
+    for part in (schema, *schema.get("$defs", {}).values()):
+        assert part["additionalProperties"] is True
+        assert list(part["required"]) == [name for name in part["properties"] if name in part["required"]]
+
+
+def test_the_page_about_artifacts_has_every_field_and_no_other() -> None:
+    search, row = fields_told("Search results")
+    assert search == set(artifact_schema("search_results")["properties"])
+    assert row == set(ResultRow.__annotations__)
+    assert fields_told("Articles")[0] == set(artifact_schema("article")["properties"])
+    (run,) = fields_told("Runs in the workbench")
+    parts = artifact_schema("workbench_activity")
+    inner = {
+        f"{name}.{field}"
+        for name, part in (("input", "RunInput"), ("output", "RunOutput"))
+        for field in parts["$defs"][part]["properties"]
+    }
+    assert run == (set(parts["properties"]) - {"input", "output"}) | inner
+
+
+def test_the_example_on_the_page_about_artifacts_follows_the_schema() -> None:
+    page = (DOCS / "artifacts.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
+    validator("search_results", closed).validate(json.loads(example))
+
+
+def test_the_page_about_artifacts_has_every_kind_of_results() -> None:
+    page = (DOCS / "artifacts.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"^\| `type` \| string \| (.+) \|$", page, flags=re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", told)) == {*KINDS.values(), "error"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"results": [{**ROW, "url": 7}]},
+        {"results": [{key: value for key, value in ROW.items() if key != "extra"}]},
+        {"results": [{**ROW, "date": "12 hours ago"}]},
+        {"results": [{**ROW, "duplicate": False}]},
+        {"results": {}},
+        {"duplicates": -1},
+        {"truncated": "yes"},
+        {"tool_use_id": None},
+    ],
+)
+def test_what_is_no_artifact_is_refused(change: dict[str, Any]) -> None:
+    check = validator("search_results")
+    assert check.is_valid(FOUND)
+    assert not check.is_valid(FOUND | change)
+
+
+@pytest.mark.parametrize("value", ["2026", "2026-03", "2026-03-10", "2026-03-10T12:00:00+01:00", None])
+def test_dates_may_be_as_exact_as_they_are(value: str | None) -> None:
+    assert validator("search_results").is_valid(FOUND | {"results": [{**ROW, "date": value}]})
+
+
+def test_fields_and_kinds_of_later_versions_are_taken() -> None:
+    later = FOUND | {"type": "recipes", "results": [{**ROW, "rating": 5}], "pages": 3}
+    assert validator("search_results").is_valid(later)
+
+
+def test_a_session_of_all_kinds_follows_the_schemas(context: ObserverContext, result: Make) -> None:
+    many = [
+        {"title": f"T{n}", "url": f"https://many.example/{n}", "snippet": "s" * 900} for n in range(1_400)
+    ]
+    for observer, call in (
+        (
+            SearchResults(),
+            result("a_search", {"results": [{"title": "One", "url": "https://one.example"}]}, "1"),
+        ),
+        (SearchResults(), result("a_search", {"results": many}, "2")),
+        (
+            SearchResults(),
+            result("a_search", '{"results": [{"title": "A", "url": "https://a.example"}, {"ti', "3"),
+        ),
+        (SearchResults(), result("a_search", {"error": "quota exceeded", "successful": False}, "4")),
+        (
+            WorkbenchActivity(),
+            result("COMPOSIO_REMOTE_BASH_TOOL", {"data": {"stdout": "1"}}, "5", command="ls"),
+        ),
+        (
+            WorkbenchActivity(),
+            result("COMPOSIO_REMOTE_WORKBENCH", '{"data": {"stdout": "1', "6", thought=["x"]),
+        ),
+        (Corpus(), result("mcp__web_reader__webReader", PAGE, "7", url="https://one.example/")),
+    ):
+        assert observer.observe(call, context).artifacts
+    assert problems_in(context.workspace) == []
+    assert any(entry.name.endswith(".json.zst") for entry in context.workspace.list("search_results"))
+
+
+def test_a_field_that_is_in_no_schema_is_found(tmp_path: Path) -> None:
+    workspace = Workspace.open(tmp_path)
+    workspace.write_json("search_results/a.json", FOUND | {"results": [{**ROW, "rating": 5}]})
+    assert len(problems_in(workspace)) == 1

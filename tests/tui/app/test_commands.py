@@ -1,0 +1,152 @@
+"""What is done by name, in the palette and after a slash, does what its key does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from core.telemetry.tracer import Trace
+from tests.tui.app_host import settled, shown
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.panes.test_trace import SESSION
+from tui.app.app import UaTuiApp
+from tui.app.commands import commands_of, typed_command
+from tui.keys.key_table import STANDARD
+from tui.screens.files.link import LinkScreen
+from tui.screens.session.status import StatusScreen
+
+WIDE = (200, 50)
+HANDS_ON = {"copy", "commands", "app.suspend", "next_pane", "previous_pane"}
+"""Of the keys of the whole screen those that do something with where one is."""
+
+
+def focused(app: UaTuiApp) -> str | None:
+    assert app.focused is not None
+    return next(node.id for node in app.focused.ancestors_with_self if node.id)
+
+
+async def by_name(app: UaTuiApp, pilot: Pilot[str], name: str) -> None:
+    command = typed_command(f"/{name}", commands_of(app))
+    assert command is not None, name
+    command.run()
+    await pilot.pause()
+    await pilot.pause()
+
+
+async def test_what_the_keys_of_the_whole_screen_do_is_there_by_name(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        told = {command.help for command in commands_of(app)}
+        whole = {
+            name for name in STANDARD if name.split(".")[0] in ("show", "pane", "help") or "." not in name
+        }
+        for name in whole - HANDS_ON:
+            assert app.keys.shown(name) in told, name
+
+
+async def test_the_agent_is_stopped_by_name_and_nothing_else_is(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await by_name(app, pilot, "stop")
+        assert [note.message for note in app._notifications] == ["The agent is not at work: nothing to stop."]
+        assert focused(app) == "prompt"
+        await pilot.press(*"asked", "enter")
+        await shown(app, pilot)
+        await by_name(app, pilot, "stop")
+        await until(lambda: session.interrupts == 1)
+
+
+async def test_the_trace_is_led_to_by_name_and_by_its_mark_in_the_status_line(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    session.trace = Trace("0f3a")
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await by_name(app, pilot, "trace-link")
+        assert isinstance(app.screen, StatusScreen)
+        assert "0f3a" in screen_text(app)
+        await pilot.press("escape")
+        # Logfire tells the address of the project while the session runs.
+        session.trace = Trace("0f3a", "https://logfire.example/me/mine")
+        app.status.open("tracing")
+        await until(lambda: "logfire.example" in screen_text(app))
+        assert isinstance(app.screen, LinkScreen)
+
+
+async def test_sizes_are_changed_by_name(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        talk = app.frame.query_one("#talk")
+        trace = app.frame.query_one("#trace")
+        width, height = talk.region.width, trace.region.height
+        await by_name(app, pilot, "wider")
+        assert talk.region.width == width + 4
+        await by_name(app, pilot, "narrower")
+        assert talk.region.width == width
+        await pilot.press("f3")
+        await by_name(app, pilot, "higher")
+        assert trace.region.height == height + 2
+        await by_name(app, pilot, "lower")
+        await by_name(app, pilot, "lower")
+        assert trace.region.height == height - 2
+        await by_name(app, pilot, "sizes")
+        assert trace.region.height == height
+        await by_name(app, pilot, "maximise")
+        assert app.frame.maximised
+
+
+async def test_what_is_done_in_a_pane_goes_there_first(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    (session.workspace.path / ".secret").write_text("x")
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        for event in SESSION:
+            session.bus.publish(event)
+        await shown(app, pilot)
+        await by_name(app, pilot, "failure")
+        trace = app.frame.query_one("#trace")
+        failed = trace.cursor  # type: ignore[attr-defined]
+        assert focused(app) == "trace"
+        assert failed is not trace.entries[-1]  # type: ignore[attr-defined]
+        await by_name(app, pilot, "follow")
+        assert trace.following  # type: ignore[attr-defined]
+        await by_name(app, pilot, "filter")
+        assert trace.filtering  # type: ignore[attr-defined]
+        await pilot.press("escape")
+        await by_name(app, pilot, "search")
+        assert focused(app) == "conversation"
+        assert app.frame.query_one("#conversation").searching  # type: ignore[attr-defined]
+        await pilot.press("escape")
+        await by_name(app, pilot, "numbers")
+        assert focused(app) == "observers"
+        assert app.frame.query_one("#observers")._with_table  # type: ignore[attr-defined]
+        assert ".secret" not in screen_text(app)
+        await by_name(app, pilot, "hidden")
+        assert focused(app) == "workspace"
+        await until(lambda: ".secret" in screen_text(app))
+        await by_name(app, pilot, "follow")
+        assert app._notifications
+        await by_name(app, pilot, "find-file")
+        await pilot.press(*"secr")
+        assert isinstance(app.focused, Input)
+        assert app.focused.value == "secr"
+
+
+async def test_a_command_chosen_in_the_palette_acts_on_the_pane_one_was_in(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f5")
+        before = app.frame.query_one("#files").region.width
+        await pilot.press("ctrl+p", *"make the pane wider")
+        await until(lambda: "Make the pane wider" in screen_text(app))
+        await pilot.press("enter")
+        await until(lambda: app.frame.query_one("#files").region.width == before + 4)

@@ -1,0 +1,242 @@
+"""Keys that the settings give: where they hold, where the screen names them, and what is passed over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from core.events.types import PermissionAsked
+from core.settings.keymap import KeyChoice
+from core.settings.model import load_settings
+from tests.tui.app_host import settled, shown
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.panes.test_trace import SESSION
+from tui.app.app import UaTuiApp
+from tui.app.commands import commands_of
+from tui.keys.keymap import Keys, choose_keys
+from tui.screens.application.help import HelpScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.tool_call.screen import ToolCallScreen
+
+WIDE = (200, 50)
+
+
+def chosen(*keys: tuple[str, object], in_folder: bool = False) -> tuple[KeyChoice, ...]:
+    return tuple(
+        KeyChoice(name, value, "keys in /home/me/config.toml", in_folder=in_folder) for name, value in keys
+    )
+
+
+def app_with(tmp_path: Path, *keys: tuple[str, object], session: FakeSession | None = None) -> UaTuiApp:
+    return make_app(tmp_path, session or make_session(tmp_path), keys=chosen(*keys))
+
+
+async def press(pilot: Pilot[str], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.pause()
+
+
+def focused(app: UaTuiApp) -> str | None:
+    return app.focused.id if app.focused is not None else None
+
+
+async def test_a_key_of_the_whole_screen_works_in_the_prompt_too_and_its_old_one_no_more(
+    tmp_path: Path,
+) -> None:
+    app = app_with(tmp_path, ("pane.maximise", "f9, ctrl+o"), ("show.trace", "f11"), ("next_pane", "f8"))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await press(pilot, "f9")
+        assert app.frame.maximised
+        await press(pilot, "ctrl+o")
+        assert not app.frame.maximised
+        await press(pilot, "f11")
+        assert focused(app) == "trace"
+        await press(pilot, "z", "f3", "2", "tab")
+        assert not app.frame.maximised
+        assert focused(app) == "trace"
+        await press(pilot, "f8")
+        assert focused(app) == "observers"
+        await press(pilot, "shift+tab")
+        assert focused(app) == "trace"
+
+
+async def test_keys_that_change_places_both_hold(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = app_with(
+        tmp_path,
+        ("trace.next_failure", "n"),
+        ("find.next", "ctrl+t"),
+        ("move.down", "ctrl+n"),
+        session=session,
+    )
+    assert app.keys.problems == ()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        for event in SESSION:
+            session.bus.publish(event)
+        await shown(app, pilot)
+        await press(pilot, "f3", "home", "ctrl+n")
+        trace = app.frame.query_one("#trace")
+        second = trace.cursor  # type: ignore[attr-defined]
+        assert second is not trace.entries[0]  # type: ignore[attr-defined]
+        await press(pilot, "home", "n")
+        failed = trace.cursor  # type: ignore[attr-defined]
+        assert failed not in (second, trace.entries[0])  # type: ignore[attr-defined]
+        await press(pilot, "home", "e", "ctrl+t", "j", "down")
+        assert trace.cursor is trace.entries[0]  # type: ignore[attr-defined]
+
+
+async def test_the_prompt_sends_and_breaks_lines_as_it_is_told(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = app_with(
+        tmp_path,
+        ("prompt.send", "ctrl+d"),
+        ("prompt.new_line", ["enter"]),
+        ("prompt.steer", ""),
+        session=session,
+    )
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await press(pilot, "a", "enter", "b", "ctrl+s", "ctrl+j")
+        assert app.frame.prompt.text == "a\nb"
+        await press(pilot, "ctrl+d")
+        await shown(app, pilot)
+        assert session.submitted == ["a\nb"]
+        assert session.steered == []
+
+
+async def test_what_is_text_is_typed_whatever_keys_are_chosen(tmp_path: Path) -> None:
+    app = app_with(
+        tmp_path, ("stop", "x"), ("pane.maximise", "q"), ("show.trace", "comma"), ("help.here", "X")
+    )
+    assert app.keys.problems == ()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await press(pilot, "x", "q", "comma", "X")
+        assert app.frame.prompt.text == "xq,X"
+        await press(pilot, "f2", "q")
+        assert app.frame.maximised
+        await press(pilot, "x", "comma")
+        assert focused(app) == "trace"
+
+
+async def test_the_screen_names_the_keys_that_hold(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = app_with(
+        tmp_path,
+        ("help.all", "f12"),
+        ("quit", "ctrl+x"),
+        ("pane.maximise", "f9"),
+        ("call.copy_result", "c"),
+        ("file.copy_value", "v"),
+        ("permission.once", "ctrl+y"),
+        session=session,
+    )
+    assert app.keys.problems == ()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        assert "F12 keys  ^X quit" in str(app.status.render())
+        assert {each.name: each.help for each in commands_of(app)}["maximise"] == "F9"
+        line = str(app.status.render())
+        await pilot.click(app.status, offset=(1 + line.index("F12 keys") + 2, 0))
+        await pilot.pause()
+        assert "F9 " in screen_text(app)
+        assert "Ctrl+X" in screen_text(app)
+        await press(pilot, "f12")
+        assert len(app.screen_stack) == 1
+        for event in SESSION:
+            session.bus.publish(event)
+        await shown(app, pilot)
+        await press(pilot, "f3", "end", "enter")
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        await until(lambda: "c copy result" in screen_text(app))
+        await press(pilot, "escape")
+        session.bus.publish(PermissionAsked(request_id="r", tool_name="Bash", input={}))
+        await until(lambda: isinstance(app.screen, PermissionScreen))
+        await until(lambda: "Ctrl+Y Allow once" in screen_text(app))
+
+
+PASSED_OVER = {
+    "an unknown action": (("trace.nextfailure", "x"), "did you mean trace.next_failure?"),
+    "an unknown key": (("pane.maximise", "ctl+x"), "did you mean ctrl+x?"),
+    "no keys": (("pane.maximise", 9), 'such as "f9"'),
+    "an empty name": (("pane.maximise", "f9,,"), "a key has no name"),
+    "too many": (("pane.maximise", ",".join("abcdefghi")), "at most 8"),
+    "a key that is typed, for the prompt": (("prompt.steer", "x"), "needed for typing"),
+    "a key that is typed, for everywhere": (("quit", "q"), "F1 to F12"),
+    "a key that edits": (("commands", "left"), "needed for typing"),
+    "a key of the same pane": (("trace.next_failure", "j"), "move.down"),
+    "a key of the whole screen": (("workspace.sort", "z"), "pane.maximise"),
+    "a key of the prompt": (("pane.wider", "ctrl+s"), "prompt.steer"),
+    "not a table": (("", "z"), "[keys]"),
+}
+
+
+@pytest.mark.parametrize(("choice", "told"), PASSED_OVER.values(), ids=PASSED_OVER)
+async def test_what_cannot_be_done_is_told_and_all_else_holds(
+    tmp_path: Path, choice: tuple[str, object], told: str
+) -> None:
+    app = app_with(tmp_path, choice, ("pane.standard", "f9"))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        (problem,) = app.keys.problems
+        assert told in problem
+        assert "?." not in problem
+        assert "?;" not in problem
+        assert "/home/me/config.toml" in problem
+        assert choice[0] in problem
+        assert [note.message for note in app._notifications] == [problem]
+        assert app.keys.chosen == {"pane.standard": ("f9",)}
+        await press(pilot, "f2", "z")
+        assert app.frame.maximised
+        await press(pilot, "f1")
+        assert "Passed over in the settings" in screen_text(app)
+
+
+async def test_several_problems_are_told_in_one_line_and_the_help_has_the_reasons(tmp_path: Path) -> None:
+    app = app_with(tmp_path, *((f"nothing.{number}", "x") for number in range(3)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        (note,) = [note.message for note in app._notifications]
+        assert note == "3 key settings are not taken: F1 says why."
+        await press(pilot, "f1")
+        assert isinstance(app.screen, HelpScreen)
+        assert all(f"nothing.{number} " in screen_text(app) for number in range(3))
+
+
+def test_a_folder_changes_no_answer_to_a_question() -> None:
+    keys = choose_keys(chosen(("permission.deny", "a"), ("permission.once", "d"), in_folder=True))
+    assert keys.chosen == {}
+    assert all("may not be set by a folder" in problem for problem in keys.problems)
+    mine = choose_keys(chosen(("permission.deny", "a"), ("permission.once", "d")))
+    assert mine == Keys({"permission.deny": ("a",), "permission.once": ("d",)})
+
+
+def test_the_tables_of_both_files_are_read_and_the_folder_counts_more(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(
+        '[keys]\npane.maximise = "f9"\n"stop" = "f8"\nprompt.new_line = ["enter", "ctrl+j"]\nprompt.send = "ctrl+d"\n'
+    )
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "ua-tui.toml").write_text('theme = "ua-light"\n[keys]\npane.maximise = "f10"\nbad.key = 1\n')
+    settings = load_settings(environ={}, cwd=folder, home=tmp_path, config_dir=tmp_path)
+    assert settings.theme == "ua-light"
+    keys = choose_keys(settings.keys)
+    assert keys.of("pane.maximise") == ("f10",)
+    assert keys.of("stop") == ("f8",)
+    assert keys.of("prompt.new_line") == ("enter", "ctrl+j")
+    (problem,) = keys.problems[:1]
+    assert problem.startswith(f"bad.key in [keys] of {folder / 'ua-tui.toml'}: there is no such action")
+
+
+@pytest.mark.parametrize("line", ["keys = 3", "keys = [1]", 'keys = "z"', "[keys]\na.b.c.d = 1", "[[keys]]"])
+def test_nothing_in_the_table_keeps_the_program_from_starting(tmp_path: Path, line: str) -> None:
+    (tmp_path / "config.toml").write_text(line)
+    settings = load_settings(environ={}, cwd=tmp_path, home=tmp_path, config_dir=tmp_path)
+    keys = choose_keys(settings.keys)
+    assert keys.chosen == {}
+    assert str(tmp_path / "config.toml") in keys.problems[0]

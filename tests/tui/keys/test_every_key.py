@@ -1,0 +1,328 @@
+"""Keys that no other test presses: those that close, that scroll, and the second names of others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.screen import Screen
+from textual.widgets import OptionList
+
+from core.events.types import PermissionAsked
+from tests.tui.app_host import settled
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import Host, hosted, screen_text, until
+from tests.tui.layout.test_workspace_frame import play, played
+from tests.tui.pane_host import PaneHost
+from tests.tui.panes.test_queue import listed, queue_of
+from tests.tui.panes.test_trace import SESSION, pane
+from tests.tui.screens.test_blacklist import fill
+from tests.tui.screens.test_dialogs import SEND, Stage
+from tests.tui.screens.test_viewer import ready, write
+from tests.tui.tree_host import cursor, laid_session, rows
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.preview import PreviewPane
+from tui.screens.application.help import HelpScreen
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.link import LinkScreen
+from tui.screens.files.viewer import ViewerScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.widgets.dialog import QUIET_SECONDS, Box
+
+LONG = PermissionAsked(
+    request_id="r", tool_name="Bash", input={f"argument_{number}": "value " * 9 for number in range(60)}
+)
+
+
+@pytest.mark.parametrize("key", ["escape", "q", "question_mark", "f1", "enter"])
+async def test_help_is_closed(key: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        app.push_screen(HelpScreen())
+        await pilot.pause()
+        await pilot.press(key)
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("key", ["n", "escape", "q"])
+async def test_what_is_not_to_be_deleted_is_kept(key: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, DeleteScreen("a.txt", "1K.", clock=app.clock))
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [False]
+
+
+@pytest.mark.parametrize("key", ["escape", "q"])
+async def test_a_link_is_left(key: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, LinkScreen("https://a.example/x", clock=app.clock))
+        await pilot.press(key)
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        assert app.opened == []
+
+
+async def test_a_site_is_cleared_with_delete_and_the_list_left_with_q(tmp_path: Path) -> None:
+    blacklist = fill(tmp_path, ("papers.example", 3), ("daily.example", 4))
+    app = Stage()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await app.ask(pilot, BlacklistScreen(blacklist, clock=app.clock), wait=QUIET_SECONDS)
+        sites = app.screen.query_one(OptionList)
+        await until(lambda: sites.option_count == 2)
+        await pilot.press("delete")
+        await until(lambda: sites.option_count == 1)
+        assert len(blacklist.entries()) == 1
+        await pilot.press("q")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda clock: PermissionScreen(LONG, clock=clock), lambda clock: HelpScreen()],
+    ids=["dialog", "help"],
+)
+async def test_what_has_no_room_is_scrolled(make: Callable[[Callable[[], float]], Screen[Any]]) -> None:
+    app = Stage()
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.push_screen(make(app.clock))
+        await pilot.pause()
+        app.now += QUIET_SECONDS
+        box = app.screen.query_one(Box)
+        places = []
+        for key in ("down", "pagedown", "up", "pageup"):
+            await pilot.press(key)
+            await pilot.pause()
+            places.append(box.scroll_offset.y)
+        assert places[0] == 1
+        assert places[1] >= 11
+        assert places[2:] == [places[1] - 1, 0]
+
+
+async def test_the_answers_of_a_dialog_are_stepped_through() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        seen: list[str | None] = []
+        for key in ("tab", "right", "left", "shift+tab"):
+            before = app.focused
+            await pilot.press(key)
+            await pilot.pause()
+            assert app.focused is not before
+            seen.append(app.focused.id if app.focused else None)
+        assert seen[0] == seen[2]
+        assert app.answers == []
+
+
+async def test_the_queue_is_ordered_and_emptied_by_either_key(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await queue_of(app, pilot, session, "one", "two", "three")
+        await pilot.press("alt+up", "end", "shift+up")
+        await pilot.pause()
+        assert listed(app) == ["one", "three", "two"]
+        await pilot.press("J")
+        assert listed(app) == ["one", "two", "three"]
+        await pilot.press("delete")
+        await settled(app, pilot)
+        assert session.waiting == ["one", "two"]
+        await pilot.press("q")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("keys", [("h", "l"), ("left", "right")])
+async def test_a_subagent_of_the_trace_is_folded_and_unfolded(keys: tuple[str, str]) -> None:
+    view = pane()
+    async with PaneHost(view).run_test(size=(70, 20)) as pilot:
+        view.apply(SESSION)
+        count = len(view.entries)
+        fold, unfold = keys
+        await pilot.press(fold, fold)
+        assert view.cursor is not None
+        assert view.cursor.key == "a"
+        assert len(view.entries) == count - 2
+        await pilot.press(unfold, unfold)
+        assert len(view.entries) == count
+        assert view.cursor.key == "t2"
+
+
+@pytest.mark.parametrize(
+    ("down", "up", "first", "last", "into", "out"),
+    [("j", "k", "g", "G", "l", "h"), ("down", "up", "home", "end", "right", "left")],
+    ids=["letters", "arrows"],
+)
+async def test_the_tree_is_walked(
+    tmp_path: Path, down: str, up: str, first: str, last: str, into: str, out: str
+) -> None:
+    session = laid_session(tmp_path)
+    (session / "search_results" / "urls.txt").write_text("x")
+    files = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
+    async with hosted(files) as (_, pilot):
+        await until(lambda: "run.log" in rows(files))
+        files.focus()
+        await pilot.press(last)
+        assert cursor(files) == "run.log"
+        await pilot.press(first)
+        top = cursor(files)
+        await pilot.press(down)
+        assert cursor(files) == "search_results"
+        await pilot.press(up)
+        assert cursor(files) == top
+        await pilot.press(down, out)
+        await until(lambda: "  urls.txt" not in rows(files))
+        await pilot.press(into)
+        await until(lambda: "  urls.txt" in rows(files))
+
+
+async def test_the_tree_is_paged(tmp_path: Path) -> None:
+    session = laid_session(tmp_path)
+    for number in range(60):
+        (session / f"z{number:02}.txt").write_text("x")
+    files = WorkspacePane(session, tmp_path / "SAVED_REPORTS")
+    async with hosted(files) as (_, pilot):
+        await until(lambda: "z59.txt" in rows(files))
+        files.focus()
+        await pilot.press("home", "pagedown", "pagedown")
+        below = rows(files).index(str(cursor(files)))
+        assert below > 20
+        await pilot.press("pageup")
+        assert 0 < rows(files).index(str(cursor(files))) < below
+
+
+@pytest.mark.parametrize("name", ["a.log", "a.csv"])
+async def test_a_file_is_scrolled_by_every_key(tmp_path: Path, name: str) -> None:
+    text = "".join(f"line {number},x\n" for number in range(400))
+    async with hosted(screen=ViewerScreen(write(tmp_path, name, text))) as (app, pilot):
+        await ready(app)
+        view = app.screen.query_one("DocumentView")
+
+        async def place(key: str) -> object:
+            await pilot.press(key)
+            await pilot.pause()
+            return view.steered.cursor if view.steered is not None else view.scroll_offset.y  # type: ignore[attr-defined]  # a SteeredView
+
+        for down, up in (("down", "up"), ("j", "k")):
+            await place("home")
+            assert await place(down) == 1
+            assert await place(up) == 0
+        for down, up in (("pagedown", "pageup"), ("space", "b"), ("ctrl+f", "ctrl+b")):
+            await place("g")
+            below = await place(down)
+            assert isinstance(below, int)
+            assert below > 5
+            assert await place(up) == 0
+        at_end = await place("end")
+        assert isinstance(at_end, int)
+        assert at_end > 300
+        assert await place("home") == 0
+        assert await place("G") == at_end
+        assert await place("g") == 0
+
+
+@pytest.mark.parametrize("key", ["question_mark", "f1"])
+async def test_the_keys_are_shown_above_a_file(tmp_path: Path, key: str) -> None:
+    screen = ViewerScreen(write(tmp_path, "a.txt", "x"))
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        await pilot.press(key)
+        await until(lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("escape")
+        await until(lambda: app.screen is screen)
+
+
+def _line(app: Host, text: str) -> bool:
+    return text in screen_text(app)
+
+
+async def test_a_tree_is_folded_by_letters_and_blank(tmp_path: Path) -> None:
+    screen = ViewerScreen(write(tmp_path, "a.json", json.dumps({"a": [{"x": 1}], "b": 2})))
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        await until(lambda: _line(app, "▾ a: [1]"))
+        for fold, unfold in (("h", "l"), ("space", "space"), ("left", "right")):
+            await pilot.press("home", fold)
+            await until(lambda: _line(app, "▸ a: [1]"))
+            await pilot.press(unfold)
+            await until(lambda: _line(app, "▾ a: [1]"))
+
+
+async def test_a_table_is_sorted_turned_and_its_cell_copied(tmp_path: Path) -> None:
+    screen = ViewerScreen(write(tmp_path, "a.csv", "name,size\nbeta,2\nalpha,1\n"))
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        await until(lambda: _line(app, "alpha"))
+
+        def order() -> str:
+            text = screen_text(app)
+            return "ab" if text.index("alpha") < text.index("beta") else "ba"
+
+        assert order() == "ba"
+        await pilot.press("s")
+        await until(lambda: order() == "ab")
+        await pilot.press("S")
+        await until(lambda: order() == "ba")
+        await pilot.press("home", "l", "c")
+        await until(lambda: app.copied == ["2"])
+        await pilot.press("h", "c")
+        await until(lambda: app.copied == ["2", "beta"])
+
+
+async def test_the_answer_of_a_provider_is_shown(tmp_path: Path) -> None:
+    told = {
+        "query": "q",
+        "answer": "the provider answers",
+        "results": [{"title": "T", "url": "https://a.example"}],
+    }
+    (tmp_path / "search_results").mkdir()
+    screen = ViewerScreen(write(tmp_path / "search_results", "n.json", json.dumps(told)), tmp_path)
+    async with hosted(screen=screen) as (app, pilot):
+        await ready(app)
+        await until(lambda: _line(app, "the provider answers"))
+        await pilot.press("A")
+        await until(lambda: not _line(app, "the provider answers"))
+        await pilot.press("A")
+        await until(lambda: _line(app, "the provider answers"))
+
+
+async def test_from_an_observer_to_the_call_it_looked_at_and_back(tmp_path: Path) -> None:
+    app, session = played(tmp_path)
+    async with app.run_test(size=(200, 50)) as pilot:
+        await play(app, session, pilot)
+        await pilot.press("f4", "home", "down", "p")
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        assert app.screen.started.tool_use_id == "toolu_2"  # type: ignore[attr-defined]
+        await pilot.press("escape")
+        await until(lambda: len(app.screen_stack) == 1)
+        assert app.query_one("#observers").has_focus
+
+
+async def test_what_is_previewed_is_edited_opened_and_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Path, str]] = []
+
+    def take(app: Host, event: PreviewPane.DeedAsked) -> None:
+        asked.append((event.path, event.deed))
+
+    monkeypatch.setattr(Host, "on_preview_pane_deed_asked", take, raising=False)
+    preview = PreviewPane()
+    path = write(tmp_path, "a.txt", "x")
+    async with hosted(preview) as (_, pilot):
+        preview.focus()
+        await pilot.press("o", "e", "d")
+        preview.show_path(path)
+        await until(lambda: preview.document is not None)
+        await pilot.press("o", "e", "d")
+        await until(lambda: len(asked) == 3)
+    assert asked == [(path, "open_outside"), (path, "edit"), (path, "delete")]

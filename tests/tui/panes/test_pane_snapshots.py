@@ -1,0 +1,189 @@
+"""Pictures of trace, observers, preview and prompt, each in three sizes and three sets of colours."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from core.events.types import Event, ObserverFinished, QueryReceived
+from tests.tui.files_host import Host, until
+from tests.tui.pane_host import PaneHost, finished, started
+from tests.tui.panes.test_prompt import PromptApp
+from tests.tui.played import fixed_bus, played_events
+from tui.app.commands import Command
+from tui.panes.observers.pane import ObserversPane
+from tui.panes.trace.pane import TracePane
+from tui.panes.workspace.preview import PreviewPane
+
+Snap = Callable[..., bool]
+Before = Callable[[Pilot[None]], Awaitable[None]]
+
+EVERY = [
+    (size, theme) for size in ((80, 24), (120, 40), (200, 50)) for theme in ("ua-dark", "ua-light", "ua-ansi")
+]
+every_look = pytest.mark.parametrize(
+    ("size", "theme"), EVERY, ids=[f"{wide}x{high}-{theme}" for (wide, high), theme in EVERY]
+)
+
+REPORT = """\
+---
+title: "Halden H7, an inference part"
+words: 352
+---
+
+# Accelerators
+
+Serving is **the new race**. The [buyer's guide](https://a.example/guide) compares eight parts:
+
+| Part | Made for | Ships |
+|---|---|---|
+| Halden H7 | serving | March |
+| Quillmark Q9 | training | autumn |
+
+```python
+watts = sum(part.watts for part in parts)  # all of them
+```
+
+- one
+- two
+
+> Two pages could not be read.
+"""
+
+
+pytestmark = pytest.mark.usefixtures("still")
+
+
+@pytest.fixture(autouse=True)
+def no_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.panes.trace.pane.TICK", 3_600.0)
+
+
+def at_their_times(events: Sequence[Event]) -> list[Event]:
+    """The events as a bus would tell them, at fixed times."""
+    told: list[Event] = []
+    bus = fixed_bus()
+    bus.subscribe(told.append)
+    for event in events:
+        bus.publish(event)
+    return told
+
+
+def living() -> list[Event]:
+    """A query that ended, and one whose calls wait, run too long and failed."""
+    return at_their_times(
+        [
+            *played_events(),
+            QueryReceived(query_id="q2", text="Who ships first?"),
+            started("f1", "WebSearch", query="q2"),
+            finished("f1", "error", 14.2, error="ConnectionFailed: the host news.example refused"),
+            started("f2", "Agent", query="q2", subagent_type="fact-checker", description="Check the dates"),
+            started("f3", "mcp__local_toolkit__crawl_parallel", "f2", query="q2", urls=["https://a.example"]),
+            finished("f3", seconds=75),
+            started("f4", "Bash", query="q2", command="sort dates.csv"),
+        ]
+    )
+
+
+@every_look
+def test_the_trace(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    now = [0.0]
+    view = TracePane(monotonic=lambda: now[0])
+
+    async def before(pilot: Pilot[None]) -> None:
+        pilot.app.theme = theme
+        view.apply(living())
+        now[0] = 42.0
+        view._advance()
+        # The picture has the first turn of each spinner.
+        view._tick = 0
+        await pilot.press("home", *["down"] * 6)
+        await pilot.pause()
+
+    assert snap_compare(PaneHost(view), terminal_size=size, run_before=before)
+
+
+@every_look
+def test_a_filtered_trace(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    view = TracePane(monotonic=lambda: 0.0)
+
+    async def before(pilot: Pilot[None]) -> None:
+        pilot.app.theme = theme
+        view.apply(living())
+        await pilot.press("f", *"state:failed")
+        await pilot.pause()
+
+    assert snap_compare(PaneHost(view), terminal_size=size, run_before=before)
+
+
+@every_look
+def test_the_observers(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    view = ObserversPane()
+    broken = ObserverFinished(
+        run_id="late",
+        observer="media",
+        tool_use_id="toolu_2",
+        status="failed",
+        duration_ms=31,
+        error="DecodeError: the picture https://a.example/h7.png is cut off after 1,204 of 88,000 bytes\n"
+        "Ask for it again, or look at it in the browser.",
+    )
+
+    async def before(pilot: Pilot[None]) -> None:
+        pilot.app.theme = theme
+        view.apply(at_their_times([*played_events(), broken]))
+        await pilot.press("enter", "up", "up")
+        await pilot.pause()
+
+    assert snap_compare(PaneHost(view), terminal_size=size, run_before=before)
+
+
+@every_look
+def test_the_preview(snap_compare: Snap, tmp_path: Path, size: tuple[int, int], theme: str) -> None:
+    path = tmp_path / "crawl_computewire_example.md"
+    path.write_text(REPORT, encoding="utf-8")
+    view = PreviewPane()
+
+    async def before(pilot: Pilot[None]) -> None:
+        view.show_path(path)
+        await until(lambda: view.document is not None)
+        view.focus()
+        await pilot.pause(0.1)
+
+    assert snap_compare(Host(view, theme=theme), terminal_size=size, run_before=before)
+
+
+@every_look
+def test_a_prompt_with_a_queue(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    app = PromptApp()
+
+    async def before(pilot: Pilot[None]) -> None:
+        app.theme = theme
+        app.prompt.focus()
+        app.prompt.show_queue(["Who ships first?\nAnd who last?", "Plot the revenue", "Third", "Fourth"])
+        app.prompt.put("What is the capital of France?\nAnd of ")
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=before)
+
+
+@every_look
+def test_commands_that_are_offered(snap_compare: Snap, size: tuple[int, int], theme: str) -> None:
+    app = PromptApp()
+
+    async def before(pilot: Pilot[None]) -> None:
+        app.theme = theme
+        app.prompt.focus()
+        commands = [
+            ("queue", "Put the queue in order"),
+            ("quit", "Quit"),
+            ("restart", "Restart the agent"),
+        ]
+        app.prompt.offer_commands([Command(name, told, "", lambda: None) for name, told in commands])
+        await pilot.press("slash", "q", "down")
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=before)

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from textual import events
+from textual.app import App, ComposeResult
+
+from tests.paths import STYLES
+from tui.panes.prompt.history import PromptHistory
+from tui.panes.prompt.pane import PASTE_LIMIT, Prompt
+from tui.theme.themes import DEFAULT_THEME, THEMES
+
+
+class PromptApp(App[None]):
+    CSS_PATH = STYLES / "prompt.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[str] = []
+        self.taken_back = 0
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DEFAULT_THEME
+
+    def compose(self) -> ComposeResult:
+        yield Prompt()
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        self.sent.append(event.text)
+
+    def on_prompt_take_back(self) -> None:
+        self.taken_back += 1
+
+
+async def test_enter_sends_and_clears() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("h", "i", "enter")
+        assert app.sent == ["hi"]
+        assert app.prompt.text == ""
+
+
+async def test_blank_text_is_not_sent() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("space", "ctrl+j", "enter")
+        assert app.sent == []
+
+
+async def test_ctrl_j_breaks_the_line() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c", "enter")
+        assert app.sent == ["a\nb\nc"]
+
+
+async def test_it_grows_to_eight_lines_and_no_further() -> None:
+    app = PromptApp()
+    async with app.run_test(size=(60, 30)) as pilot:
+        assert app.prompt.size.height == 1
+        await pilot.press("a", "ctrl+j", "b", "ctrl+j", "c")
+        assert app.prompt.size.height == 3
+        await pilot.press(*["ctrl+j"] * 20)
+        assert app.prompt.size.height == 8
+
+
+async def test_up_and_down_walk_the_history_only_at_the_edges() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("o", "n", "e", "enter", "t", "w", "o", "enter")
+        await pilot.press("n", "e", "w", "up")
+        assert app.prompt.text == "two"
+        await pilot.press("up")
+        assert app.prompt.text == "one"
+        await pilot.press("down", "down")
+        assert app.prompt.text == "new"
+        await pilot.press("ctrl+j", "x", "up")
+        assert app.prompt.text == "new\nx"
+
+
+async def test_a_history_that_comes_late_keeps_what_was_typed_before() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("e", "enter")
+        history = PromptHistory(None, "", str)
+        history.add("old")
+        app.prompt.use_history(history)
+        await pilot.press("up")
+        assert app.prompt.text == "e"
+        await pilot.press("up")
+        assert app.prompt.text == "old"
+
+
+async def test_a_large_paste_is_one_mark_on_the_screen_and_whole_when_sent() -> None:
+    app = PromptApp()
+    pasted = "line of text\n" * (PASTE_LIMIT // 4)
+    async with app.run_test() as pilot:
+        await pilot.press("a", "space")
+        app.prompt.post_message(events.Paste(pasted))
+        await pilot.pause()
+        assert len(app.prompt.text) < 100
+        await pilot.press("enter")
+        assert app.sent == [f"a {pasted}".strip()]
+        await pilot.press("up")
+        assert len(app.prompt.text) < 100
+        await pilot.press("enter")
+        assert app.sent[1] == app.sent[0]
+
+
+async def test_a_small_paste_keeps_its_lines_and_loses_its_controls() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.post_message(events.Paste("a\r\nb\tc\x1b[31m\u202ed\rE"))
+        await pilot.pause()
+        assert app.prompt.text == "a\nb\tc[31md\nE"
+
+
+async def test_up_in_an_empty_prompt_asks_for_the_queued_query() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("x", "enter")
+        app.prompt.show_queue(["a", "b"])
+        await pilot.press("up")
+        assert app.taken_back == 1
+        assert app.prompt.text == ""
+        assert "2 queued" in str(app.prompt.border_subtitle)
+        app.prompt.show_queue([])
+        await pilot.press("up")
+        assert app.prompt.text == "x"
+
+
+async def test_keys_that_choose_a_pane_are_not_typed() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.post_message(events.Key("alt+2", "2"))
+        await pilot.pause()
+        assert app.prompt.text == ""
+
+
+async def test_a_new_line_stays_in_its_place_among_keys_typed_at_speed() -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        keys = ["a", "ctrl+j", "b", "c", "ctrl+j", "d"]
+        for key in keys:
+            character = key if len(key) == 1 else None
+            app.prompt.post_message(events.Key(key, character))
+        await pilot.pause()
+        await pilot.press("enter")
+        assert app.sent == ["a\nbc\nd"]

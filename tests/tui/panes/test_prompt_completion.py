@@ -1,0 +1,322 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from core.storage.workspace import SAVED_REPORTS, WORKSPACES
+from tests.tui.app_host import settled
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import finished, until
+from tests.tui.panes.test_prompt import PromptApp
+from tui.app.commands import Command, commands_for, commands_of, slip_of, typed_command
+from tui.panes.prompt.completion import CompletionList, sought_at
+from tui.panes.prompt.file_index import FileIndex, FoundFile, search
+from tui.screens.application.help import HelpScreen
+from tui.screens.services.connections import ConnectionsScreen
+
+
+def session_folder(base: Path) -> Path:
+    folder = base / WORKSPACES / "session_20261121_140200"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def put(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+
+
+def offers(app: PromptApp) -> list[str]:
+    found = app.query(CompletionList)
+    return (
+        [line.rstrip() for line in str(found.first().render()).splitlines()]
+        if found and found.first().is_open
+        else []
+    )
+
+
+async def offered(app: PromptApp, pilot: Pilot[None]) -> list[str]:
+    """Wait for the files to be listed."""
+    await pilot.pause()
+    await finished(app.workers)
+    await pilot.pause()
+    return offers(app)
+
+
+def found(*paths: str) -> list[FoundFile]:
+    return [FoundFile(path, path.casefold(), path, False, 0) for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("row", "before", "kind", "text", "column"),
+    [
+        (0, "@", "file", "", 0),
+        (0, "look at @rep", "file", "rep", 8),
+        (3, 'look at @"my rep', "file", "my rep", 8),
+        (0, "(@a/b.txt", "file", "a/b.txt", 1),
+        (0, "/th", "command", "th", 0),
+        (0, "/", "command", "", 0),
+    ],
+)
+def test_what_is_being_written_is_seen(row: int, before: str, kind: str, text: str, column: int) -> None:
+    sought = sought_at(row, before)
+    assert sought is not None
+    assert (sought.kind, sought.text, sought.column) == (kind, text, column)
+
+
+@pytest.mark.parametrize(
+    ("row", "before"),
+    [(0, "me@firm"), (0, "@rep done"), (1, "/th"), (0, "a /th"), (0, "/etc/hosts"), (0, "")],
+)
+def test_ordinary_text_offers_nothing(row: int, before: str) -> None:
+    assert sought_at(row, before) is None
+
+
+def test_the_nearest_name_is_first() -> None:
+    files = found("reports/old.txt", "notes/my_report.md", "r/e/p/o/r.txt", "report.md", "else.txt")
+    assert [file.path for file in search("report", files, 9)] == [
+        "report.md",
+        "notes/my_report.md",
+        "reports/old.txt",
+        "r/e/p/o/r.txt",
+    ]
+    assert [file.path for file in search("MYR", files, 9)] == ["notes/my_report.md"]
+    assert search("zzz", files, 9) == []
+    assert [file.path for file in search("", files, 2)] == ["reports/old.txt", "notes/my_report.md"]
+
+
+def test_an_index_finds_files_reports_and_what_changed_since(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path)
+    put(folder, "work_products/report.html", "run.log", ".hidden", "a/b/c.txt")
+    put(tmp_path / SAVED_REPORTS, "old.html")
+    (folder / "link").symlink_to("/etc/passwd")
+    (folder / "away").symlink_to(tmp_path)
+    index = FileIndex(folder, tmp_path / SAVED_REPORTS)
+    first = {file.shown: file.mention for file in index.refresh()}
+    assert first == {
+        "work_products/report.html": "@work_products/report.html",
+        "a/b/c.txt": "@a/b/c.txt",
+        "run.log": "@run.log",
+        f"{SAVED_REPORTS}/old.html": f"@../../{SAVED_REPORTS}/old.html",
+    }
+    assert index.refresh()[-1].shown == "run.log"
+    put(folder, "a/b/new file.txt")
+    (folder / "work_products/report.html").unlink()
+    second = {file.shown: file.mention for file in index.refresh()}
+    assert second["a/b/new file.txt"] == '@"a/b/new file.txt"'
+    assert "work_products/report.html" not in second
+
+
+def test_a_folder_that_is_gone_is_no_trouble(tmp_path: Path) -> None:
+    index = FileIndex(tmp_path / "nowhere", tmp_path / "neither")
+    assert list(index.refresh()) == []
+
+
+@pytest.mark.parametrize("name", ["a\x1b]0;x\x07b", "line\nbreak", "right\u202eleft", 'quo"te'])
+def test_a_hostile_name_is_shown_harmless_and_never_written(tmp_path: Path, name: str) -> None:
+    put(tmp_path, name)
+    (file,) = FileIndex(tmp_path).refresh()
+    assert file.mention is None
+    assert file.shown.isprintable()
+
+
+def test_a_name_that_is_no_text_is_never_written(tmp_path: Path) -> None:
+    try:
+        with open(os.path.join(os.fsencode(tmp_path), b"caf\xe9"), "wb"):
+            pass
+    except OSError:
+        return
+    (file,) = FileIndex(tmp_path).refresh()
+    assert file.mention is None
+    assert file.shown.encode()
+
+
+async def test_tab_and_enter_write_the_file_that_is_pointed_at(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path)
+    put(folder, "notes/one.txt", "notes/one_two.txt", "other.md")
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.offer_files(folder)
+        await pilot.press("s", "e", "e", "space", "@", "o", "n", "e")
+        assert len(await offered(app, pilot)) == 2
+        await pilot.press("down", "up", "tab")
+        assert app.prompt.text in ("see @notes/one.txt ", "see @notes/one_two.txt ")
+        first = app.prompt.text
+        assert offers(app) == []
+        app.prompt.put("")
+        await pilot.press("s", "e", "e", "space", "@", "o", "n", "e", "down", "enter")
+        assert app.prompt.text != first
+        assert app.sent == []
+        await pilot.press("enter")
+        assert len(app.sent) == 1
+
+
+async def test_escape_closes_the_offers_until_another_name_is_begun(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path)
+    put(folder, "one.txt")
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.offer_files(folder)
+        await pilot.press("@")
+        assert len(await offered(app, pilot)) == 1
+        await pilot.press("escape", "o")
+        assert offers(app) == []
+        await pilot.press("space", "@")
+        assert len(offers(app)) == 1
+        await pilot.press("left", "left")
+        assert offers(app) == []
+        await pilot.press("enter")
+        assert app.sent == ["@o @"]
+
+
+async def test_files_that_come_while_names_are_offered_are_offered_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.panes.prompt.completer._FRESH_SECONDS", 0.05)
+    folder = session_folder(tmp_path)
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.offer_files(folder)
+        await pilot.press("@", "l")
+        assert await offered(app, pilot) == ["No file's name has these letters."]
+        put(folder, "late.txt")
+        for _ in range(200):
+            await pilot.pause(0.02)
+            if offers(app) == ["late.txt"]:
+                break
+        assert offers(app) == ["late.txt"]
+
+
+async def test_a_file_whose_name_cannot_be_written_says_so(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path)
+    put(folder, "bad\x1b[2Jname.txt")
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.offer_files(folder)
+        await pilot.press("@", "b", "a", "d")
+        (line,) = await offered(app, pilot)
+        assert "cannot be written" in line
+        assert "\x1b" not in line
+        await pilot.press("tab")
+        assert app.prompt.text == "@bad"
+
+
+async def test_a_click_takes_a_file_and_the_prompt_keeps_the_focus(tmp_path: Path) -> None:
+    folder = session_folder(tmp_path)
+    put(folder, "one.txt")
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        app.prompt.offer_files(folder)
+        await pilot.press(*["ctrl+j"] * 6, "@")
+        await offered(app, pilot)
+        assert await pilot.click(CompletionList, offset=(3, 1))
+        assert app.prompt.text.strip() == "@one.txt"
+        assert app.prompt.has_focus
+
+
+async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        names = [command.name for command in commands_of(app)]
+        assert [each.title for each in app.get_system_commands(app.screen)] == [
+            command.title for command in commands_of(app)
+        ]
+        assert len(set(names)) == len(names)
+        await pilot.press("/", "k", "e", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape")
+        await pilot.press("/", "t", "r", "a", "tab", "enter")
+        await pilot.pause()
+        assert app.focused is not None
+        assert app.focused.id == "trace"
+        assert app.frame.prompt.text == ""
+        assert session.submitted == []
+
+
+async def test_a_slash_that_is_no_command_is_a_query(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test() as pilot:
+        await settled(app, pilot)
+        await pilot.press(*"/etc", "enter")
+        assert session.submitted == ["/etc"]
+
+
+async def test_walking_the_history_offers_nothing(tmp_path: Path) -> None:
+    app = PromptApp()
+    async with app.run_test() as pilot:
+        await pilot.press("o", "l", "d", "enter", "@", "x", "enter")
+        app.prompt.offer_commands([Command("keys", "Keys", "F1", lambda: None)])
+        await pilot.press("up")
+        assert app.prompt.text == "@x"
+        assert offers(app) == []
+        await pilot.press("up")
+        assert app.prompt.text == "old"
+
+
+def test_commands_are_found_by_the_beginning_of_a_word() -> None:
+    made = [
+        Command(name, title, "", lambda: None)
+        for name, title in (("theme", "Change the theme"), ("trace", "Show Trace"), ("quit", "Quit"))
+    ]
+    assert [each.name for each in commands_for("t", made)] == ["theme", "trace"]
+    assert [each.name for each in commands_for("show", made)] == ["trace"]
+    assert [each.name for each in commands_for("", made)] == ["theme", "trace", "quit"]
+    assert commands_for("hem", made) == []
+    assert typed_command("/quit ", made) is made[2]
+    assert typed_command("/quit now", made) is None
+    assert typed_command("quit", made) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/tmp/x is broken", "/etc/hosts", "/etc", "/", "/ model", "/compact", "/compact now", "/mine:tidy", "/tidy",
+     "/x.html", "/2", "/follow-up questions, please", "what is /modle?", "/modle\nand more"],
+)  # fmt: skip
+def test_what_is_no_slip_is_sent(text: str) -> None:
+    made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp"))]
+    assert slip_of(text, made, ("compact", "mine:tidy")) == ""
+
+
+def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
+    made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp"))]
+    for text, near in (
+        ("/modle", "/model"),
+        ("/Server", "/servers"),
+        ("/compat", "/compact"),
+        ("/model opus", ""),
+    ):
+        told = slip_of(text, made, ("compact",))
+        assert near in told
+        assert "space before it" in told
+    assert "A / alone" in slip_of("/zzzz", made, ())
+    assert typed_command("/MCP", made) is made[1]
+    assert [each.name for each in commands_for("serv", made)] == ["connections"]
+
+
+async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await until(lambda: app.frame.prompt._completing.commands)
+        await pilot.press(*"/modle", "enter")
+        await until(lambda: any("no command /modle" in note.message for note in app._notifications))
+        assert (session.submitted, app.frame.prompt.text) == ([], "/modle")
+        await pilot.press("home", "space", "enter")
+        await until(lambda: session.submitted == ["/modle"])
+        session.finish()
+        await pilot.press(*"/compact", "enter")
+        await until(lambda: session.submitted == ["/modle", "/compact"])
+        session.finish()
+        await pilot.press(*"/mcp", "enter")
+        await until(lambda: isinstance(app.screen, ConnectionsScreen))
+        assert session.submitted == ["/modle", "/compact"]

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.widgets import Static
+
+from core.events.types import (
+    ApiRetry,
+    AuthFinished,
+    AuthRequired,
+    Event,
+    McpServer,
+    McpStatus,
+    MessageFinished,
+    PathFellBack,
+    PermissionAnswered,
+    PermissionAsked,
+    QueryClassified,
+    QueryFinished,
+    QueryReceived,
+    SessionStarted,
+    TextDelta,
+    TokensSpent,
+    ToolCallStarted,
+    Usage,
+)
+from tests.paths import STYLES
+from tui.panes.status.bar import StatusLine, short_count, short_model, short_time
+from tui.screens.session.status import StatusScreen
+
+STARTED = SessionStarted(
+    session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-4-5-20250929", demo=True
+)
+RECEIVED = QueryReceived(query_id="q", text="x")
+
+
+class StatusApp(App[None]):
+    CSS_PATH = STYLES / "status.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 100.0
+        self.truth = "idle"
+
+    def compose(self) -> ComposeResult:
+        yield StatusLine(clock=lambda: self.now)
+
+    @property
+    def line(self) -> StatusLine:
+        return self.query_one(StatusLine)
+
+    def shown(self, *events: Event) -> str:
+        self.line.apply(events)
+        return str(self.line.render())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0s"), (59.9, "59s"), (724, "12m04s"), (11220, "3h07m"), (-3, "0s")]
+)
+def test_times_fit_six_cells(seconds: float, text: str) -> None:
+    assert short_time(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0"), (999, "999"), (1_000, "1.0k"), (9_949, "9.9k"), (9_951, "10k"), (38_000, "38k"),
+     (999_600, "1.0M"), (1_400_000, "1.4M"), (10**13, "lots")],
+)  # fmt: skip
+def test_counts_fit_four_cells(number: int, text: str) -> None:
+    assert short_count(number) == text
+    assert len(text) <= 4
+
+
+def test_model_names_lose_vendor_and_date() -> None:
+    assert short_model("claude-sonnet-4-5-20250929") == "sonnet-4-5"
+    assert short_model("glm-4.6") == "glm-4.6"
+    assert len(short_model("a-very-long-name-of-some-local-model-q4_k_m")) <= 20
+
+
+async def test_it_tells_what_the_query_does_and_cost() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(160, 5)):
+        app.truth = "running"
+        app.line.follow(lambda: app.truth)
+        assert "thinking" in app.shown(STARTED, RECEIVED)
+        assert "SIMPLE" in app.shown(QueryClassified(query_id="q", decision="SIMPLE", source="rule"))
+        assert "writing" in app.shown(TextDelta(query_id="q", message_id="m", text="a"))
+        assert "tools" in app.shown(ToolCallStarted(query_id="q", tool_use_id="t", name="n"))
+        assert "COMPLEX" in app.shown(PathFellBack(query_id="q", tool_name="n"))
+        assert "try 2/10" in app.shown(ApiRetry(attempt=2, max_attempts=10, delay_ms=500))
+        usage = Usage(input_tokens=30_000, output_tokens=8_000)
+        app.now = 141.0
+        text = app.shown(
+            MessageFinished(query_id="q", message_id="m", text="a", usage=usage),
+            TokensSpent(query_id="q", message_id="m", usage=usage, cost_usd=0.2),
+        )
+        assert "~$0.20" in text
+        assert "38k tok" in text
+        assert "ctx  19%" in text
+        assert "41s" in text
+        app.truth = "idle"
+        text = app.shown(
+            QueryFinished(query_id="q", status="success", duration_ms=42_000, cost_usd=0.207, usage=usage)
+        )
+        assert "ready" in text
+        assert "$0.21" in text
+        assert "38k tok" in text
+        assert "42s" in text
+
+
+async def test_cells_stay_where_they_are_while_their_values_change() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(160, 5)):
+        app.truth = "running"
+        app.line.follow(lambda: app.truth)
+        before = app.shown(STARTED, RECEIVED)
+        app.now = 4000.0
+        usage = Usage(input_tokens=150_000)
+        after = app.shown(
+            QueryClassified(query_id="q", decision="COMPLEX", source="rule"),
+            MessageFinished(query_id="q", message_id="m", text="a", usage=usage),
+            TextDelta(query_id="q", message_id="m", text="a"),
+        )
+        for mark in ("tok", "ctx", "sonnet", "asks first"):
+            assert before.index(mark) == after.index(mark)
+
+
+async def test_demo_state_and_failed_servers_are_never_dropped() -> None:
+    app = StatusApp()
+    servers = [
+        McpServer(name="local_toolkit", status="connected", tools=5),
+        McpServer(name="composio\x1b[2J", status="failed", error="401"),
+    ]
+    async with app.run_test(size=(40, 5)):
+        app.truth = "running"
+        app.line.follow(lambda: app.truth)
+        text = app.shown(STARTED, RECEIVED, McpStatus(servers=servers))
+        assert "DEMO" in text
+        assert "thinking" in text
+        assert "✗ 1/2" in text
+        assert len(text) <= 38
+
+
+async def test_servers_that_are_fine_or_on_their_way_are_no_warning() -> None:
+    app = StatusApp()
+    servers = [McpServer(name="a", status="connected"), McpServer(name="b", status="pending")]
+    async with app.run_test(size=(160, 5)):
+        text = app.shown(McpStatus(servers=servers))
+        assert "mcp 1/2" in text
+        assert "✗" not in text
+
+
+async def test_what_waits_for_the_person_comes_first() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(160, 5)):
+        asked = PermissionAsked(request_id="r", tool_name="Bash")
+        assert "needs you" in app.shown(asked)
+        done = PermissionAnswered(request_id="r", tool_name="Bash", decision="deny")
+        assert "needs you" not in app.shown(done)
+        auth = AuthRequired(toolkit="gmail", url="https://a.example")
+        finished = QueryFinished(query_id="q", status="success")
+        assert "needs you" in app.shown(auth, finished)
+        assert "needs you" not in app.shown(AuthFinished(toolkit="gmail", outcome="completed"))
+
+
+async def test_skipping_permissions_is_said_at_every_width() -> None:
+    app = StatusApp()
+    started = SessionStarted(
+        session_id="s", workspace="/w", cwd="/c", version="1", permission_mode="bypassPermissions"
+    )
+    async with app.run_test(size=(60, 5)):
+        assert "ASKS NOTHING" in app.shown(started)
+
+
+async def test_nothing_ticks_while_nothing_runs() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(160, 5)) as pilot:
+        app.line.follow(lambda: app.truth)
+        await pilot.pause()
+        assert not [timer for timer in app.line._timers if timer.name == "status spinner"]
+        app.truth = "running"
+        app.shown(RECEIVED)
+        assert app.line._timer is not None
+        app.truth = "idle"
+        app.shown()
+        assert app.line._timer is None
+
+
+async def test_stopping_counts_its_own_seconds() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(120, 3)):
+        app.line.follow(lambda: app.truth)
+        app.truth = "running"
+        app.shown(STARTED, RECEIVED)
+        app.now += 41
+        assert "41s" in app.shown()
+        app.truth = "stopping"
+        app.shown()
+        app.now += 2
+        told = app.shown()
+        assert "stopping…" in told
+        assert " 2s" in told
+        assert "43s" not in told
+        app.truth = "idle"
+        app.now += 1
+        assert "44s" in app.shown()
+
+
+async def test_a_click_on_a_cell_tells_everything_in_words() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(120, 5)) as pilot:
+        decided = QueryClassified(
+            query_id="q", decision="COMPLEX", source="rule", raw_response="it says “research”"
+        )
+        at = app.shown(STARTED, RECEIVED, decided).index("COMPLEX")
+        await pilot.pause()
+        await pilot.click(StatusLine, offset=(at + 2, 0))
+        assert isinstance(app.screen, StatusScreen)
+        told = "\n".join(str(each.content) for each in app.screen.query(Static))
+        assert "COMPLEX, by a rule: it says “research”" in told
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        await pilot.click(StatusLine, offset=(at - 1, 0))
+        assert len(app.screen_stack) == 1
+
+
+async def test_pointing_at_the_line_tells_how_things_stand_now() -> None:
+    app = StatusApp()
+    async with app.run_test(size=(120, 5)):
+        assert "not decided yet" in str(app.line.tooltip)
+        app.shown(RECEIVED, QueryClassified(query_id="q", decision="SIMPLE", source="model"))
+        assert "SIMPLE, by the model" in str(app.line.tooltip)

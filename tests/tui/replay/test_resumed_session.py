@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from core.errors import ConversationGone, JournalError
+from core.events.types import (
+    Event,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+    ToolCallFinished,
+)
+from core.history.session import PastSession
+from core.session.resume import Resume
+from core.settings.model import Settings
+from tests.tui.fakes import FakeSession, FakeWorkspace
+from tests.tui.files_host import until
+from tests.tui.pane_host import finished, rows, started
+from tests.tui.replay.test_past_session import NAME, many, write
+from tui.panes.conversation.blocks import Verbatim
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.trace.pane import TracePane
+from tui.panes.workspace.pane import WorkspacePane
+from tui.ports import Spawn
+from tui.replay.resumed_app import ResumedApp, ResumedFrame
+from tui.screens.application.error import ErrorScreen
+from tui.screens.session.confirm_fresh import FreshScreen
+from tui.terminal.clipboard import Clipboard
+from tui.virtual_list.list_view import LineView
+
+
+class GoesOn(FakeSession):
+    """Says, as a session does, that it goes on, and ends what had no end."""
+
+    ends: Sequence[Event] = ()
+
+    async def start(self) -> None:
+        self.bus.publish(
+            SessionStarted(
+                session_id=NAME,
+                workspace=str(self.workspace.path),
+                cwd="/work",
+                version="1",
+                resumed_from=NAME,
+            )
+        )
+        for event in self.ends:
+            self.bus.publish(event)
+        self.state = "idle"
+
+
+@asynccontextmanager
+async def going_on(
+    folder: Path, *, tail: int = 1 << 20, ends: Sequence[Event] = (), gone: bool = False
+) -> AsyncIterator[tuple[ResumedApp, Pilot[Any], GoesOn]]:
+    session = GoesOn(FakeWorkspace(folder))
+    session.ends = ends
+
+    async def build(spawn: Spawn) -> GoesOn:
+        if gone and not app.resume.fresh:
+            raise ConversationGone("the agent's record of the conversation is gone")
+        return session
+
+    app = ResumedApp(
+        Settings(workspace_base=folder.parent.parent),
+        build,
+        PastSession(folder, tail=tail),
+        Resume(folder),
+        state_dir=folder.parent.parent / "state",
+        clipboard=Clipboard({"TERM": "xterm-256color"}, platform="linux"),
+    )
+    async with app.run_test(size=(160, 45)) as pilot:
+        yield app, pilot, session
+
+
+def text(app: ResumedApp, kind: type[LineView[Any]]) -> str:
+    return "\n".join(rows(app.frame.query_one(kind)))
+
+
+async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path: Path) -> None:
+    folder = write(tmp_path, [*many(2), SessionFinished(reason="quit", cost_usd=1.0, duration_ms=9.0)])
+    (folder / "old.md").write_text("old")
+    async with going_on(folder) as (app, pilot, session):
+        await until(lambda: app.state == "idle" and "goes on" in text(app, ConversationPane))
+        talk = text(app, ConversationPane)
+        assert talk.index("Answer 1 speaks") < talk.index("Here the session goes on")
+        # Money and tokens count on.
+        assert "$1.00" in str(app.status.render())
+        await pilot.press(*"more", "enter")
+        assert session.submitted == ["more"]
+        session.bus.publish(started("call_new", "Read", query="q1", file_path="new.md"))
+        await until(lambda: "new.md" in text(app, TracePane))
+        session.bus.publish(finished("call_new", text="done"))
+        session.finish(text="A new answer.", cost_usd=0.25)
+        await until(lambda: "A new answer." in text(app, ConversationPane))
+        assert "$1.25" in str(app.status.render())
+        trace = app.frame.query_one(TracePane)
+        assert trace.records["call_new"].took is not None
+        assert trace.record("call_0_3") is not None
+        assert app.frame.query_one(WorkspacePane).new_files == frozenset()
+
+
+async def test_a_journal_that_could_not_be_read_at_first_is_read_by_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, tries = PastSession.start, []
+
+    async def start_at_last(past: PastSession) -> None:
+        tries.append(past)
+        if len(tries) == 1:
+            raise JournalError("The journal cannot be read: Input/output error.")
+        await start(past)
+
+    monkeypatch.setattr(PastSession, "start", start_at_last)
+    async with going_on(write(tmp_path, many(2))) as (app, _, session):
+        await until(lambda: isinstance(app.screen, ErrorScreen))
+        await until(lambda: any("Input/output" in str(each.content) for each in app.screen.query(Static)))
+        app.screen.dismiss("close")
+        await until(lambda: "Input/output error" in app.notice.text)
+        app.action_restart()
+        await until(lambda: app.state == "idle" and "goes on" in text(app, ConversationPane))
+        assert "Answer 1 speaks" in text(app, ConversationPane)
+        session.submit("live")
+        session.finish(text="A live answer.")
+        await until(lambda: "A live answer." in text(app, ConversationPane))
+
+
+async def test_while_a_long_journal_is_read_what_happens_is_kept_back_and_nothing_is_lost(
+    tmp_path: Path,
+) -> None:
+    folder = write(tmp_path, many(60))
+    async with going_on(folder, tail=8_000) as (app, _, session):
+        await until(lambda: app.session is not None and app.state == "idle")
+        session.submit("live")
+        session.finish(text="A live answer.")
+        await until(lambda: "A live answer." in text(app, ConversationPane))
+        trace = app.frame.query_one(TracePane)
+        assert trace.record("call_0_0") is not None
+        assert "$30.00" in str(app.status.render())
+        conversation = app.frame.query_one(ConversationPane)
+        asked = [
+            entry.text
+            for entry in conversation._entries
+            if isinstance(entry, Verbatim) and entry.text.startswith("Question")
+        ]
+        assert asked == [f"Question {number}" for number in range(60)]
+
+
+async def test_what_a_crash_left_open_is_ended_and_a_new_row_runs(tmp_path: Path) -> None:
+    before = [
+        QueryReceived(query_id="q1", text="First"),
+        started("call_a", "Read", query="q1", file_path="a.md"),
+    ]
+    ends: list[Event] = [
+        ToolCallFinished(tool_use_id="call_a", status="cancelled"),
+        QueryFinished(query_id="q1", status="interrupted"),
+    ]
+    async with going_on(write(tmp_path, before), ends=ends) as (app, _, session):
+        await until(lambda: app.state == "idle" and "goes on" in text(app, ConversationPane))
+        trace = app.frame.query_one(TracePane)
+        assert not any(node.running for node in trace.records.values())
+        session.bus.publish(QueryReceived(query_id="q2", text="Second"))
+        session.bus.publish(started("call_b", "Read", query="q2", file_path="b.md"))
+        await until(lambda: "call_b" in trace.records)
+        assert trace.records["call_b"].running
+
+
+async def test_a_conversation_that_is_gone_is_asked_about_and_a_fresh_one_goes_on(tmp_path: Path) -> None:
+    async with going_on(write(tmp_path, many(1)), gone=True) as (app, pilot, session):
+        await until(lambda: isinstance(app.screen, FreshScreen) and not app.screen.has_class("-quiet"))
+        assert app.state == "failed"
+        await pilot.press("f")
+        await until(lambda: app.state == "idle")
+        assert app.resume.fresh
+        assert len(app.screen_stack) == 1
+        assert "Answer 0 speaks" in text(app, ConversationPane)
+        assert isinstance(app.frame, ResumedFrame)
+        assert app.session is session
+
+
+async def test_without_its_conversation_a_person_can_leave(tmp_path: Path) -> None:
+    async with going_on(write(tmp_path, many(1)), gone=True) as (app, pilot, _):
+        await until(lambda: isinstance(app.screen, FreshScreen) and not app.screen.has_class("-quiet"))
+        await pilot.press("escape")
+        await until(lambda: app._exit)
+        assert not app.resume.fresh

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from core.events.types import McpServer
+from core.settings.model import Places
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.theme.test_contrast import quiet_colours, unreadable
+from tui.app.app import UaTuiApp
+from tui.panes.conversation.pane import ConversationPane
+from tui.screens.services.agents import AgentsScreen
+
+Snap = Callable[..., bool]
+
+SERVERS = [
+    McpServer(
+        name="local_toolkit",
+        status="connected",
+        tool_names=["crawl_parallel", "save_corpus", "write_local_file", "read_local_file", "list_directory"],
+    ),
+    McpServer(name="composio", status="failed"),
+]
+REVIEWER = """---
+name: reviewer
+description: Checks a report against its sources. Delegate to it after a report was written.
+tools: [Reed, mcp__local_toolkit__read_local_file, mcp__composio__COMPOSIO_SEARCH_TOOLS]
+model: sonnet
+---
+Check.
+"""
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.chdir(tmp_path)
+    for path, text in {
+        "project/.claude/agents/reviewer.md": REVIEWER,
+        "project/.claude/agents/broken.md": "You are broken.",
+        "home/.claude/agents/mail.md": "---\nname: email-writer\ndescription: Writes as I do.\n---\nWrite.",
+        "home/.claude/skills/house-style/SKILL.md": "---\ndescription: How we write.\n---\nShort.",
+    }.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text)
+
+
+def screen_of(app: UaTuiApp) -> AgentsScreen:
+    # Relative, so that pictures are the same in each folder.
+    places = Places(environ={}, cwd=Path("project"), home=Path("home"), config_dir=Path("config"))
+    return AgentsScreen(app.settings, lambda: app.session, places=places)
+
+
+@asynccontextmanager
+async def agents(
+    tmp_path: Path, size: tuple[int, int] = (120, 40), **settings: Any
+) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any]]]:
+    session = make_session(tmp_path)
+    session.servers.known = SERVERS
+    app = make_app(tmp_path, session, **settings)
+    async with app.run_test(size=size) as pilot:
+        await until(lambda: app.state == "idle")
+        app.push_screen(screen_of(app))
+        await until(lambda: "sub-agents ·" in screen_text(app))
+        yield app, pilot
+
+
+async def test_the_command_opens_the_list_and_escape_leaves_it(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state == "idle" and app.query(ConversationPane))
+        await until(lambda: app.frame.prompt.has_focus_within)
+        await pilot.pause()
+        app.frame.prompt.put("/agents")
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(lambda: "report-creation-expert" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: not isinstance(app.screen, AgentsScreen))
+
+
+async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path) -> None:
+    async with agents(tmp_path, skills=("house-stile",)) as (app, pilot):
+        assert "4 sub-agents · 0 skills on · 2 wrong" in screen_text(app)
+        await until(lambda: "starts with front matter" in screen_text(app))
+        assert "did you mean house-style?" in screen_text(app)
+        await pilot.press("j")
+        await until(lambda: "there is no tool Reed: did you mean Read?" in screen_text(app))
+        assert "composio has failed" in screen_text(app)
+        await pilot.press("down")
+        await until(lambda: "replaces the one that ships with ua-tui" in screen_text(app))
+        assert "all that the session has" in screen_text(app)
+        await pilot.press("end")
+        await until(lambda: "ua-tui config set skills house-style" in screen_text(app))
+
+
+def mend() -> None:
+    folder = Path("project/.claude/agents")
+    (folder / "reviewer.md").write_text(REVIEWER.replace("Reed", "Read"))
+    (folder / "broken.md").unlink()
+
+
+async def test_a_file_that_was_mended_is_right_when_it_is_read_again(tmp_path: Path) -> None:
+    async with agents(tmp_path) as (app, pilot):
+        mend()
+        await pilot.press("r")
+        await until(
+            lambda: "4 sub-agents · 0 skills on" in screen_text(app) and "wrong" not in screen_text(app)
+        )
+
+
+@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
+async def test_each_row_can_be_read_under_the_cursor_and_beside_it(tmp_path: Path, theme: str) -> None:
+    async with agents(tmp_path, (80, 24), theme=theme.removeprefix("ua-")) as (app, pilot):
+        for _ in range(7):
+            await pilot.pause()
+            assert unreadable(app, quiet_colours(app)) == {}
+            await pilot.press("down")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_the_list(snap_compare: Snap, tmp_path: Path, size: tuple[int, int]) -> None:
+    session = make_session(tmp_path)
+    session.servers.known = SERVERS
+    app = make_app(tmp_path, session, skills=("house-style",))
+
+    async def ready(pilot: Pilot[Any]) -> None:
+        await until(lambda: app.state == "idle")
+        app.push_screen(screen_of(app))
+        await until(lambda: "sub-agents ·" in screen_text(app))
+        await pilot.press("down")
+        await pilot.pause(0.3)
+
+    assert snap_compare(app, terminal_size=size, run_before=ready)

@@ -1,0 +1,154 @@
+"""Every answer each dialog offers: each of its keys, each of its buttons, and Enter on the one it begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from textual.binding import Binding
+
+from tests.tui.screens.test_dialogs import AUTH, READ, SEND, Stage
+from tui.screens.application.error import ErrorScreen
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.link import LinkScreen
+from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from tui.screens.requests.text_answer import Writing
+from tui.screens.session.budget import BudgetScreen
+from tui.screens.session.confirm_fresh import FreshScreen
+from tui.screens.session.quit import QuitScreen
+from tui.screens.session.status import StatusScreen
+from tui.widgets.dialog import Choice, Dialog
+
+URL = "https://a.example/b"
+NOTHING = ("nothing", None)
+NO, YES = (("closes", PermissionAnswer(allow=allow)) for allow in (False, True))
+REASON, PATTERNS = ("asks", "reasoning"), ("asks", "patterns")
+Outcome = tuple[str, object]
+
+
+def closes(**ways: object) -> dict[str, Outcome]:
+    """The answer to each key, and to each button; those of a button begin with `b_`."""
+    return {way.replace("b_", "#"): ("closes", answer) for way, answer in ways.items()}
+
+
+ANSWERS: dict[str, tuple[Callable[[Callable[[], float]], Dialog[Any]], dict[str, Outcome]]] = {
+    "permission": (
+        lambda clock: PermissionScreen(READ, clock=clock),
+        {
+            **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
+            **dict.fromkeys(("a", "#once"), YES),
+            **dict.fromkeys(("r", "#reason"), REASON),
+            **dict.fromkeys(("s", "#session"), PATTERNS),
+        },
+    ),
+    "permission-once": (
+        lambda clock: PermissionScreen(msgspec.structs.replace(SEND, once_only=True), clock=clock),
+        {
+            **dict.fromkeys(("d", "escape", "enter", "#deny"), NO),
+            **dict.fromkeys(("a", "#once"), YES),
+            **dict.fromkeys(("r", "#reason"), REASON),
+            "s": NOTHING,
+        },
+    ),
+    "auth": (
+        lambda clock: AuthScreen(AUTH, clock=clock),
+        {
+            **dict.fromkeys(("o", "#open"), ("opens", AUTH.url)),
+            **dict.fromkeys(("y", "#copy"), ("copies", AUTH.url)),
+            **dict.fromkeys(("d", "enter", "#done"), ("closes", "completed")),
+            **dict.fromkeys(("escape", "#cancel"), ("closes", "cancelled")),
+        },
+    ),
+    "error": (
+        lambda clock: ErrorScreen("it died", clock=clock),
+        closes(
+            r="restart", enter="restart", b_restart="restart", escape="close", b_close="close", q="quit", b_quit="quit"
+        ),
+    ),
+    "quit": (
+        lambda clock: QuitScreen(1, clock=clock),
+        closes(
+            n="stay", escape="stay", enter="stay", b_stay="stay", w="wait", b_wait="wait", y="stop", b_stop="stop"
+        ),
+    ),
+    "delete": (
+        lambda clock: DeleteScreen("a.txt", "1K.", clock=clock),
+        closes(n=False, escape=False, q=False, enter=False, b_keep=False, d=True, b_delete=True),
+    ),
+    "link": (
+        lambda clock: LinkScreen(URL, clock=clock),
+        closes(
+            o="open", b_open="open", y="copy", enter="copy", b_copy="copy", escape=None, q=None, b_close=None
+        ),
+    ),
+    "link-of-no-web": (
+        lambda clock: LinkScreen("vscode://file/a", clock=clock),
+        {
+            "o": NOTHING,
+            "#open": NOTHING,
+            **closes(y="copy", enter="copy", b_copy="copy", escape=None, q=None, b_close=None),
+        },
+    ),
+    "fresh": (
+        lambda clock: FreshScreen("it does not know it any more", clock=clock),
+        closes(f=True, enter=True, b_fresh=True, escape=False, q=False, b_quit=False),
+    ),
+    "budget": (
+        lambda clock: BudgetScreen(0.5, 1.0, clock=clock),
+        {
+            **dict.fromkeys(("r", "#raise"), ("asks", "amount")),
+            **closes(escape=None, q=None, enter=None, b_leave=None),
+        },
+    ),
+    "status": (
+        lambda _clock: StatusScreen([("Model", "It is sonnet.")]),
+        closes(escape=None, q=None, enter=None, b_close=None),
+    ),
+}  # fmt: skip
+
+
+def offered(dialog: Dialog[Any]) -> Iterator[str]:
+    """Every key the dialog binds itself, every button in sight, and Enter."""
+    for binding in type(dialog).BINDINGS:
+        assert isinstance(binding, Binding)
+        yield from binding.key.split(",")
+    for choice in dialog.query(Choice):
+        if all(each.display for each in choice.ancestors_with_self if isinstance(each, Choice | Writing)):
+            yield f"#{choice.id}"
+    yield "enter"
+
+
+def outcome(app: Stage) -> Outcome:
+    if app.answers:
+        return "closes", app.answers[0]
+    if app.opened:
+        return "opens", app.opened[0]
+    if app.clipboard:
+        return "copies", app.clipboard
+    for line in app.screen.query(Writing):
+        if line.display:
+            return "asks", line.id
+    return NOTHING
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_every_answer_a_dialog_offers_is_taken(name: str) -> None:
+    make, wanted = ANSWERS[name]
+    app = Stage()
+    found = {}
+    async with app.run_test(size=(120, 40)) as pilot:
+        for way in wanted:
+            app.answers, app.opened, app._clipboard = [], [], ""
+            dialog = make(app.clock)
+            await app.ask(pilot, dialog)
+            assert set(offered(dialog)) == set(wanted)
+            await (pilot.click(way) if way.startswith("#") else pilot.press(way))
+            await pilot.pause()
+            found[way] = outcome(app)
+            if app.screen is dialog:
+                dialog.withdraw()
+                await pilot.pause()
+    assert found == wanted

@@ -1,0 +1,89 @@
+"""The palette has the frame and the width of a dialog, and a line for each command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.command import CommandList
+
+from tests.tui.app_host import settled
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.theme.test_contrast import parts
+from tui.app.commands import commands_of
+from tui.screens.application.command_palette import Palette
+from tui.theme.contrast import TEXT, contrast
+
+
+@pytest.mark.parametrize(
+    ("size", "width", "least"), [((80, 24), 80, 21), ((120, 40), 96, 29), ((200, 50), 96, 34)]
+)
+async def test_a_command_is_a_line_with_its_key_at_the_right_edge(
+    tmp_path: Path, size: tuple[int, int], width: int, least: int
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, Palette) and "Budget" in screen_text(app))
+        await pilot.pause()
+        box = app.screen.query_one("#--container").region
+        assert box.width == width
+        assert box.height == app.screen.query_one(CommandList).region.height + 3
+        rows = [row[box.x : box.right] for row in screen_text(app).splitlines()[box.y : box.bottom]]
+        assert rows[0] == f"╭{'─' * (width - 2)}╮"
+        assert rows[-1] == f"╰{'─' * (width - 2)}╯"
+        titles = [each.title for each in commands_of(app)]
+        told = [row for row in rows if any(row.strip("│ ").startswith(title) for title in titles)]
+        assert len(told) >= min(least, len(titles))
+        edges = {len(row.rstrip("│ ▁▂▃▄▅▆▇█")) for row in told}
+        assert len(edges) == 1
+        (maximise,) = [row for row in told if "Maximise" in row]
+        assert maximise.split()[-2 if maximise.split()[-1] in "│▄▂█" else -1] in ("z", "z│")
+
+
+async def test_what_is_searched_for_is_set_out_alike_and_chosen(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+p", *"maximise")
+        await until(lambda: isinstance(app.screen, Palette) and "Budget" not in screen_text(app))
+        await until(lambda: "Maximise the pane" in screen_text(app))
+        await pilot.press("enter")
+        await until(lambda: app.frame.maximised)
+
+
+async def test_another_size_sets_the_rows_out_anew(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, Palette) and "Budget" in screen_text(app))
+        await pilot.press("down")
+        await pilot.resize_terminal(60, 20)
+        await until(lambda: app.screen.query_one("#--container").region.width == 60)
+        await until(lambda: "What the session may cost" in screen_text(app))
+        assert app.screen.query_one(CommandList).highlighted == 1
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(
+    tmp_path: Path, theme: str
+) -> None:
+    app = make_app(tmp_path, make_session(tmp_path), theme=theme)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+p", *"mo")
+        await until(lambda: isinstance(app.screen, Palette) and "What answers" in screen_text(app))
+        await pilot.press("down")
+        await until(lambda: app.screen.query_one(CommandList).highlighted == 1)
+        await pilot.pause()
+        found = set()
+        for strip in app.screen._compositor.render_strips():
+            for text, style, _ in strip:
+                colours = parts(style)
+                if colours is not None and ("What answers" in text or "in the observers" in text):
+                    found.add(colours)
+        assert len({ground for _, ground in found}) == 2
+        assert min(contrast(*colours) for colours in found) >= TEXT

@@ -1,0 +1,464 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from core.doctor.check import Check, Status
+from core.doctor.child import DoctorFailed
+from core.events.types import McpServer, McpStatus
+from core.settings.model import Settings
+from core.telemetry.tracer import Trace
+from tests.tui.fakes import FakeSession, make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.theme.test_contrast import quiet_colours, unreadable
+from tui.app.app import UaTuiApp
+from tui.panes.conversation.pane import ConversationPane
+from tui.panes.prompt.pane import Prompt
+from tui.screens.services.connections import ConnectionsScreen, ServerList
+
+Snap = Callable[..., bool]
+SIZES = [(80, 24), (120, 40), (200, 50)]
+
+TOOLKIT = McpServer(
+    name="local_toolkit",
+    status="connected",
+    tools=5,
+    tool_names=["crawl_parallel", "save_corpus", "write_local_file", "read_local_file", "list_directory"],
+)
+COMPOSIO = McpServer(
+    name="composio",
+    status="failed",
+    error="the server refused the key, and has no other way to sign in (HTTP 401)",
+    last_error="the server refused the key, and has no other way to sign in (HTTP 401)",
+)
+NOTES = McpServer(name="notes", status="disabled", last_error="Connection closed")
+MAIL = McpServer(name="a-mail-server-with-a-name-that-is-much-too-long", status="needs-auth")
+READER = McpServer(name="reader", status="off", error="The reader is off: set ZAI_API_KEY to use it.")
+BUSY = McpServer(name="tickets", status="reconnecting", tools=12)
+SERVERS = [TOOLKIT, COMPOSIO, NOTES, MAIL, READER, BUSY]
+
+
+def checked(name: str, title: str, status: Status, found: str, advice: str = "", **more: Any) -> Check:
+    return Check(name=name, title=title, status=status, found=found, advice=advice, **more)
+
+
+CHECKS = [
+    checked("composio", "Composio", "failed", "Composio refused the key", "set a valid COMPOSIO_API_KEY"),
+    checked("python", "Python", "ok", "3.11.7 on Linux", required=True),
+    checked("agent", "Agent", "ok", "the bundled Claude command line, 2.1.329", required=True),
+    checked("model", "Model", "warning", "m1 at http://127.0.0.1:8080 answered in 9.1 s.", "That is slow."),
+    checked("logfire", "Logfire", "skipped", "there is no LOGFIRE_TOKEN", "nothing is sent"),
+    checked("toolkit", "Local toolkit", "ok", "5 tools: crawl_parallel, save_corpus", required=True),
+]
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Nobody's keys and files, no animation, and one time zone."""
+    for name in (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "COMPOSIO_API_KEY",
+        "Z_AI_API_KEY",
+        "LOGFIRE_TOKEN",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("TEXTUAL_ANIMATIONS", "none")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.chdir(tmp_path)
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+class Doctor:
+    """Gives its checks one by one when `go` is set; `fails` afterwards, and says whether it came to an end."""
+
+    def __init__(self, *checks: Check, fails: str = "") -> None:
+        self.checks = checks
+        self.fails = fails
+        self.go = asyncio.Event()
+        self.go.set()
+        self.asked: list[Settings] = []
+        self.ended = False
+
+    async def __call__(self, settings: Settings) -> AsyncIterator[Check]:
+        self.asked.append(settings)
+        try:
+            for check in self.checks:
+                yield check
+                await self.go.wait()
+            if self.fails:
+                raise DoctorFailed(self.fails)
+        finally:
+            self.ended = True
+
+
+@asynccontextmanager
+async def connections(
+    tmp_path: Path,
+    *servers: McpServer,
+    size: tuple[int, int] = (120, 40),
+    doctor: Doctor | None = None,
+    **settings: Any,
+) -> AsyncIterator[tuple[UaTuiApp, FakeSession, ConnectionsScreen, Pilot[Any]]]:
+    session = make_session(tmp_path)
+    session.servers.known = list(servers)
+    app = make_app(tmp_path, session, claude_config_dir=tmp_path / "claude", **settings)
+    async with app.run_test(size=size) as pilot:
+        await until(lambda: app.state == "idle")
+        screen = ConnectionsScreen(app.settings, lambda: app.session, examine=doctor)
+        app.push_screen(screen)
+        await until(lambda: screen.is_mounted and "LOGFIRE_TOKEN" in screen_text(app))
+        yield app, session, screen, pilot
+
+
+def said(app: UaTuiApp) -> str:
+    return " ".join(each.message for each in app._notifications)
+
+
+async def test_the_command_opens_the_screen(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    session.servers.known = [TOOLKIT]
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(lambda: app.state == "idle" and app.query(ConversationPane))
+        await until(lambda: app.frame.prompt.has_focus_within)
+        await pilot.pause()
+        app.frame.prompt.put("/connections")
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(lambda: isinstance(app.screen, ConnectionsScreen))
+        await until(lambda: "crawl_parallel" in screen_text(app))
+
+
+async def test_every_state_has_a_mark_and_a_word(tmp_path: Path) -> None:
+    async with connections(tmp_path, *SERVERS) as (app, _, screen, pilot):
+        shown = screen_text(app)
+        for line in (
+            "✓ local_toolkit",
+            "✗ composio",
+            "⊘ notes",
+            "? a-mail-server",
+            "· reader",
+            "… tickets",
+            "connected",
+            "failed",
+            "disabled",
+            "needs you to sign in",
+            "not set up",
+            "reconnecting",
+            "1 of 4 connected",
+            "your own",
+        ):
+            assert line in shown
+        assert "save_corpus" in shown
+        for wanted in (
+            "error  the server refused the key",
+            "last error  Connection closed",
+            "Sign in at the service",
+            "set ZAI_API_KEY",
+            "12",
+        ):
+            await pilot.press("down")
+            await pilot.pause()
+            if wanted != "12":
+                assert wanted in screen_text(app)
+        assert screen.chosen is not None
+        assert screen.chosen.name == "tickets"
+        await pilot.press("home")
+        assert screen.chosen.name == "local_toolkit"
+        await pilot.press("G", "k", "g", "j", "end", "up")
+        assert screen.chosen.name == "reader"
+
+
+async def test_keys_ask_the_session_for_the_server_under_the_cursor(tmp_path: Path) -> None:
+    async with connections(tmp_path, *SERVERS) as (_, session, _, pilot):
+        await pilot.press("r", "e", "down", "r", "space", "down", "e", "space")
+        assert session.servers.asked == [
+            "reconnect local_toolkit",
+            "disable local_toolkit",
+            "reconnect composio",
+            "disable composio",
+            "enable notes",
+            "enable notes",
+        ]
+
+
+async def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
+    async with connections(tmp_path, TOOLKIT) as (app, session, _, pilot):
+        session.servers.refusal = "toolkit is [red]reconnecting already."
+        await pilot.press("r")
+        assert "toolkit is [red]reconnecting already." in said(app)
+
+
+async def test_what_happens_is_seen_and_the_cursor_stays(tmp_path: Path) -> None:
+    async with connections(tmp_path, TOOLKIT, COMPOSIO) as (app, session, screen, pilot):
+        await pilot.press("down")
+        session.bus.publish(McpStatus(servers=[TOOLKIT, McpServer(name="composio", status="reconnecting")]))
+        await until(lambda: "… composio" in screen_text(app))
+        working = McpServer(
+            name="composio", status="connected", tools=1, tool_names=["COMPOSIO_SEARCH_TOOLS"]
+        )
+        session.bus.publish(McpStatus(servers=[TOOLKIT, working]))
+        await until(lambda: "✓ composio" in screen_text(app))
+        assert screen.chosen == working
+        # As a person reads it.
+        assert "tools  SEARCH_TOOLS" in screen_text(app)
+        session.bus.publish(McpStatus(servers=[TOOLKIT]))
+        await until(lambda: "composio  " not in screen_text(app))
+        assert screen.chosen == TOOLKIT
+        looked = session.servers.looks
+        await until(lambda: session.servers.looks > looked)
+
+
+async def test_a_server_that_is_seen_to_says_when_and_what_a_person_may_do(tmp_path: Path) -> None:
+    soon = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=32)
+    async with connections(tmp_path, TOOLKIT, soon, size=(80, 24)) as (app, _, _, pilot):
+        assert "↻ notes" in screen_text(app)
+        assert "failed, again in 32 s  " in screen_text(app)
+        await pilot.press("down")
+        await until(lambda: "r connects it again now" in screen_text(app))
+
+
+OWN = {
+    "notes": {"command": "npx", "args": ["-y", "my notes"], "env": {"NOTES_KEY": "canary-0123456789"}},
+    "tickets": {"type": "sse", "url": "https://tickets.example/sse"},
+}
+
+
+async def test_a_persons_own_servers_are_shown_as_they_are_written_down(tmp_path: Path) -> None:
+    written = tmp_path / ".mcp.json"
+    written.write_text(json.dumps({"mcpServers": OWN}))
+    notes = McpServer(name="notes", status="untrusted", error="notes is used only once you have trusted it")
+    tickets = McpServer(name="tickets", status="connected", tools=1)
+    async with connections(tmp_path, notes, tickets, size=(200, 50)) as (app, session, _, pilot):
+        await until(lambda: "starts  npx -y 'my notes'" in screen_text(app))
+        assert f"written in  {written}"[:80] in screen_text(app)
+        assert "canary" not in screen_text(app)
+        assert "r asks you about it" in screen_text(app)
+        await pilot.press("r", "down")
+        assert session.servers.asked == ["reconnect notes"]
+        await until(lambda: "opens, sse  https://tickets.example/sse" in screen_text(app))
+
+
+async def test_without_a_session_there_is_still_something_to_see(tmp_path: Path) -> None:
+    session = make_session(tmp_path, hold_start=True)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(100, 30)) as pilot:
+        there: list[FakeSession] = []
+        screen = ConnectionsScreen(app.settings, lambda: there[0] if there else None)
+        await until(lambda: app.frame.query(Prompt))
+        app.push_screen(screen)
+        await until(lambda: "Credentials" in screen_text(app))
+        await pilot.press("r", "e", "down", "up")
+        assert "There is no server" in screen_text(app)
+        session.servers.known = [TOOLKIT]
+        there.append(session)
+        await until(lambda: "local_toolkit" in screen_text(app))
+        session.may_start.set()
+
+
+async def test_credentials_are_told_by_name_and_place_and_never_by_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "sk-ant-canary-0123456789"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", secret)
+    (tmp_path / ".env").write_text("COMPOSIO_API_KEY=ak_canary-0123456789\n")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://user:canary-0123456789@traces.example:4318")
+    given: dict[str, Any] = {
+        "api_key": secret,
+        "composio_api_key": "ak_canary-0123456789",
+        "logfire_token": "pylf_canary-0123456789",
+        "base_url": "http://user:canary-0123456789@127.0.0.1:8080",
+        "model": "m1",
+    }
+    async with connections(tmp_path, TOOLKIT, size=(200, 40), **given) as (app, _, _, _):
+        shown = screen_text(app)
+        for wanted in (
+            "✓ ANTHROPIC_API_KEY     environment",
+            "· ANTHROPIC_AUTH_TOKEN  missing",
+            "· Claude login          missing",
+            "✓ COMPOSIO_API_KEY      /",
+            "✓ LOGFIRE_TOKEN         given by the program",
+            "m1 at http://127.0.0.1:8080",
+            "spans.jsonl in the session's folder; Logfire; OTLP at traces.example:4318",
+        ):
+            assert wanted in shown
+        assert "canary" not in shown
+
+
+async def test_the_trace_is_told_by_its_id_until_its_address_is_known(tmp_path: Path) -> None:
+    async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
+        session.trace = Trace("0f3a")
+        await until(lambda: "Trace     0f3a" in screen_text(app))
+        session.trace = Trace("0f3a", "https://l.example/p")
+        await until(lambda: "https://l.example/p?q=trace_id%3D%270f3a%27" in screen_text(app))
+
+
+async def test_a_place_that_takes_no_spans_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://traces.example:4318")
+    async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
+        session.trace = Trace("0f3a")
+        await until(lambda: "folder; OTLP at traces.example:4318" in screen_text(app))
+        session.trace = Trace("0f3a", troubles={True: "it refused the key (401): check the headers"})
+        await until(lambda: "✗ OTLP at traces.example:4318:" in screen_text(app))
+        # The lines below come with the next layout.
+        await until(lambda: "check the headers" in screen_text(app))
+
+
+async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
+    doctor = Doctor(*CHECKS)
+    doctor.go.clear()
+    async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, _, _, pilot):
+        assert "t tries each" in screen_text(app)
+        await pilot.press("t")
+        await until(lambda: "… testing" in screen_text(app) and "refused the key" in screen_text(app))
+        assert "Python" not in screen_text(app)
+        await pilot.press("t")
+        assert "running already" in said(app)
+        doctor.go.set()
+        await until(lambda: "A session could start." in screen_text(app))
+        shown = screen_text(app)
+        assert shown.index("Python") < shown.index("✗ Composio")
+        assert "→ set a valid COMPOSIO_API_KEY" in shown
+        assert "! Model" in shown
+        assert "· Logfire" in shown
+        assert doctor.asked == [app.settings]
+        await pilot.press("t")
+        await until(lambda: len(doctor.asked) == 2)
+
+
+async def test_a_test_that_fails_says_that_no_session_could_start(tmp_path: Path) -> None:
+    model = checked("model", "Model", "failed", "it refuses the key", "check it", required=True)
+    async with connections(tmp_path, TOOLKIT, doctor=Doctor(model)) as (app, _, _, pilot):
+        await pilot.press("t")
+        await until(lambda: "✗ No session could start" in screen_text(app))
+
+
+async def test_a_doctor_that_breaks_says_so(tmp_path: Path) -> None:
+    async with connections(tmp_path, TOOLKIT, doctor=Doctor(fails="it ended \x1b[2Jtoo soon")) as (
+        app,
+        _,
+        _,
+        pilot,
+    ):
+        await pilot.press("t")
+        await until(lambda: "✗ it ended" in screen_text(app))
+        assert "testing" not in screen_text(app)
+
+
+@pytest.mark.parametrize("key", ["escape", "q"])
+async def test_leaving_ends_the_tests_and_listens_no_more(tmp_path: Path, key: str) -> None:
+    doctor = Doctor(*CHECKS)
+    doctor.go.clear()
+    async with connections(tmp_path, TOOLKIT, doctor=doctor) as (app, session, screen, pilot):
+        await pilot.press("t")
+        await until(lambda: "… testing" in screen_text(app))
+        await pilot.press(key)
+        await until(lambda: app.screen is not screen and doctor.ended)
+        session.bus.publish(McpStatus(servers=[COMPOSIO]))
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
+async def test_what_has_no_room_is_scrolled(tmp_path: Path) -> None:
+    async with connections(tmp_path, *SERVERS, size=(80, 24), doctor=Doctor(*CHECKS)) as (
+        app,
+        _,
+        screen,
+        pilot,
+    ):
+        facts = screen.query_one("#connections-facts")
+        await pilot.press("pagedown")
+        await pilot.pause()
+        below = facts.scroll_offset.y
+        assert below > 3
+        await pilot.press("pageup")
+        await pilot.pause()
+        assert facts.scroll_offset.y == 0
+        await pilot.press("t")
+        await until(lambda: "A session could start." in screen_text(app))
+        assert facts.scroll_offset.y > 3
+        assert screen.query_one(ServerList).has_focus
+
+
+async def test_names_and_errors_of_others_are_shown_and_never_act(tmp_path: Path) -> None:
+    nasty = "[/x][@click=app.quit]y[/]\x1b]52;c;aGk=\x07\u202e"
+    server = McpServer(name=nasty, status=nasty, tools=1, tool_names=[nasty], error=nasty, last_error=nasty)
+    async with connections(tmp_path, server, doctor=Doctor(checked("x", nasty, "failed", nasty, nasty))) as (
+        app,
+        _,
+        _,
+        pilot,
+    ):
+        await pilot.press("t")
+        await until(lambda: "could start" in screen_text(app))
+        shown = screen_text(app)
+        assert "[@click=app.quit]" in shown
+        assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "nord"])
+async def test_the_state_of_the_chosen_server_can_be_read(tmp_path: Path, theme: str) -> None:
+    async with connections(tmp_path, *SERVERS) as (app, _, screen, pilot):
+        app.theme = theme
+        for server in SERVERS:
+            await pilot.pause()
+            assert screen.chosen == server
+            assert unreadable(app, quiet_colours(app)) == {}
+            await pilot.press("down")
+
+
+# -- pictures ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40", "200x50"])
+@pytest.mark.parametrize("tested", [False, True], ids=["servers", "tested"])
+def test_the_connections(
+    snap_compare: Snap,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tested: bool,
+    size: tuple[int, int],
+    theme: str,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-api03-0123456789")
+    session = make_session(tmp_path)
+    session.servers.known = SERVERS
+    app = make_app(
+        tmp_path,
+        session,
+        theme=theme,
+        api_key="sk-ant-api03-0123456789",
+        model="claude-sonnet-5",
+        claude_config_dir=tmp_path / "claude",
+    )
+    screen = ConnectionsScreen(app.settings, lambda: app.session, examine=Doctor(*CHECKS))
+
+    async def ready(pilot: Pilot[Any]) -> None:
+        await until(lambda: app.state == "idle")
+        app.push_screen(screen)
+        await until(lambda: screen.is_mounted and "LOGFIRE_TOKEN" in _told(screen))
+        await pilot.press(*(["t"] if tested else ["down"]))
+        await until(lambda: not tested or "could start" in _told(screen))
+        await pilot.pause(0.3)
+
+    assert snap_compare(app, terminal_size=size, run_before=ready)
+
+
+def _told(screen: ConnectionsScreen) -> str:
+    return " ".join(str(each.render()) for each in screen.query("#connections-facts Static"))

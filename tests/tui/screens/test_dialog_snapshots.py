@@ -1,0 +1,248 @@
+"""Pictures of every dialog above a finished session."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from core.events.types import (
+    AuthRequired,
+    BudgetReached,
+    McpServer,
+    McpStatus,
+    PermissionAsked,
+    QueryClassified,
+    QueryReceived,
+    ServerTrustAsked,
+    SessionStarted,
+    TokensSpent,
+    ToolCallStarted,
+    Usage,
+)
+from core.web_reader.blacklist import KEPT_FOR, Blacklist, Listing, Strike
+from tests.tui.app.test_snapshots import played_app, steps
+from tests.tui.files_host import finished, until
+from tests.tui.pictured import Drawn, cases, draw, no_blinking
+from tui.panes.status.facts import StatusFacts
+from tui.render.activity import AtWork
+from tui.screens.application.error import RESTARTS, ErrorScreen
+from tui.screens.files.confirm_delete import DeleteScreen
+from tui.screens.files.link import LinkScreen
+from tui.screens.files.links import LinksScreen
+from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.requests.trust import TrustScreen
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.screens.session.budget import BudgetScreen
+from tui.screens.session.confirm_fresh import FreshScreen
+from tui.screens.session.queue import QueueScreen
+from tui.screens.session.quit import QuitScreen
+from tui.screens.session.status import StatusScreen
+from tui.viewers.view.links import FoundLink
+from tui.widgets.modal import Closing
+
+NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
+MAIL = PermissionAsked(
+    request_id="r1",
+    tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
+    subjects=["GMAIL_SEND_EMAIL"],
+    reason="it can change something outside the workspace",
+    once_only=True,
+    input={
+        "thought": "Send the report to the team",
+        "tools": [
+            {
+                "tool_slug": "GMAIL_SEND_EMAIL",
+                "arguments": {
+                    "recipient_email": "team@northwindsilicon.example",
+                    "subject": "AI chips this\u202eweek",
+                    "body": "Hello all,\n\nthis week's report on AI chips is ready.\n\nKind regards",
+                },
+            }
+        ],
+    },
+)
+PAGE = PermissionAsked(
+    request_id="r2",
+    tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
+    subjects=["NOTION_GET_PAGE"],
+    reason="it is not among the contained tools",
+    input={"tools": [{"tool_slug": "NOTION_GET_PAGE", "arguments": {"page_id": "8f2c"}}]},
+)
+LINK = AuthRequired(
+    toolkit="gmail",
+    url="https://connect.composio.dev/link/lk_0qK3vXw8Zt1b",
+    expires_at=datetime(2026, 11, 21, 14, 12, 5, tzinfo=UTC),
+)
+
+NOTES = ServerTrustAsked(
+    server="notes",
+    transport="stdio",
+    target="npx -y @notes/server\u202e --folder '/work/my notes' --read-only",
+    given=["NOTES_TOKEN=${NOTES_TOKEN}", "MODE=fast"],
+    source="/work/ai-chips/.mcp.json",
+)
+TICKETS = ServerTrustAsked(
+    server="tickets",
+    transport="http",
+    target="https://tickets.example/mcp?team=${TEAM:-silicon}",
+    given=["Authorization=Bearer ${TICKETS_TOKEN}"],
+    source="/work/ai-chips/ua-tui.toml",
+)
+
+LINKS = [
+    FoundLink("Sixteen-high stacks ship three months early", "https://computewire.example/memory/stacks", 3),
+    FoundLink("the report", "https://computewire.example/accelerators/halden-h7\u202e?from=report", 5),
+    FoundLink("", "https://xn--fiqs8s.example/" + "a-long-way/" * 12, 9),
+    FoundLink("[b]Open in the editor[/b]", "vscode://file/etc/hosts", 12),
+]
+
+
+def refused(host: str, *days: int, listed: bool) -> Listing:
+    strikes = tuple(
+        Strike(at=NOW.replace(day=day), code="1214", url=f"https://{host}/news/{day}", tool_use_id=f"t{day}")
+        for day in days
+    )
+    since = strikes[-1].at if listed else None
+    return Listing(host, strikes, since, since + KEPT_FOR if since is not None else None)
+
+
+class Sites(Blacklist):
+    """A list of the web reader in no file."""
+
+    def __init__(
+        self,
+        kept: Sequence[Listing] = (
+            refused("papers.example", 18, 19, 20, listed=True),
+            refused("daily-news-with-a-long-name.example", 2, 3, 5, 8, listed=True),
+            refused("few.example", 17, listed=False),
+        ),
+    ) -> None:
+        super().__init__(Path("/nowhere"))
+        self._kept = list(kept)
+
+    def entries(self) -> list[Listing]:
+        return self._kept
+
+
+def working() -> AtWork:
+    at = 0.0
+    work = AtWork(lambda: at)
+    work.take([QueryReceived(query_id="q1", text="Research the latest AI chip news and write a report")])
+    at = 8.0
+    given = {"subagent_type": "report-creation-expert", "description": "Write the report from the articles"}
+    work.take([ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input=given)])
+    at = 20.0
+    name = "mcp__local_toolkit__crawl_parallel"
+    work.take(
+        [ToolCallStarted(query_id="q1", tool_use_id="t2", name=name, input={"urls": ["https://a.example"]})]
+    )
+    at = 41.0
+    return work
+
+
+def told() -> list[tuple[str, str]]:
+    facts = StatusFacts(limit=1.0)
+    for event in (
+        SessionStarted(
+            session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-5", demo=True
+        ),
+        QueryReceived(query_id="q1", text="x"),
+        QueryClassified(query_id="q1", decision="COMPLEX", source="rule", raw_response="it says “research”"),
+        McpStatus(
+            servers=[
+                McpServer(name="local_toolkit", status="connected", tools=7),
+                McpServer(name="composio", status="failed", error="the server refused the key (401)"),
+            ]
+        ),
+        TokensSpent(query_id="q1", message_id="m", usage=Usage(input_tokens=38_100), cost_usd=0.85),
+        BudgetReached(level="warning", spent_usd=0.85, limit_usd=1.0),
+    ):
+        facts.take(event)
+    return facts.told()
+
+
+DIALOGS: dict[str, tuple[Callable[[], Closing[Any]], tuple[str, ...]]] = {
+    "permission": (lambda: PermissionScreen(MAIL, 2), ()),
+    "permission-pattern": (
+        lambda: PermissionScreen(PAGE, seen={("composio", "NOTION_GET_BLOCK")}),
+        ("s", *["backspace"] * len("PAGE"), "*"),
+    ),
+    "permission-reason": (lambda: PermissionScreen(MAIL), ("r", *"Use the other account")),
+    "auth": (lambda: AuthScreen(LINK, now=lambda: NOW), ()),
+    "trust": (lambda: TrustScreen(NOTES), ()),
+    "trust-remote": (lambda: TrustScreen(TICKETS), ()),
+    "error": (
+        lambda: ErrorScreen(
+            "the agent died (signal 9)",
+            ["ProcessError: Command failed with exit code -9"],
+            advice=[RESTARTS, "1 query waits: what waits is kept.", "The whole story is in /work/run.log"],
+        ),
+        (),
+    ),
+    "quit": (lambda: QuitScreen(1, working()), ()),
+    "delete": (lambda: DeleteScreen("work_products/ai-chip-news.html", "12K, saved 14:02."), ()),
+    "link": (lambda: LinkScreen("https://computewire.example/accelerators/halden-h7\u202e?from=report"), ()),
+    "links": (lambda: LinksScreen(LINKS, 1), ()),
+    "blacklist": (lambda: BlacklistScreen(Sites()), ("down",)),
+    "blacklist-empty": (lambda: BlacklistScreen(Sites(())), ()),
+    "fresh": (lambda: FreshScreen("the agent does not know the conversation of this session any more"), ()),
+    "queue": (
+        lambda: QueueScreen(
+            lambda: ("Mail the report to the team", "Compare it with last week's\nand say what is new"),
+            lambda _seen, _wanted: True,
+        ),
+        ("down",),
+    ),
+    "budget": (lambda: BudgetScreen(1.02, 1.0, waiting=1), ()),
+    "budget-amount": (lambda: BudgetScreen(0.85, 1.0, running=True), ("r",)),
+    "status": (lambda: StatusScreen(told()), ()),
+}
+
+
+def listens(screen: Closing[Any]) -> bool:
+    return screen.is_mounted and not screen.has_class("-quiet")
+
+
+async def dialogs(pilot: Pilot[str]) -> AsyncIterator[str]:
+    """Open one dialog after the other above the finished session."""
+    app = pilot.app
+    await steps()(pilot)
+    for name, (make, keys) in DIALOGS.items():
+        screen = make()
+        app.push_screen(screen)
+        await until(partial(listens, screen))
+        if working := [each for each in app.workers if screen in each.node.ancestors_with_self]:
+            await finished(working)
+        await pilot.press(*keys)
+        no_blinking(app)
+        yield name
+        screen.dismiss(None)
+        await pilot.pause()
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[int, int], str], dict[str, Drawn]]:
+    @cache
+    def all_of_them(size: tuple[int, int], theme: str) -> dict[str, Drawn]:
+        return draw(played_app(tmp_path_factory.mktemp("session"), theme), size, dialogs)
+
+    return all_of_them
+
+
+@pytest.mark.usefixtures("still")
+@pytest.mark.parametrize(("dialog", "size", "theme"), cases(list(DIALOGS)))
+def test_a_dialog(
+    snap_compare: Callable[..., bool],
+    drawn: Callable[[tuple[int, int], str], dict[str, Drawn]],
+    dialog: str,
+    size: tuple[int, int],
+    theme: str,
+) -> None:
+    assert snap_compare(drawn(size, theme)[dialog])

@@ -1,0 +1,600 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+import segno
+from textual.app import App
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.widgets import Button, Input, Static
+
+from core.events.types import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
+from core.provider.setup import SettingUp
+from core.settings.model import Settings
+from tests.paths import STYLES
+from tests.tui.files_host import finished, until
+from tui.render.activity import AtWork
+from tui.screens.application.error import ErrorScreen
+from tui.screens.application.help import HelpScreen
+from tui.screens.requests.arguments import ArgumentsView, argument_lines, inner_tools, reveal
+from tui.screens.requests.auth import AuthScreen
+from tui.screens.requests.inner_calls import call_lines
+from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from tui.screens.requests.qr import QrCode
+from tui.screens.session.quit import QuitScreen
+from tui.screens.setup.screen import SetupScreen
+from tui.theme.themes import DEFAULT_THEME, THEMES
+from tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, Box, Dialog
+
+SEND = PermissionAsked(
+    request_id="r1",
+    tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
+    subjects=["GMAIL_SEND_EMAIL"],
+    reason="it sends something to other people",
+    input={"tools": [{"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"to": "ann@mail.example"}}]},
+)
+AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
+
+
+class Stage(App[None]):
+    CSS_PATH = STYLES / "dialogs.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.answers: list[object] = []
+        self.opened: list[str] = []
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DEFAULT_THEME
+
+    def clock(self) -> float:
+        return self.now
+
+    async def ask(self, pilot: Pilot[None], dialog: Dialog[Any], wait: float = QUIET_SECONDS) -> None:
+        self.push_screen(dialog, self.answers.append)
+        await pilot.pause()
+        self.now += wait
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        self.opened.append(url)
+
+    def shown(self) -> str:
+        texts = [str(each.content) for each in self.screen.query(Static).results(Static)]
+        rows = [row for view in self.screen.query(ArgumentsView) for row in view._rows]
+        labels = [str(button.label) for button in self.screen.query(Button).results(Button)]
+        return "\n".join([*texts, *rows, *labels])
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [
+        ("d", PermissionAnswer(allow=False)),
+        ("escape", PermissionAnswer(allow=False)),
+        ("enter", PermissionAnswer(allow=False)),
+        ("a", PermissionAnswer(allow=True)),
+    ],
+)
+async def test_a_permission_is_answered_with_one_key(key: str, answer: PermissionAnswer) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [answer]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda clock: PermissionScreen(SEND, clock=clock),
+        lambda clock: AuthScreen(AUTH, clock=clock),
+        lambda clock: ErrorScreen("it died", clock=clock),
+        lambda clock: QuitScreen(clock=clock),
+        lambda clock: SetupScreen(SettingUp(Settings()), clock=clock),
+    ],
+    ids=["permission", "auth", "error", "quit", "setup"],
+)
+async def test_keys_typed_before_it_can_be_read_do_not_answer(
+    make: Callable[[Callable[[], float]], Dialog[Any]],
+) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, make(app.clock), wait=QUIET_SECONDS - 0.01)
+        await pilot.press("a", "s", "d", "enter", "escape", "r", "q", "y", "n", "o")
+        await pilot.pause()
+        assert app.answers == []
+        assert app.opened == []
+        assert len(app.screen_stack) == 2
+
+
+async def test_someone_who_types_on_does_not_answer_by_accident() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=0.1)
+        for key in "search and send":
+            await pilot.press("space" if key == " " else key)
+            app.now += 0.15
+        assert app.answers == []
+        app.now += QUIET_SECONDS
+        await pilot.press("a")
+        await pilot.pause()
+        assert app.answers == [PermissionAnswer(allow=True)]
+
+
+async def test_a_click_before_it_can_be_read_does_not_answer() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=0.1)
+        await pilot.click("#once")
+        assert app.answers == []
+        app.now += QUIET_SECONDS
+        await pilot.click("#once")
+        await pilot.pause()
+        assert app.answers == [PermissionAnswer(allow=True)]
+
+
+async def test_a_permission_never_times_out() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock), wait=86_400.0)
+        assert app.answers == []
+
+
+async def test_a_permission_names_the_tools_inside_and_shows_every_argument() -> None:
+    app = Stage()
+    event = PermissionAsked(
+        request_id="r",
+        tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
+        input={
+            "tools": [
+                {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "one\ntwo\u202ethree", "n": 3}},
+                {"tool_slug": "SLACK_POST", "arguments": {"text": "x" * 5_000 + "END"}},
+            ]
+        },
+    )
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        shown = app.shown()
+        assert "GMAIL_SEND_EMAIL, SLACK_POST" in shown
+        assert "two‹U+202E›three" in shown
+        assert "END" in shown.replace("\n", "")
+        assert "COMPOSIO_MULTI_EXECUTE_TOOL (composio)" in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["[/]", "[@click=app.quit]x[/]", "[$foo]", "a[0]['x']", "\\[red]", "[link=file:///x]"]
+)
+async def test_text_from_elsewhere_is_shown_as_it_is(text: str) -> None:
+    app = Stage()
+    event = PermissionAsked(
+        request_id="r", tool_name=text, reason=text, subjects=[text, "b"], input={text: [text, {"k": text}]}
+    )
+    async with app.run_test() as pilot:
+        for dialog in (
+            PermissionScreen(event, clock=app.clock),
+            AuthScreen(AuthRequired(toolkit=text, url=text), clock=app.clock),
+            ErrorScreen(text, [text], clock=app.clock),
+            SetupScreen(SettingUp(Settings()), text, clock=app.clock),
+        ):
+            await app.ask(pilot, dialog)
+            assert text in app.shown()
+            dialog.withdraw()
+            await pilot.pause()
+
+
+async def test_the_answers_stay_in_sight_and_the_rest_scrolls_on_a_small_screen() -> None:
+    app = Stage()
+    event = PermissionAsked(request_id="r", tool_name="Bash", input={"command": "echo\n" * 200})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        await pilot.pause()
+        for button in app.screen.query("#answers Button"):
+            assert button.region.bottom <= 24
+            assert app.screen.get_widget_at(*button.region.offset)[0] is button
+        await pilot.press("pagedown", "down")
+        assert app.screen.query_one(Box).scroll_offset.y > 0
+
+
+async def test_a_megabyte_of_arguments_is_laid_out_whole() -> None:
+    app = Stage()
+    event = PermissionAsked(request_id="r", tool_name="Write", input={"content": "word " * 200_000})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        assert sum(map(len, app.screen.query_one(ArgumentsView)._rows)) >= 1_000_000
+        await pilot.press("d")
+
+
+async def test_an_answer_from_elsewhere_closes_the_dialog_even_under_another() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        dialog = PermissionScreen(SEND, clock=app.clock)
+        await app.ask(pilot, dialog)
+        app.push_screen(HelpScreen())
+        await pilot.pause()
+        dialog.withdraw()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        assert app.answers == [None]
+
+
+@pytest.mark.parametrize(
+    ("key", "outcome"), [("enter", "completed"), ("d", "completed"), ("escape", "cancelled")]
+)
+async def test_an_auth_link_is_done_or_given_up(key: str, outcome: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        assert "connect.example" in app.shown()
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [outcome]
+
+
+async def test_an_auth_link_opens_in_the_browser_only_when_it_is_a_web_link() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        good = AuthScreen(AUTH, clock=app.clock)
+        await app.ask(pilot, good)
+        await pilot.press("o")
+        assert app.opened == [AUTH.url]
+        good.withdraw()
+        await pilot.pause()
+        await app.ask(pilot, AuthScreen(AuthRequired(toolkit="x", url="vscode://x/y"), clock=app.clock))
+        await pilot.press("o")
+        assert app.opened == [AUTH.url]
+        assert "copy only" in app.shown()
+
+
+EXPIRING = AuthRequired(
+    toolkit="gmail", url=AUTH.url, expires_at=datetime(2026, 11, 21, 14, 12, 5, tzinfo=UTC)
+)
+
+
+async def test_an_auth_link_counts_down_and_says_when_it_is_over() -> None:
+    app = Stage()
+    now = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
+    async with app.run_test() as pilot:
+        dialog = AuthScreen(EXPIRING, clock=app.clock, now=lambda: now)
+        await app.ask(pilot, dialog)
+        assert "Valid    for 9:58" in app.shown()
+        now = datetime(2026, 11, 21, 14, 12, 1, tzinfo=UTC)
+        await until(lambda: "for 0:04" in app.shown())
+        now = datetime(2026, 11, 21, 14, 12, 6, tzinfo=UTC)
+        await until(lambda: "ask for a new link" in app.shown())
+        await pilot.press("escape")
+        await pilot.pause()
+    assert app.answers == ["expired"]
+
+
+@pytest.mark.parametrize(("size", "room"), [((120, 40), True), ((80, 24), False), ((60, 50), False)])
+async def test_a_code_stands_beside_the_link_where_there_is_room(size: tuple[int, int], room: bool) -> None:
+    app = Stage()
+    async with app.run_test(size=size) as pilot:
+        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await finished(app.workers)
+        await pilot.pause()
+        code = app.screen.query_one(QrCode)
+        assert code.display is room
+        # It comes and goes with the room.
+        await pilot.resize_terminal(*((80, 24) if room else (120, 40)))
+        await until(lambda: code.display is not room)
+        if not room:
+            assert code.region.size == code.code_size
+            await until(lambda: app.screen.query_one("#done").region.bottom <= code.screen.size.height)
+
+
+@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
+async def test_a_code_is_dark_on_light_and_says_the_link_whatever_the_theme(theme: str) -> None:
+    app = Stage()
+    app.theme = theme
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await finished(app.workers)
+        await pilot.pause()
+        code = app.screen.query_one(QrCode)
+        strips = [code.render_line(y) for y in range(code.region.height)]
+        for segment in (segment for strip in strips for segment in strip):
+            assert segment.style is not None
+            assert segment.style.color is not None
+            assert segment.style.bgcolor is not None
+            assert segment.style.color.triplet == (0, 0, 0)
+            assert segment.style.bgcolor.triplet == (255, 255, 255)
+    halves = {" ": (0, 0), "▀": (1, 0), "▄": (0, 1), "█": (1, 1)}
+    drawn = [[halves[cell][half] for cell in strip.text] for strip in strips for half in (0, 1)]
+    meant = [list(row) for row in segno.make(AUTH.url, error="l", micro=False).matrix_iter(border=4)]
+    assert drawn[: len(meant)] == meant
+    assert not any(any(row) for row in [*drawn[:4], *drawn[len(meant) - 4 :]])
+    assert not any(any(row[:4]) or any(row[-4:]) for row in drawn)
+
+
+async def test_a_link_that_is_none_of_the_web_and_one_too_long_have_no_code() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        for url in ("vscode://x/y", "https://a.example/" + "x" * 1_000):
+            dialog = AuthScreen(AuthRequired(toolkit="x", url=url), clock=app.clock)
+            await app.ask(pilot, dialog)
+            await finished(app.workers)
+            assert not app.screen.query(QrCode)
+            dialog.withdraw()
+            await pilot.pause()
+
+
+async def test_an_auth_link_is_copied_whole() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, AuthScreen(AUTH, clock=app.clock))
+        await pilot.press("y")
+        assert app.clipboard == AUTH.url
+
+
+@pytest.mark.parametrize(
+    ("key", "choice"), [("r", "restart"), ("enter", "restart"), ("escape", "close"), ("q", "quit")]
+)
+async def test_a_failure_offers_restart(key: str, choice: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, ErrorScreen("it died", ["ProcessError: exit code -9"], clock=app.clock))
+        assert "exit code -9" in app.shown()
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [choice]
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [("y", "stop"), ("w", "wait"), ("n", "stay"), ("escape", "stay"), ("enter", "stay")],
+)
+async def test_quitting_asks_and_staying_is_the_default(key: str, answer: str) -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, QuitScreen(1, clock=app.clock))
+        assert "1 queued query" in app.shown()
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [answer]
+
+
+async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
+    app = Stage()
+    at_work = AtWork(app.clock)
+    at_work.take([QueryReceived(query_id="q1", text="Research\x1b[31m the news")])
+    app.now = 8.0
+    at_work.take(
+        [
+            ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=name, input=given)
+            for number, (name, given) in enumerate(
+                [
+                    ("mcp__composio__COMPOSIO_SEARCH_NEWS", {"query": "AI chips"}),
+                    ("Agent", {"subagent_type": "report-creation-expert"}),
+                    *[("Bash", {"command": f"sleep {each}"}) for each in range(4)],
+                ]
+            )
+        ]
+    )
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, QuitScreen(0, at_work, clock=app.clock), wait=33.0)
+        await until(lambda: "41.0s  Research" in app.shown())
+        shown = app.shown()
+        assert "\x1b" not in shown
+        assert "33.0s  SEARCH_NEWS  AI chips" in shown
+        assert "report-creation-expert" in shown
+        assert "and 2 more" in shown
+        at_work.take([QueryFinished(query_id="q1", status="success")])
+        await until(lambda: "done by now" in app.shown())
+        assert "SEARCH_NEWS" not in app.shown()
+
+
+async def test_each_thing_that_runs_has_one_line_when_quitting() -> None:
+    app = Stage()
+    at_work = AtWork(app.clock)
+    at_work.take([QueryReceived(query_id="q1", text="Compare " + "everything " * 20)])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, QuitScreen(0, at_work, clock=app.clock))
+        await until(lambda: "Compare" in app.shown())
+        assert app.shown().count("…") == 1
+        assert sum("everything" in line for line in app.shown().splitlines()) == 1
+
+
+def test_hidden_characters_are_written_out() -> None:
+    assert reveal("a\u202eb\x1b[2J\u200b\U000e0041") == "a‹U+202E›b‹U+001B›[2J‹U+200B›‹U+E0041›"
+    assert reveal("tab\tline\r\nend ⚠\ufe0f") == "tab\tline\nend ⚠\ufe0f"
+    assert reveal("a\ufe0f") == "a‹U+FE0F›"
+
+
+def test_arguments_are_complete_and_readable() -> None:
+    value = {"a": [1, {"b": None, "c": True}], "empty": {}, "none": [], "text": "one\ntwo", "blank": ""}
+    assert argument_lines(value) == [
+        "a:", "  - 1", "  -", "    b: null", "    c: true", "empty: {}", "none: []", "text:", "  one", "  two",
+        'blank: ""',
+    ]  # fmt: skip
+    assert argument_lines({}) == ["(none)"]
+
+
+async def test_a_long_value_goes_on_under_its_own_indent() -> None:
+    asked = msgspec.structs.replace(SEND, input={"tools": {"to": "x " * 200, "n": "ä" * 300}})
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(asked, clock=app.clock))
+        rows = app.screen.query_one(ArgumentsView)._rows
+        width = app.screen.query_one(ArgumentsView).scrollable_content_region.width
+    assert [row for row in rows if not row.startswith("    ")] == [
+        "tools:",
+        *(r for r in rows if r.startswith("  to: ")),
+        *(r for r in rows if r.startswith("  n: ")),
+    ]
+    assert len(rows) > 5
+    assert max(map(len, rows)) <= width
+    assert "".join(row.strip() for row in rows[1:]).replace(" ", "").count("x") == 200
+    assert "".join(rows).count("ä") == 300
+
+
+async def test_a_line_is_broken_between_words_where_it_can_be_and_nothing_is_lost() -> None:
+    words = [f"word{number}" for number in range(90)]
+    asked = msgspec.structs.replace(SEND, input={"text": " ".join(words), "id": "z" * 300})
+    app = Stage()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, PermissionScreen(asked, clock=app.clock))
+        rows = app.screen.query_one(ArgumentsView)._rows
+    assert " ".join(rows).split()[:92] == ["text:", *words, "id:"]
+    assert sum(row.count("z") for row in rows) == 300
+
+
+def test_what_the_tools_of_a_call_get_comes_before_what_is_around_them() -> None:
+    tools = [
+        {"tool_slug": "GMAIL_SEND_EMAIL", "arguments": {"body": "Hi\nAnn", "subject": "News", "to": "ann"}},
+        {"tool_slug": "WAIT", "arguments": {}, "when": "later"},
+        {"tool_slug": "BAD\nto: bob", "arguments": {"x": 1}},
+        "odd",
+    ]
+    assert call_lines({"thought": "send it", "tools": tools}) == [
+        "GMAIL_SEND_EMAIL:", "  to: ann", "  subject: News", "  body:", "    Hi", "    Ann",
+        "WAIT:", "  (none)",
+        "the rest of the call:", "  thought: send it", "  tools:", "    -", "      tool_slug: WAIT",
+        "      when: later", "    -", "      tool_slug:", "        BAD", "        to: bob", "      arguments:",
+        "        x: 1", "    - odd",
+    ]  # fmt: skip
+    assert call_lines({"command": "ls", "tools": "x"}) == ["command: ls", "tools: x"]
+    assert call_lines({}) == ["(none)"]
+
+
+def test_inner_tools_of_any_shape_do_no_harm() -> None:
+    assert inner_tools({"tools": [{"tool_slug": "A"}, {"tool_slug": 5}, "x", None]}) == ["A"]
+    assert inner_tools({"tools": "x"}) == []
+    assert inner_tools({}) == []
+
+
+async def test_rows_break_between_cells_not_characters() -> None:
+    app = Stage()
+    async with app.run_test(size=(60, 24)) as pilot:
+        event = PermissionAsked(request_id="r", tool_name="t", input={"k": "漢字" * 200})
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        view = app.screen.query_one(ArgumentsView)
+        assert all(Content(row).cell_length <= view.size.width for row in view._rows)
+
+
+async def test_a_call_that_may_only_be_allowed_once_offers_no_more() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        await app.ask(pilot, PermissionScreen(msgspec.structs.replace(SEND, once_only=True), clock=app.clock))
+        assert "this session" not in app.shown()
+        await pilot.press("s")
+        assert app.answers == []
+        await pilot.press("a")
+        assert app.answers == [PermissionAnswer(allow=True)]
+
+
+READ = PermissionAsked(
+    request_id="r2",
+    tool_name="mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL",
+    subjects=["NOTION_GET_PAGE"],
+    reason="it is not among the contained tools",
+    input={"tools": [{"tool_slug": "NOTION_GET_PAGE", "arguments": {"page_id": "p1"}}]},
+)
+
+
+async def test_a_session_is_allowed_by_a_pattern_that_is_shown_first() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(READ, clock=app.clock))
+        await pilot.press("s")
+        await pilot.pause()
+        line = app.screen.query_one("#patterns Input", Input)
+        assert (line.value, line.has_focus) == ("NOTION_GET_PAGE", True)
+        assert "this tool alone" in app.shown()
+        assert app.answers == []
+        await pilot.press("enter")
+        await pilot.pause()
+    assert app.answers == [PermissionAnswer(True, "session", patterns=("NOTION_GET_PAGE",))]
+
+
+async def test_a_pattern_is_edited_and_what_it_covers_is_named() -> None:
+    app = Stage()
+    seen = {
+        ("composio", "NOTION_GET_BLOCK"),
+        ("composio", "NOTION_CREATE_PAGE"),
+        ("other", "NOTION_GET_X"),
+        ("composio", "SLACK_LIST"),
+    }
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(READ, clock=app.clock, seen=seen))
+        await pilot.press("s")
+        await pilot.press(*["backspace"] * len("GET_PAGE"), "*")
+        await pilot.pause()
+        shown = app.shown()
+        assert "NOTION_GET_PAGE, NOTION_GET_BLOCK, and any other" in shown
+        assert "SLACK_LIST" not in shown
+        assert "NOTION_CREATE_PAGE" not in shown
+        assert "NOTION_GET_X" not in shown
+        await pilot.press("enter")
+        await pilot.pause()
+    assert app.answers == [PermissionAnswer(True, "session", patterns=("NOTION_*",))]
+
+
+async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(READ, clock=app.clock))
+        await pilot.press("s", "ctrl+u", "*", "enter")
+        await pilot.pause()
+        assert app.answers == []
+        assert "* is too wide: begin it with NOTION_." in app.shown()
+        # The first Esc leaves the line, the second denies.
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.answers == []
+        assert app.screen.query_one("#deny").has_focus
+        await pilot.press("escape")
+        await pilot.pause()
+    assert app.answers == [PermissionAnswer(allow=False)]
+
+
+async def test_a_no_takes_a_reason_in_which_letters_are_no_answers() -> None:
+    app = Stage()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await pilot.press("r", *"a sad day", "enter")
+        await pilot.pause()
+    assert app.answers == [PermissionAnswer(allow=False, reason="a sad day")]
+
+
+async def test_the_line_to_write_in_and_its_answers_stay_in_sight_on_a_small_screen() -> None:
+    app = Stage()
+    event = msgspec.structs.replace(READ, input={"command": "echo\n" * 200})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        for opens, where in (("s", "#patterns"), ("escape", ""), ("r", "#reasoning")):
+            await pilot.press(opens)
+            await pilot.pause()
+            for each in app.screen.query(f"{where} Input, {where} Button") if where else ():
+                assert app.screen.get_widget_at(*each.region.offset)[0] is each
+                assert each.region.bottom <= 24
+
+
+async def test_a_name_in_which_something_is_hidden_is_allowed_once_at_most() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        event = msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"])
+        await app.ask(pilot, PermissionScreen(event, clock=app.clock))
+        assert "session" not in app.shown()
+
+
+async def test_somebody_who_was_typing_is_given_longer() -> None:
+    app = Stage()
+    async with app.run_test() as pilot:
+        app.typed_at = time.monotonic()  # type: ignore[attr-defined]  # as the application keeps it
+        await app.ask(pilot, PermissionScreen(SEND, clock=app.clock))
+        await pilot.press("a")
+        assert app.answers == []
+        app.now += QUIET_SECONDS
+        await pilot.press("a")
+        assert app.answers == []
+        app.now += TYPING_SECONDS
+        await pilot.press("a")
+        assert app.answers == [PermissionAnswer(allow=True)]

@@ -1,0 +1,156 @@
+"""What the help tells where: the keys of the place one came from, and all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.events.types import PermissionAsked
+from tests.tui.app_host import settled, shown
+from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text, until
+from tests.tui.panes.test_trace import SESSION
+from tui.app.app import UaTuiApp
+from tui.app.commands import commands_of, typed_command
+from tui.keys.table import PLACES
+from tui.screens.application.help import HelpScreen
+from tui.screens.files.viewer import ViewerScreen
+from tui.screens.requests.permission import PermissionScreen
+from tui.screens.services.blacklist import BlacklistScreen
+from tui.screens.session.sessions import SessionsScreen
+from tui.screens.tool_call.screen import ToolCallScreen
+
+WIDE = (200, 50)
+
+
+def help_of(app: UaTuiApp) -> HelpScreen:
+    assert isinstance(app.screen, HelpScreen)
+    return app.screen
+
+
+@pytest.mark.parametrize(
+    ("key", "place"), [("f2", "conversation"), ("f3", "trace"), ("f4", "observers"), ("f5", "workspace")]
+)
+async def test_of_a_pane_its_own_keys_come_first(tmp_path: Path, key: str, place: str) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await pilot.press(key, "question_mark")
+        await pilot.pause()
+        assert help_of(app).here == (place, "moving", "pane", "anywhere")
+        text = screen_text(app)
+        assert text.index(PLACES[place].title) < text.index("In a pane") < text.index("Anywhere")
+        assert "In the prompt" not in text
+        await pilot.press("f1")
+        await pilot.pause()
+        text = screen_text(app)
+        assert help_of(app).here is None
+        assert text.index("Anywhere") < text.index("In the prompt")
+        await pilot.press("f1")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        await pilot.press("question_mark", "question_mark")
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
+async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f3", "question_mark")
+        await pilot.pause()
+        rows = screen_text(app).splitlines()
+        assert rows[0].startswith("╭─ Keys here")
+        assert rows[1].strip("│ ") == PLACES["trace"].title
+        assert "Esc close" in rows[-2]
+        assert rows[-1].startswith("╰")
+        assert sum(not row.strip("│ ") for row in rows) <= 3
+
+
+async def test_f1_in_the_prompt_tells_everything_and_the_question_mark_is_typed(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await pilot.press("question_mark", "f1")
+        await pilot.pause()
+        assert app.frame.prompt.text == "?"
+        assert help_of(app).here is None
+
+
+async def test_the_command_tells_the_keys_of_the_prompt_from_there(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        command = typed_command("/keys-here", commands_of(app))
+        assert command is not None
+        command.run()
+        await pilot.pause()
+        assert help_of(app).here == ("prompt", "anywhere")
+        assert "say it into the running query" in screen_text(app)
+
+
+async def test_a_preview_and_screens_of_their_own_tell_their_keys(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    (session.workspace.path / "notes.md").write_text("# Notes\n")
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await pilot.press("f5", "tab", "question_mark")
+        await pilot.pause()
+        assert help_of(app).here == PLACES_OF["preview"]
+        await pilot.press("escape")
+        app.push_screen(ViewerScreen(session.workspace.path / "notes.md"))
+        await until(lambda: isinstance(app.screen, ViewerScreen) and app.screen.document is not None)
+        for key, everything in (("question_mark", False), ("f1", True)):
+            await pilot.press(key)
+            await pilot.pause()
+            assert help_of(app).here == (None if everything else PLACES_OF["file"])
+            await pilot.press("q")
+            await pilot.pause()
+        await pilot.press("slash", "question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, ViewerScreen)
+        app.screen.dismiss()
+        await pilot.pause()
+        for open_it, kind, place in (
+            (app.above.sessions, SessionsScreen, "sessions"),
+            (app.above.blacklist, BlacklistScreen, "blacklist"),
+        ):
+            open_it()
+            await until(lambda kind=kind: isinstance(app.screen, kind))  # type: ignore[misc]
+            await pilot.press("question_mark")
+            await pilot.pause()
+            assert help_of(app).here == PLACES_OF[place]
+            await pilot.press("escape")
+            app.screen.dismiss()
+            await pilot.pause()
+
+
+PLACES_OF = {name: (name, *place.also) for name, place in PLACES.items()}
+
+
+async def test_a_tool_call_and_a_question_tell_their_keys_and_wait(tmp_path: Path) -> None:
+    session = make_session(tmp_path)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        for event in SESSION:
+            session.bus.publish(event)
+        await shown(app, pilot)
+        await pilot.press("f3", "end", "enter")
+        await until(lambda: isinstance(app.screen, ToolCallScreen))
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert help_of(app).here == PLACES_OF["call"]
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        session.bus.publish(PermissionAsked(request_id="r", tool_name="Bash", input={}))
+        await until(lambda: isinstance(app.screen, PermissionScreen))
+        await pilot.press("f1")
+        await until(lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, PermissionScreen)
+        assert session.answers == []

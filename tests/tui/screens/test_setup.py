@@ -1,0 +1,516 @@
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Button, Input, Static
+
+from core.provider.request import DEFAULT_URL
+from core.provider.setup import LOCAL_URL, ZAI_URL, SettingUp
+from core.settings.model import Settings
+from tests.model_server import Answer, ModelServer, model_server, refusal
+from tests.paths import STYLES
+from tests.tui.files_host import until
+from tui.screens.setup.pages import FORMS, Entry
+from tui.screens.setup.screen import SetUp, SetupScreen
+from tui.terminal.programs import NoProgram
+from tui.theme.themes import DEFAULT_THEME, THEMES
+from tui.widgets.dialog import QUIET_SECONDS
+
+KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
+REFUSED = Answer(401, refusal("authentication_error", "invalid x-api-key"))
+LOGIN = '{"claudeAiOauth": {"accessToken": "t", "refreshToken": "r", "subscriptionType": "max"}}'
+
+
+class Stage(App[None]):
+    CSS_PATH = [STYLES / "dialogs.tcss", STYLES / "setup.tcss"]  # noqa: RUF012
+
+    def __init__(self, base: Path, settings: Settings | None = None, **environ: str) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.answers: list[object] = []
+        self.kept: set[str] = set()
+        self.logins: list[Path | None] = []
+        self.on_login: Callable[[], int] = lambda: 0
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DEFAULT_THEME
+        (base / "work").mkdir(exist_ok=True)
+        now = settings or Settings(claude_config_dir=base / "claude")
+        self.desk = SettingUp(now, environ=environ, cwd=base / "work", config_dir=base / "conf")
+        self.file = base / "conf" / "config.toml"
+
+    async def open(self, pilot: Pilot[None], **options: Any) -> SetupScreen:
+        screen = SetupScreen(
+            self.desk,
+            clock=lambda: self.now,
+            keep_secret=self.kept.update,
+            login=self.log_in,
+            **options,
+        )
+        self.push_screen(screen, self.answers.append)
+        await pilot.pause()
+        self.now += QUIET_SECONDS
+        return screen
+
+    def log_in(self, _app: App[Any], settings: Settings) -> int:
+        self.logins.append(settings.claude_config_dir)
+        return self.on_login()
+
+    @property
+    def shown(self) -> str:
+        """Everything that can be seen, with what is written in lines that are not hidden."""
+        seen = [each for each in self.screen.query(Static).results(Static) if each.region]
+        lines = [
+            each.value
+            for each in self.screen.query(Input).results(Input)
+            if each.region and not each.password
+        ]
+        buttons = [str(each.label) for each in self.screen.query(Button).results(Button) if each.region]
+        return "\n".join([*(str(each.content) for each in seen), *lines, *buttons])
+
+    @property
+    def stored(self) -> dict[str, object]:
+        return tomllib.loads(self.file.read_text())
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A model that answers, also in the place of Anthropic's own and of Z.AI's."""
+    with model_server() as running:
+        monkeypatch.setattr("core.provider.request.DEFAULT_URL", running.url)
+        monkeypatch.setattr("core.provider.setup.ZAI_URL", f"{running.url}/zai")
+        running.answers["/zai/v1/messages"] = running.answers["/v1/messages"]
+        yield running
+
+
+async def paste(pilot: Pilot[None], text: str) -> None:
+    focused = pilot.app.focused
+    assert focused is not None
+    focused.post_message(events.Paste(text))
+    await pilot.pause()
+
+
+@pytest.mark.parametrize(
+    ("keys", "page"),
+    [
+        (["1"], "anthropic"),
+        (["a"], "anthropic"),
+        (["enter"], "anthropic"),
+        (["2"], "login"),
+        (["c"], "login"),
+        (["down", "enter"], "login"),
+        (["down", "down", "up", "down", "enter"], "zai"),
+        (["z"], "zai"),
+        (["l"], "server"),
+        (["4"], "server"),
+    ],
+)
+async def test_a_way_is_chosen_by_digit_letter_or_arrows_and_esc_leads_back(
+    tmp_path: Path, keys: list[str], page: str
+) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await app.open(pilot)
+        for each in (
+            "Anthropic API key",
+            "Claude login",
+            "Z.AI",
+            "Local or other server",
+            "Demo",
+            str(app.file),
+        ):
+            assert each in app.shown.replace("\n", "")
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert screen.query_one(f"#page-{page}").display
+        assert not screen.query_one("#page-ways").display
+        await pilot.press("escape")
+        assert screen.query_one("#page-ways").display
+        assert app.focused is screen.query_one(f"#{page}")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.answers == [None]
+
+
+@pytest.mark.parametrize(("key", "answer"), [("d", "demo"), ("5", "demo"), ("q", "quit"), ("escape", None)])
+async def test_the_demo_and_the_end_are_one_key_away(tmp_path: Path, key: str, answer: object) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == [answer]
+
+
+async def test_everything_can_be_done_with_the_mouse(tmp_path: Path, server: ModelServer) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.click("#server")
+        await pilot.click("#page-server Entry")
+        await pilot.press(*server.url.removeprefix("http://"))
+        await pilot.click("#check")
+        await until(lambda: "The model answers" in app.shown)
+        await pilot.pause()
+        await pilot.click("#foot-outcome #start")
+        await pilot.pause()
+        (answer,) = app.answers
+        assert isinstance(answer, SetUp)
+        assert answer.settings.base_url == server.url
+
+
+async def test_a_pasted_key_is_tidied_hidden_tried_stored_and_used(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("1")
+        await paste(pilot, f"\n  {KEY[:9]}\n{KEY[9:]}\r\n")
+        entry = app.screen.query_one("#page-anthropic Entry", Entry)
+        assert entry.value == KEY
+        assert entry.password
+        await pilot.press("enter")
+        await until(lambda: "The model answers" in app.shown)
+        assert server.messages[0][0]["x-api-key"] == KEY
+        assert app.stored == {"api_key": KEY}
+        assert stat.S_IMODE(app.file.stat().st_mode) == 0o600
+        assert str(app.file) in app.shown
+        assert KEY in app.kept
+        assert KEY not in app.export_screenshot()
+        await pilot.press("enter")
+        await pilot.pause()
+        (answer,) = app.answers
+        assert isinstance(answer, SetUp)
+        assert answer.settings.api_key == KEY
+        assert KEY not in repr(answer)
+
+
+async def test_a_hidden_line_gives_its_text_to_nobody(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await pilot.press("1")
+        await paste(pilot, KEY)
+        await pilot.press("ctrl+shift+a", "ctrl+c", "ctrl+x")
+        assert app.clipboard == ""
+        assert app.screen.query_one("#page-anthropic Entry", Entry).value == ""
+        await pilot.press("escape", "4")
+        await paste(pilot, "box:1")
+        await pilot.press("ctrl+shift+a", "ctrl+x")
+        assert app.clipboard == "http://box:1"
+
+
+async def test_z_ai_is_asked_at_its_own_address_with_a_token(tmp_path: Path, server: ModelServer) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await pilot.press("3", *"z-key.123456", "tab", *"glm-9", "enter")
+        await until(lambda: "The model answers" in app.shown)
+        ((path, headers, body),) = server.asked
+        assert path == "/zai/v1/messages"
+        assert headers["authorization"] == "Bearer z-key.123456"
+        assert body["model"] == "glm-9"
+        assert app.stored == {"auth_token": "z-key.123456", "base_url": f"{server.url}/zai", "model": "glm-9"}
+    assert ZAI_URL == "https://api.z.ai/api/anthropic"
+    assert DEFAULT_URL == "https://api.anthropic.com"
+
+
+async def test_what_is_there_already_is_written_in_but_no_key(tmp_path: Path) -> None:
+    now = Settings(base_url="http://127.0.0.1:7", auth_token="tok-canary-1", model="llama4")
+    app = Stage(tmp_path, now)
+    async with app.run_test() as pilot:
+        await app.open(pilot, asked=True)
+        assert "Now: http://127.0.0.1:7, with a token" in app.shown
+        await pilot.press("4")
+        assert [entry.value for entry in app.screen.query("#page-server Entry").results(Entry)] == [
+            "http://127.0.0.1:7",
+            "llama4",
+            "",
+        ]
+
+
+WRONG: list[tuple[Answer, str, bool]] = [
+    (REFUSED, "Copy the key again", False),
+    (Answer(403, refusal("permission_error", "no")), "what the key may do", False),
+    (Answer(404, refusal("not_found_error", "model: x")), "Name a model", False),
+    (Answer(200, "<html>", "text/html"), "web page", False),
+    (Answer(529, refusal("overloaded_error", "busy")), "Try again in a minute", True),
+]
+
+
+@pytest.mark.parametrize(("answer", "told", "away"), WRONG, ids=[str(each[0].status) for each in WRONG])
+async def test_what_does_not_work_is_told_and_nothing_is_lost_or_stored(
+    tmp_path: Path, answer: Answer, told: str, away: bool
+) -> None:
+    app = Stage(tmp_path)
+    with model_server(answer) as server:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await app.open(pilot)
+            await pilot.press("4", *server.url, "tab", *"m1", "tab", *"tok-123456", "enter")
+            await until(lambda: "does not work yet" in app.shown)
+            assert told in app.shown
+            assert ("Store it anyway" in app.shown) == away
+            assert not app.file.exists()
+            await pilot.press("enter")
+            values = [entry.value for entry in app.screen.query("#page-server Entry").results(Entry)]
+            assert values == [server.url, "m1", "tok-123456"]
+            server.answers["/v1/messages"] = Answer()
+            await pilot.press("enter")
+            await until(lambda: "The model answers" in app.shown)
+            assert app.stored["model"] == "m1"
+
+
+async def test_it_is_tried_again_with_one_key(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+    with model_server(REFUSED) as server:
+        async with app.run_test() as pilot:
+            await app.open(pilot)
+            await pilot.press("4", *server.url, "enter")
+            await until(lambda: "does not work yet" in app.shown)
+            await pilot.press("s")
+            server.answers["/v1/messages"] = Answer()
+            await pilot.press("r")
+            await until(lambda: "The model answers" in app.shown)
+            assert len(server.messages) == 2
+
+
+async def test_without_a_network_it_is_stored_anyway(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("4", *"127.0.0.1:1", "enter")
+        await until(lambda: "does not work yet" in app.shown)
+        assert "Nobody answers at http://127.0.0.1:1" in app.shown
+        assert not app.file.exists()
+        await pilot.press("s")
+        await until(lambda: "Stored, but not tried" in app.shown)
+        assert app.stored == {"base_url": "http://127.0.0.1:1"}
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.answers[0], SetUp)
+
+
+async def test_a_limit_that_is_reached_is_no_reason_to_refuse_a_good_key(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+    with model_server(Answer(429, refusal("rate_limit_error", "30 a minute"))) as server:
+        async with app.run_test() as pilot:
+            await app.open(pilot)
+            await pilot.press("4", *server.url, "enter")
+            await until(lambda: "The key is good" in app.shown)
+            assert "30 a minute" in app.shown
+            assert app.stored == {"base_url": server.url}
+
+
+async def test_a_trial_that_takes_long_can_be_given_up(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+    wait = threading.Event()
+    with model_server(Answer(wait=wait)) as server:
+        async with app.run_test() as pilot:
+            await app.open(pilot)
+            await pilot.press("4", *server.url, "enter")
+            await until(lambda: "Trying it" in app.shown and bool(server.asked))
+            await pilot.press("escape")
+            assert app.screen.query_one("#page-server").display
+            wait.set()
+            await until(lambda: all(each.is_finished for each in app.workers))
+            assert app.screen.query_one("#page-server").display
+            assert not app.file.exists()
+
+
+async def test_enter_takes_the_address_that_is_offered(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered = FORMS["server"].lines[0]
+    assert offered == ("address", "Address", LOCAL_URL)
+    lines = (("address", "Address", server.url), *FORMS["server"].lines[1:])
+    monkeypatch.setitem(FORMS, "server", replace(FORMS["server"], lines=lines))
+    app = Stage(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("4", "enter")
+        await until(lambda: bool(server.asked) and app.file.exists())
+        assert server.url in app.file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (["1", "enter"], "Type or paste the key."),
+        (["1", *"abc", "enter"], "too short"),
+        (["3", "enter"], "Type or paste the key."),
+        (["4", *"ftp://x", "enter"], "This is no address"),
+    ],
+)
+async def test_a_wrong_entry_is_told_beside_the_line(tmp_path: Path, keys: list[str], told: str) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert told in app.shown
+        assert isinstance(app.focused, Entry)
+        await pilot.press("x")
+        await pilot.pause()
+        assert told not in app.shown
+
+
+async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_told(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    app = Stage(tmp_path, Settings(), ANTHROPIC_API_KEY="another-key-12")
+    app.file.parent.mkdir()
+    app.file.write_text('# mine\ntheme = "ua-light"\nauth_token = "old-token-12"\n')
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("1")
+        assert "What it has of auth_token is replaced" in app.shown.replace("\n", " ")
+        await paste(pilot, KEY)
+        await pilot.press("enter")
+        await until(lambda: "The model answers" in app.shown)
+        assert app.file.read_text() == f'# mine\ntheme = "ua-light"\napi_key = "{KEY}"\n'
+        assert "⚠ The environment variable ANTHROPIC_API_KEY wins over what is stored" in app.shown
+        assert "another-key-12" not in app.shown
+
+
+async def test_what_cannot_be_stored_is_used_all_the_same(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = Stage(tmp_path)
+    app.file.parent.mkdir()
+    app.file.write_text("theme = 'ua-light'\n")
+
+    def full(*_args: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("1")
+        await paste(pilot, KEY)
+        with monkeypatch.context() as broken:
+            broken.setattr("core.storage.files.os.fsync", full)
+            await pilot.press("enter")
+            await until(lambda: "could not be stored" in app.shown)
+        assert "No space left on device" in app.shown.replace("\n", " ")
+        assert app.file.read_text() == "theme = 'ua-light'\n"
+        assert os.listdir(app.file.parent) == ["config.toml"]
+        await pilot.press("r")
+        await until(lambda: "Stored in" in app.shown)
+        assert app.stored == {"theme": "ua-light", "api_key": KEY}
+
+
+async def test_it_holds_for_a_session_when_the_file_is_broken(tmp_path: Path, server: ModelServer) -> None:
+    app = Stage(tmp_path)
+    app.file.parent.mkdir()
+    app.file.write_text("theme = \n")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("1")
+        await paste(pilot, KEY)
+        await pilot.press("enter")
+        await until(lambda: "could not be stored" in app.shown)
+        assert "not valid TOML" in app.shown.replace("\n", " ")
+        await pilot.press("t")
+        await pilot.pause()
+        (answer,) = app.answers
+        assert isinstance(answer, SetUp)
+        assert answer.settings.api_key == KEY
+        assert app.file.read_text() == "theme = \n"
+
+
+async def test_a_login_is_made_here_and_looked_for_again(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+    app.file.parent.mkdir()
+    app.file.write_text('api_key = "old-key-1234"\n')
+
+    def logs_in() -> int:
+        (tmp_path / "claude").mkdir()
+        (tmp_path / "claude" / ".credentials.json").write_text(LOGIN)
+        return 0
+
+    app.on_login = logs_in
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("2")
+        assert "There is no login in" in app.shown
+        assert "auth login" in app.shown.replace("\n", " ")
+        assert "Use it" not in app.shown
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.logins == [tmp_path / "claude"]
+        assert "A login of Claude Max is there" in app.shown
+        await pilot.press("enter")
+        await until(lambda: "The login is there" in app.shown)
+        assert app.stored == {}
+        assert "takes out api_key" in app.shown.replace("\n", " ")
+        await pilot.press("enter")
+        await pilot.pause()
+        (answer,) = app.answers
+        assert isinstance(answer, SetUp)
+        assert answer.settings.has_credentials()
+
+
+async def test_a_login_that_was_made_elsewhere_is_found_when_looked_for_again(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+
+    def nowhere() -> int:
+        raise NoProgram("Logging in needs a terminal of its own, and there is none here.")
+
+    app.on_login = nowhere
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        await pilot.press("2", "i")
+        await pilot.pause()
+        assert any("needs a terminal" in note.message for note in app._notifications)
+        (tmp_path / "claude").mkdir()
+        (tmp_path / "claude" / ".credentials.json").write_text(LOGIN)
+        await pilot.press("k")
+        assert "A login of Claude Max is there" in app.shown
+        await pilot.press("enter")
+        await until(lambda: "The login is there" in app.shown)
+        assert not app.file.exists()
+
+
+async def test_keys_that_were_typed_before_it_could_be_read_choose_nothing(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test() as pilot:
+        screen = await app.open(pilot)
+        app.now = 0.1
+        screen._quiet_until = QUIET_SECONDS
+        await pilot.press("5", "1", "q", "d", "escape")
+        await pilot.pause()
+        assert app.answers == []
+        assert screen.query_one("#page-ways").display
+
+
+async def test_the_answers_are_in_sight_on_a_small_screen(tmp_path: Path) -> None:
+    app = Stage(tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot, message="There is no key, no token, no login and no server of your own.")
+        for keys in ("", "1", "2", "3", "4"):
+            await pilot.press(*keys)
+            await pilot.pause()
+            shown = [each for each in app.screen.query(Button).results(Button) if each.region]
+            assert len(shown) >= 2
+            for button in shown:
+                assert button.region.bottom <= 24
+                assert app.screen.get_widget_at(*button.region.offset)[0] is button
+            if keys:
+                await pilot.press("escape")

@@ -1,0 +1,220 @@
+"""Every answer of the setup: the buttons and keys of each of its pages, and where each of them leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from core.errors import SettingsError
+from core.provider.claude_login import Login
+from core.provider.probe import ModelVerdict
+from core.provider.setup import Plan, Stored
+from tests.tui.files_host import until
+from tests.tui.screens.test_dialogs import Stage
+from tests.tui.screens.test_setup_snapshots import BAD, GOOD, SERVER, Desk
+from tui.screens.setup import setup_login
+from tui.screens.setup.pages import WAYS, WayRow
+from tui.screens.setup.screen import SetupScreen
+from tui.widgets.dialog import Choice
+
+AWAY = ModelVerdict(kind="unreachable", server=SERVER, model="", status=0, said="", seconds=0.1)
+COMMAND = ["/opt/claude", "auth", "login"]
+
+
+@dataclass
+class Machine:
+    """What the setup finds, and what it did: each trial, each store, each login."""
+
+    verdict: ModelVerdict = GOOD
+    usable: bool = False
+    fails: bool = False
+    did: list[str] = field(default_factory=list)
+
+    def look(self, _settings: object) -> Login:
+        self.did.append("looked")
+        return Login(self.usable, "There is a login." if self.usable else "There is none.")
+
+    def log_in(self, _app: App[Any], _settings: object) -> int:
+        self.did.append("logged in")
+        return 0
+
+
+class Told(Desk):
+    """Tells the machine what it was asked for."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine.verdict)
+        self._machine = machine
+
+    async def check(self, plan: Plan) -> ModelVerdict:
+        self._machine.did.append("tried")
+        return await super().check(plan)
+
+    def store(self, plan: Plan) -> Stored:
+        if self._machine.fails:
+            self._machine.did.append("not stored")
+            raise SettingsError("The disk is full.")
+        self._machine.did.append("stored")
+        return super().store(plan)
+
+
+SERVER_GIVEN = ("4", "localhost:1", "enter")
+# The page: what is found, and the keys and the text that lead to it.
+PAGES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "ways": ({}, ()),
+    "form": ({}, ("4",)),
+    "login": ({}, ("2",)),
+    "login-found": ({"usable": True}, ("2",)),
+    "refused": ({"verdict": BAD}, SERVER_GIVEN),
+    "away": ({"verdict": AWAY}, SERVER_GIVEN),
+    "failed": ({"fails": True}, SERVER_GIVEN),
+    "stored": ({}, SERVER_GIVEN),
+}
+# What each key and button of a page leads to: the page that is shown then, or the answer; and what was done.
+WANTED: dict[str, dict[str, tuple[str, ...]]] = {
+    "ways": {
+        "#anthropic": ("anthropic",),
+        "#login": ("login", "looked"),
+        "#zai": ("zai",),
+        "#server": ("server",),
+        "#demo": ("demo",),
+        "#choose": ("anthropic",),
+        "#back": ("None",),
+        "escape": ("None",),
+        "#quit": ("quit",),
+        "q": ("quit",),
+    },
+    "form": {"#check": ("outcome", "tried", "stored"), "#back": ("ways",), "escape": ("ways",)},
+    "login": {
+        **dict.fromkeys(("#log_in", "i", "enter"), ("login", "logged in", "looked")),
+        **dict.fromkeys(("#look", "k"), ("login", "looked")),
+        **dict.fromkeys(("#copy", "y"), ("login", "copied")),
+        **dict.fromkeys(("#back", "escape"), ("ways",)),
+    },
+    "login-found": {
+        **dict.fromkeys(("#use", "enter"), ("outcome", "stored")),
+        **dict.fromkeys(("#log_in", "i"), ("login", "logged in", "looked")),
+        "#look": ("login", "looked"),
+        "#copy": ("login", "copied"),
+        "#back": ("ways",),
+    },
+    "refused": {
+        **dict.fromkeys(("#change", "enter", "#back", "escape"), ("server",)),
+        **dict.fromkeys(("#again", "r"), ("outcome", "tried")),
+        **dict.fromkeys(("s", "t"), ("outcome",)),
+    },
+    "away": {
+        "#change": ("server",),
+        "#again": ("outcome", "tried"),
+        **dict.fromkeys(("#anyway", "s"), ("outcome", "stored")),
+        "#back": ("server",),
+        "t": ("outcome",),
+    },
+    "failed": {
+        **dict.fromkeys(("#once", "t", "enter"), ("SetUp",)),
+        **dict.fromkeys(("#again", "r"), ("outcome", "not stored")),
+        **dict.fromkeys(("#back", "escape"), ("server",)),
+        "s": ("outcome",),
+    },
+    "stored": {
+        **dict.fromkeys(("#start", "enter"), ("SetUp",)),
+        **dict.fromkeys(("#back", "escape"), ("server",)),
+        **dict.fromkeys(("r", "s", "t"), ("outcome",)),
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    found = Machine()
+    monkeypatch.setattr(setup_login, "look_for_login", found.look)
+    monkeypatch.setattr(setup_login, "command_to_log_in", lambda _settings: COMMAND)
+    return found
+
+
+def buttons(screen: SetupScreen) -> Iterator[str]:
+    for each in screen.query("WayRow, Choice"):
+        if isinstance(each, Choice | WayRow) and each.region:
+            yield f"#{each.id}"
+
+
+async def lead(pilot: Pilot[None], app: Stage, machine: Machine, keys: tuple[str, ...]) -> SetupScreen:
+    screen = SetupScreen(Told(machine), clock=app.clock, login=machine.log_in)
+    await app.ask(pilot, screen)
+    for key in keys:
+        if len(key) > 1 and isinstance(app.focused, Input) and key != "enter":
+            app.focused.insert_text_at_cursor(key)
+        else:
+            await pilot.press(key)
+    await until(lambda: not any(each.group == "setup" for each in app.workers))
+    await pilot.pause()
+    return screen
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_every_answer_of_a_page_is_taken(page: str, machine: Machine) -> None:
+    found, keys = PAGES[page]
+    for name, value in found.items():
+        setattr(machine, name, value)
+    app = Stage()
+    happened = {}
+    async with app.run_test(size=(90, 24)) as pilot:
+        for way in WANTED[page]:
+            screen = await lead(pilot, app, machine, keys)
+            assert set(buttons(screen)) == {each for each in WANTED[page] if each.startswith("#")}
+            app._clipboard = ""
+            app.answers.clear()
+            machine.did.clear()
+            if way.startswith("#"):
+                (button,) = [each for each in screen.query(way) if each.region]
+                await pilot.click(button)
+            else:
+                await pilot.press(way)
+            await pilot.pause()
+            await until(lambda: not any(each.group == "setup" for each in app.workers))
+            await pilot.pause()
+            if app.clipboard:
+                assert app.clipboard == " ".join(COMMAND)
+                machine.did.append("copied")
+            if app.answers:
+                (answer,) = app.answers
+                shown = (
+                    answer if isinstance(answer, str) else type(answer).__name__.replace("NoneType", "None")
+                )
+            else:
+                shown = screen._page
+                screen.withdraw()
+                await pilot.pause()
+            happened[way] = (shown, *machine.did)
+    assert happened == WANTED[page]
+
+
+@pytest.mark.parametrize(("downs", "page"), [(0, "anthropic"), (1, "login"), (2, "zai"), (3, "server")])
+async def test_choose_takes_the_way_that_the_cursor_was_at(downs: int, page: str, machine: Machine) -> None:
+    app = Stage()
+    async with app.run_test(size=(90, 24)) as pilot:
+        screen = await lead(pilot, app, machine, ("down",) * downs)
+        assert app.focused is not None
+        assert app.focused.id == page
+        await pilot.click("#choose")
+        await pilot.pause()
+        assert screen._page == page
+
+
+async def test_the_way_stays_marked_while_the_focus_is_on_choose(machine: Machine) -> None:
+    app = Stage()
+    async with app.run_test(size=(90, 24)) as pilot:
+        screen = await lead(pilot, app, machine, ("down", "down"))
+        screen.query_one("#choose").focus()
+        await pilot.pause()
+        assert [row.id for row in screen.query(WayRow) if row.has_class("-chosen")] == ["zai"]
+
+
+def test_every_way_is_tried() -> None:
+    assert {f"#{name}" for name, _, _ in WAYS} <= set(WANTED["ways"])

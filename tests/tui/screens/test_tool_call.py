@@ -1,0 +1,660 @@
+from __future__ import annotations
+
+import base64
+import io
+import json
+import threading
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import pytest
+from PIL import Image
+
+from core.events.types import (
+    ArtifactSaved,
+    MessageFinished,
+    SubagentFinished,
+    SubagentProgress,
+    ToolCallFinished,
+    ToolCallStarted,
+    Usage,
+)
+from core.observation import (
+    AnyObservation,
+    ImageContent,
+    McpObservation,
+    NativeObservation,
+    SubagentObservation,
+    TextContent,
+    WorkbenchObservation,
+)
+from core.storage.large_results import spill
+from core.storage.workspace import Workspace
+from core.text import is_unsafe
+from tests.tui.files_host import hosted, screen_text, until
+from tests.tui.viewers.test_viewers import lines
+from tui.render.format import size
+from tui.render.subagent_progress import Progress
+from tui.screens.application.help import HelpScreen
+from tui.screens.files.artifact_list import ArtifactList
+from tui.screens.tool_call.call_view import CallView
+from tui.screens.tool_call.screen import ToolCallScreen
+from tui.terminal.programs import PAGER, NoProgram, command_of
+from tui.viewers.bodies.stored_result import WholeResult, whole_result
+from tui.viewers.bodies.tool_call import arguments_text, call_body, notes_of, result_text
+
+NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
+
+
+def started(name: str = NAME, **arguments: Any) -> ToolCallStarted:
+    return ToolCallStarted(query_id="q", tool_use_id="t", name=name, input=arguments)
+
+
+def finished(
+    observation: AnyObservation | None,
+    status: Literal["success", "error", "denied", "cancelled"] = "success",
+    duration_ms: float = 1840.0,
+) -> ToolCallFinished:
+    return ToolCallFinished(tool_use_id="t", status=status, observation=observation, duration_ms=duration_ms)
+
+
+def mcp(*blocks: str | ImageContent, **more: Any) -> McpObservation:
+    content = tuple(TextContent(block) if isinstance(block, str) else block for block in blocks)
+    return McpObservation(tool_name=NAME, tool_use_id="t", server="composio", content=content, **more)
+
+
+def saved(path: str, call: str | None = None) -> ArtifactSaved:
+    return ArtifactSaved(
+        path=path, kind="search", size=12_300, sha256="0", observer="search", tool_use_id=call
+    )
+
+
+def text(call: ToolCallStarted, end: ToolCallFinished | None, width: int = 80) -> str:
+    return "\n".join(lines(call_body(call, end), width))
+
+
+async def test_a_finished_call_tells_everything_and_leads_to_its_files() -> None:
+    result = json.dumps({"data": {"results": [{"title": "Foundries grow"}]}})
+    screen = ToolCallScreen(
+        started(query="AI chips"),
+        finished(mcp(result, truncated=True, recovered=True, stored_at="spill/t.json")),
+        [saved("search_results/news.json"), saved("work_products/report.html")],
+    )
+    async with hosted(screen=screen, size=(90, 34)) as (app, pilot):
+        await until(lambda: "Foundries grow" in screen_text(app))
+        shown = screen_text(app)
+        title = shown.splitlines()[0]
+        assert title.split()[:3] == ["✓", "SEARCH_NEWS", "composio"]
+        assert title.rstrip().endswith("done · 1.8s · 52B")
+        assert 'query: "AI chips"' in shown
+        assert "the whole of it is shown here" in shown
+        assert "cut, recovered" in shown
+        listed = [line.split() for line in shown.splitlines() if line.startswith((" search ", " result "))]
+        assert listed == [
+            ["search", "search_results/news.json", "12K"],
+            ["search", "work_products/report.html", "12K"],
+            ["result", "spill/t.json", "the", "whole", "result"],
+        ]
+        await pilot.press("y")
+        await until(lambda: app.copied == [result])
+        await pilot.press("a")
+        assert app.copied[1:] == ['{"query":"AI chips"}']
+        await pilot.press("tab", "down", "enter")
+        await until(lambda: app.result == "work_products/report.html")
+
+
+async def test_a_click_on_a_file_leads_to_it() -> None:
+    files = [saved("a/b.json"), saved("c/d.json")]
+    async with hosted(screen=ToolCallScreen(started(), finished(mcp("x")), files)) as (app, pilot):
+        await until(lambda: "c/d.json" in screen_text(app))
+        line = next(y for y, line in enumerate(screen_text(app).splitlines()) if "c/d.json" in line)
+        await pilot.click(offset=(12, line))
+        await until(lambda: app.result == "c/d.json")
+
+
+@pytest.mark.parametrize("key", ["escape", "q"])
+async def test_enter_in_the_text_leads_nowhere_and_escape_back(key: str) -> None:
+    async with hosted(screen=ToolCallScreen(started(), finished(mcp("x")), [saved("a/b.json")])) as (
+        app,
+        pilot,
+    ):
+        await until(lambda: "a/b.json" in screen_text(app))
+        await pilot.press("down", "enter")
+        assert isinstance(app.screen, ToolCallScreen)
+        await pilot.press(key)
+        assert not isinstance(app.screen, ToolCallScreen)
+        assert app.result is None
+
+
+@pytest.mark.parametrize(("down", "up"), [("down", "up"), ("j", "k")])
+async def test_one_walks_from_the_text_to_the_files_and_back(down: str, up: str) -> None:
+    files = [saved("a/b.json"), saved("c/d.json")]
+    async with hosted(screen=ToolCallScreen(started(), finished(mcp("x")), files)) as (app, pilot):
+        view, listed = app.screen.query_one(CallView), app.screen.query_one(ArtifactList)
+        await until(lambda: view.row_count and "c/d.json" in screen_text(app))
+        await pilot.press("end", down)
+        assert listed.has_focus
+        assert listed.highlighted == 0
+        await pilot.press(down, down)
+        assert listed.highlighted == 1, "the last one is the end"
+        await pilot.press(up, up)
+        assert view.has_focus
+
+
+async def test_trees_fold_by_the_keys_of_the_viewer_and_sections_by_their_headings() -> None:
+    result = {"results": [{"title": f"Number {n}", "url": "https://e.example"} for n in range(2)], "n": 2}
+    screen = ToolCallScreen(started(query="chips", deep={"inner": 1}), finished(mcp(json.dumps(result))))
+    async with hosted(screen=screen, size=(80, 40)) as (app, pilot):
+        await until(lambda: "Number 1" in screen_text(app))
+        await pilot.press("F")
+        assert 'Number 1"\n' not in screen_text(app)
+        assert "▸ deep: {1}" in screen_text(app)
+        await pilot.press("E")
+        await until(lambda: 'title: "Number 1"' in screen_text(app))
+        assert "inner: 1" in screen_text(app)
+        await pilot.press("home", "left")
+        assert "▸ Arguments" in screen_text(app)
+        assert "inner: 1" not in screen_text(app)
+        await pilot.press("right", "right", "down")
+        assert "inner: 1" in screen_text(app)
+        assert 'query: "chips"' in screen_text(app)
+        await pilot.press("enter")
+        assert "▸ deep: {1}" in screen_text(app)
+        await pilot.press("space")
+        assert "inner: 1" in screen_text(app)
+        await pilot.press("c", "down", "c", "p")
+        assert app.copied == ['{"inner":1}', "1", "deep.inner"]
+        await pilot.press("left", "left", "left", "left")
+        assert "▸ Arguments" in screen_text(app), "folding goes up to the heading"
+        line = next(y for y, line in enumerate(screen_text(app).splitlines()) if "Arguments" in line)
+        await pilot.click(offset=(10, line))
+        assert "deep" in screen_text(app)
+
+
+async def test_what_has_no_room_in_its_row_is_read_below() -> None:
+    screen = ToolCallScreen(started(), finished(mcp(json.dumps({"a": "word " * 60 + "final", "b": 1}))))
+    async with hosted(screen=screen, size=(80, 24)) as (app, pilot):
+        await until(lambda: "305 characters" in screen_text(app))
+        assert "final" not in screen_text(app)
+        await pilot.press("down", "down", "down")
+        await until(lambda: "final" in screen_text(app))
+        await pilot.press("down")
+        await until(lambda: "final" not in screen_text(app))
+
+
+async def test_a_search_goes_through_arguments_and_result_folded_or_not() -> None:
+    result = json.dumps({"a": {"b": {"c": "needle one"}}, "z": ["x"] * 80})
+    screen = ToolCallScreen(started(query="a needle"), finished(mcp(result, "text\nneedle two\n")))
+    async with hosted(screen=screen, size=(100, 30)) as (app, pilot):
+        await until(lambda: "Result" in screen_text(app))
+        await pilot.press("F", "slash", *"needle", "enter")
+        await until(lambda: "match 1 of 3" in screen_text(app))
+        await pilot.press("n")
+        await until(lambda: "match 2 of 3" in screen_text(app))
+        assert 'c: "needle one"' in screen_text(app)
+        await pilot.press("n")
+        await until(lambda: "match 3 of 3" in screen_text(app))
+        assert "needle two" in screen_text(app)
+        await pilot.press("N")
+        await until(lambda: "match 2 of 3" in screen_text(app))
+        await pilot.press("escape")
+        await until(lambda: "match" not in screen_text(app))
+        await pilot.press("slash", *"nowhere", "enter")
+        await until(lambda: app.said == ["Not found: nowhere"])
+        await pilot.press("slash", "escape")
+        assert isinstance(app.screen, ToolCallScreen)
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, HelpScreen)
+
+
+async def test_trees_and_text_are_two_sights_of_the_same() -> None:
+    screen = ToolCallScreen(
+        started(query="chips"), finished(mcp('{"b":[1,2],"a":null}', "# No [b]Markdown[/b]"))
+    )
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "▾ b: [2]" in screen_text(app))
+        assert "# No [b]Markdown[/b]" in screen_text(app)
+        await pilot.press("m")
+        await until(lambda: '"query": "chips"' in screen_text(app))
+        assert '"a": null' in screen_text(app)
+        assert "m tree" in screen_text(app)
+        await pilot.press("m")
+        await until(lambda: "▾ b: [2]" in screen_text(app))
+
+
+async def test_a_running_call_is_completed_in_place() -> None:
+    screen = ToolCallScreen(started(query="x", deep={"inner": {"most": 1}}))
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "The call is still running." in screen_text(app))
+        assert "running" in screen_text(app).splitlines()[0]
+        await pilot.press("y")
+        assert app.said == ["There is nothing to copy yet."]
+        await pilot.press("down", "down", "left")
+        await until(lambda: "▸ deep: {1}" in screen_text(app))
+        await pilot.press("home", "left")
+        await until(lambda: "▸ Arguments" in screen_text(app))
+        screen.take([finished(mcp("all done")), saved("a/b.json", "t"), saved("c/d.json", "other")])
+        await until(lambda: "all done" in screen_text(app))
+        assert "▸ Arguments" in screen_text(app), "what was folded stays so"
+        assert "a/b.json" in screen_text(app)
+        assert "c/d.json" not in screen_text(app)
+        assert "done" in screen_text(app).splitlines()[0]
+        screen.take([finished(mcp("something else"), "error")])
+        await pilot.pause()
+        assert "done" in screen_text(app).splitlines()[0], "a call has one end"
+
+
+async def test_a_running_call_tells_when_it_began_and_for_how_long_it_runs() -> None:
+    began = datetime.now(UTC) - timedelta(minutes=5)
+    call = ToolCallStarted(query_id="q", tool_use_id="t", name=NAME, at=began)
+    async with hosted(screen=ToolCallScreen(call, zone=UTC)) as (app, _pilot):
+        await until(lambda: "The call is still running." in screen_text(app))
+        title = screen_text(app).splitlines()[0]
+        assert f"{began:%H:%M} · running · 5m 0" in title
+
+
+@pytest.mark.parametrize(
+    ("status", "mark", "word"),
+    [("error", "✗", "failed"), ("denied", "⊘", "denied"), ("cancelled", "⊘", "cancelled")],
+)
+async def test_the_state_has_a_mark_and_a_word(
+    status: Literal["error", "denied", "cancelled"], mark: str, word: str
+) -> None:
+    async with hosted(screen=ToolCallScreen(started(), finished(None, status))) as (app, _pilot):
+        await until(lambda: "no result" in screen_text(app) or "a result" in screen_text(app))
+        title = screen_text(app).splitlines()[0]
+        assert mark in title
+        assert word in title
+
+
+async def test_untrusted_text_is_shown_literally_everywhere() -> None:
+    evil = "[/x] [@click=app.quit]q[/] \x1b]0;owned\x07 \u202e"
+    screen = ToolCallScreen(
+        started(f"mcp__{evil}__{evil}", query=evil, code=f"{evil}\n{evil}"),
+        finished(mcp(evil, error=evil, stored_at=f"{evil}.json"), "error"),
+        [ArtifactSaved(path=evil, kind=evil, size=1, sha256="0", observer="o", copied_to=evil)],
+    )
+    async with hosted(screen=screen, size=(120, 40)) as (app, _pilot):
+        await until(lambda: "Result" in screen_text(app))
+        shown = screen_text(app)
+        assert shown.count("[@click=app.quit]q[/]") >= 6
+        assert not is_unsafe(shown)
+
+
+def test_an_error_stands_above_what_came_before_it() -> None:
+    observation = WorkbenchObservation(
+        tool_name="x",
+        tool_use_id="t",
+        server="composio",
+        stdout="hello\n",
+        stderr="ZeroDivisionError\n",
+        error="The code failed",
+        content=(TextContent("The code failed"), TextContent("partial")),
+    )
+    call = started(
+        "mcp__composio__COMPOSIO_REMOTE_WORKBENCH", code_to_execute="def f():\n    return 1/0\n", timeout=30
+    )
+    shown = text(call, finished(observation, "error")).splitlines()
+    assert [line.rstrip() for line in shown] == [
+        "▾ Error",
+        "  The code failed",
+        "",
+        "▾ Arguments",
+        "    timeout: 30",
+        "",
+        "  code_to_execute",
+        "    def f():",
+        "        return 1/0",
+        "",
+        "▾ Result" + " " * 64 + "2 blocks",
+        "  stdout",
+        "    hello",
+        "",
+        "  stderr",
+        "    ZeroDivisionError",
+        "",
+        "  partial",
+    ]
+    assert result_text(finished(observation, "error")).startswith("[The tool reported an error.]")
+
+
+def picture(width: int, height: int) -> ImageContent:
+    file = io.BytesIO()
+    Image.new("RGB", (width, height), (200, 30, 30)).save(file, "PNG")
+    return ImageContent(base64.b64encode(file.getvalue()).decode())
+
+
+def test_pictures_structured_results_and_empty_ones_are_named() -> None:
+    shown = text(started(), finished(mcp("before", picture(20, 12), "after"))).splitlines()
+    at = next(y for y, line in enumerate(shown) if "Picture 1" in line)
+    assert shown[at].startswith("  Picture 1 · 8")
+    assert shown[at].endswith("B · PNG image · 20 × 12 pixels")
+    assert [line.strip() for line in shown[at + 2 : at + 8]] == ["▀" * 20] * 6
+    assert shown[at + 9] == "  after"
+    torn = ImageContent(base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0\0\0\x09" * 90).decode())
+    assert "Picture 1" in text(started(), finished(mcp(torn)))
+    assert "It cannot be decoded" in text(started(), finished(mcp(torn)))
+    odd = ImageContent("!!not base64!!", "image/x-evil")
+    assert "image/x-evil · 14B · It is damaged" in text(started(), finished(mcp(odd)))
+    other = ImageContent(base64.b64encode(b"%PDF-").decode(), "application/pdf")
+    assert "application/pdf · 5B · It is of a kind" in text(started(), finished(mcp(other)))
+    structured = NativeObservation(tool_name="Read", tool_use_id="t", structured={"lines": 3})
+    assert "lines: 3" in text(started("Read"), finished(structured))
+    assert "Empty." in text(started(), finished(mcp("")))
+    assert "none" in text(started(), None)
+    assert "(no items)" in text(started(), finished(mcp("[]", "more")))
+
+
+async def test_the_cursor_passes_over_a_picture_and_does_not_stain_it() -> None:
+    screen = ToolCallScreen(started(), finished(mcp(picture(20, 40), "below")))
+    async with hosted(screen=screen) as (app, pilot):
+        view = app.screen.query_one(CallView)
+        await until(lambda: "▀▀▀" in screen_text(app))
+        body = view.steered
+        assert body is not None
+        await pilot.press("end")
+        assert body.entries < 12, "a picture takes a few steps, not one for each row"
+        await until(lambda: "below" in screen_text(app))
+        await pilot.press("up")
+        for y in range(view.size.height):
+            for part in view.render_line(y):
+                if "▀" in part.text:
+                    assert part.style is not None
+                    assert part.style.bgcolor is not None
+                    assert tuple(part.style.bgcolor.get_truecolor()) == (200, 30, 30)
+
+
+def test_the_answer_of_a_sub_agent_is_read_as_markdown_and_its_prompt_as_text() -> None:
+    answer = SubagentObservation(
+        tool_name="Agent", tool_use_id="t", agent="expert", content=(TextContent("# Done\n\n**All** good"),)
+    )
+    call = started("Agent", subagent_type="expert", prompt="Write **it**.")
+    body = call_body(call, finished(answer), progress=Progress(38_000, "Reading ten pages"))
+    shown = [line.rstrip() for line in lines(body, 60)]
+    assert shown == [
+        "▾ Last activity" + " " * 38 + "38k tok",
+        "  Reading ten pages",
+        "",
+        "▾ Prompt",
+        "  Write **it**.",
+        "",
+        "▾ Arguments",
+        '    subagent_type: "expert"',
+        "",
+        "▾ Answer",
+        "  Done",
+        "",
+        "  All good",
+    ]
+    long = started("Agent", prompt="\n".join(f"Step {n}" for n in range(9)))
+    assert "▾ Prompt" in lines(call_body(long, None))[0]
+    assert lines(call_body(long, finished(answer)))[0] == "▸ Prompt" + " " * 65 + "9 lines"
+    written = lines(call_body(call, finished(answer), as_text=True))
+    assert "  **All** good" in written
+
+
+def test_progress_is_what_a_sub_agent_did_or_said_last() -> None:
+    progress = Progress()
+    for event, activity in (
+        (started("Read", path="other.md"), ""),
+        (
+            ToolCallStarted(
+                query_id="q", tool_use_id="u", name="Read", input={"path": "a.md"}, parent_tool_use_id="t"
+            ),
+            "Read  a.md",
+        ),
+        (
+            SubagentProgress(
+                task_id="1", tool_use_id="t", name="e", description="Reading", usage=Usage(output_tokens=5)
+            ),
+            "Reading",
+        ),
+        (SubagentProgress(task_id="1", tool_use_id="else", name="e", description="No"), "Reading"),
+        (
+            MessageFinished(
+                query_id="q", message_id="m", text="I \x1bread it.\nThen more.", parent_tool_use_id="t"
+            ),
+            "I \ufffdread it.",
+        ),
+        (SubagentFinished(task_id="1", tool_use_id="t", name="e"), "I \ufffdread it."),
+    ):
+        progress = progress.after(event, "t")
+        assert progress.activity == activity
+    assert progress.tokens == 5
+
+
+def stored(folder: Path, *blocks: str) -> McpObservation:
+    """A result that was too large for its event, in the session's folder."""
+    workspace = Workspace(folder, folder)
+    seen = mcp(*blocks)
+    _, shown = spill(msgspec.structs.replace(seen, tool_use_id="big"), workspace, workspace.redactor)
+    assert isinstance(shown, McpObservation)
+    return shown
+
+
+@pytest.mark.parametrize(("rows", "packed"), [(1_500, False), (30_000, True)])
+async def test_a_stored_result_is_read_whole_packed_or_not(tmp_path: Path, rows: int, packed: bool) -> None:
+    result = json.dumps(
+        {"rows": [{"number": n, "text": "some words"} for n in range(rows)], "last": "the end"}
+    )
+    observation = stored(tmp_path, result, "after it")
+    assert observation.stored_at is not None
+    assert observation.stored_at.endswith(".zst") is packed
+    screen = ToolCallScreen(started(), finished(observation), folder=tmp_path)
+    async with hosted(screen=screen, size=(100, 30)) as (app, pilot):
+        await until(lambda: "▾ rows" in screen_text(app) or "▸ rows" in screen_text(app))
+        assert screen_text(app).splitlines()[0].rstrip().endswith(size(len(result) + 8))
+        await pilot.press("slash", *"the end", "enter")
+        await until(lambda: "match 1 of 1" in screen_text(app))
+        assert 'last: "the end"' in screen_text(app)
+        await pilot.press("y")
+        await until(lambda: app.copied == [f"{result}\nafter it"])
+        await pilot.press("tab", "enter")
+        await until(lambda: app.result == observation.stored_at)
+
+
+async def test_the_arguments_are_there_while_a_result_is_still_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slow(end: ToolCallFinished, folder: Path | None) -> WholeResult:
+        go_on.wait(20)
+        return whole_result(end, folder)
+
+    monkeypatch.setattr("tui.screens.tool_call.screen.whole_result", slow)
+    observation = stored(tmp_path, "beginning " + "x " * 100_000 + "the end")
+    screen = ToolCallScreen(started(query="chips"), finished(observation), folder=tmp_path)
+    try:
+        async with hosted(screen=screen) as (app, pilot):
+            await until(lambda: "The whole result is being read…" in screen_text(app))
+            assert 'query: "chips"' in screen_text(app)
+            await pilot.press("home", "left")
+            assert "▸ Arguments" in screen_text(app)
+            go_on.set()
+            await until(lambda: "beginning" in screen_text(app))
+            assert "▸ Arguments" in screen_text(app)
+            await pilot.press("end")
+            assert "the end" in screen_text(app)
+    finally:
+        go_on.set()
+
+
+async def test_a_result_that_is_too_long_for_a_clipboard_is_not_copied(tmp_path: Path) -> None:
+    observation = stored(tmp_path, "x " * 9_000_000)
+    screen = ToolCallScreen(started(), finished(observation), folder=tmp_path)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "x x x" in screen_text(app))
+        await pilot.press("y")
+        await until(lambda: app.said)
+        assert app.said[0].startswith("Result not copied: too long")
+        assert app.copied == []
+
+
+async def test_in_16_colours_a_picture_has_its_facts_and_no_key_that_does_nothing() -> None:
+    screen = ToolCallScreen(started(), finished(mcp(picture(20, 12))))
+    async with hosted(screen=screen, theme="ua-ansi") as (app, _pilot):
+        await until(lambda: "Pictures are not drawn in 16 colours." in screen_text(app))
+        assert "20 × 12 pixels" in screen_text(app)
+
+
+async def test_the_cursor_stays_in_its_part_when_the_terminal_changes() -> None:
+    result = json.dumps({"rows": [{"number": n} for n in range(3)], "last": "here I am"})
+    observation = mcp("a long text " * 40, result, picture(20, 12))
+    screen = ToolCallScreen(started(query="x"), finished(observation), [saved("a/b.json")])
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: "▾ rows: [3]" in screen_text(app))
+        await pilot.press("slash", *"here I am", "enter")
+        await until(lambda: "match 1 of 1" in screen_text(app))
+        body = screen.view.steered
+        assert body is not None
+        place = body.row_place()
+        for size in ((20, 5), (1, 1), (200, 50), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await until(lambda size=size: screen.view.size.width <= size[0])  # type: ignore[misc]  # of this turn
+            await until(lambda: not any(worker.is_running for worker in app.workers))
+            assert body.row_place() == place
+        await until(lambda: 'last: "here I am"' in screen_text(app))
+
+
+async def test_the_file_under_the_cursor_is_seen_without_colours() -> None:
+    screen = ToolCallScreen(started(), finished(mcp("x")), [saved("a/b.json"), saved("c/d.json")])
+    async with hosted(screen=screen, theme="ua-ansi") as (app, pilot):
+        await until(lambda: "c/d.json" in screen_text(app))
+        listed = app.screen.query_one(ArtifactList)
+
+        def reversed_rows() -> list[int]:
+            strips = [listed.render_line(y) for y in range(2)]
+            return [
+                y
+                for y, strip in enumerate(strips)
+                if any(part.style and part.style.reverse for part in strip)
+            ]
+
+        assert reversed_rows() == []
+        await pilot.press("tab", "down")
+        assert reversed_rows() == [1]
+
+
+async def test_the_keys_offered_are_those_that_do_something_and_can_be_clicked() -> None:
+    screen = ToolCallScreen(started(query="x"), finished(mcp("x")), [saved("a/b.json")])
+    async with hosted(screen=screen, size=(120, 30)) as (app, pilot):
+        await until(lambda: "←→ fold" in screen_text(app))
+        assert "Enter go to the file" not in screen_text(app)
+        await pilot.press("tab")
+        await until(lambda: "Enter go to the file" in screen_text(app))
+        assert "←→ fold" not in screen_text(app)
+        await pilot.click("KeyLine", offset=(screen_text(app).splitlines()[-1].index("Enter"), 0))
+        await until(lambda: app.result == "a/b.json")
+
+
+def test_a_stored_result_that_cannot_be_read_is_told_of_beside_its_preview(tmp_path: Path) -> None:
+    observation = stored(tmp_path, "beginning " + "x" * 100_000)
+    end = finished(observation)
+    path = tmp_path / str(observation.stored_at)
+    assert whole_result(end, tmp_path).problem == ""
+    assert whole_result(end, None).problem.endswith(f"the whole of it is in {observation.stored_at}.")
+    path.write_text("[{")
+    assert whole_result(end, tmp_path).problem.endswith("is damaged.")
+    path.unlink()
+    read = whole_result(end, tmp_path)
+    assert read.problem == f"Only a part of the result is shown: {observation.stored_at} is no longer there."
+    assert read.finished is end
+    shown = lines(call_body(started(), end, notes=[read.problem]))
+    assert any("is no longer there" in line for line in shown)
+    assert any("beginning" in line for line in shown)
+    (tmp_path.parent / "secret.json").write_text('[{"type":"text","text":"secret"}]')
+    away = msgspec.structs.replace(observation, stored_at="../secret.json")
+    assert "stay inside the folder" in whole_result(finished(away), tmp_path).problem
+
+
+def test_a_long_stored_text_is_read_as_it_was(tmp_path: Path) -> None:
+    texts = ['quoted " \\ \U0001f600 é\n\t' * 90_000, "\U0001f600" * 400_000, " " * 1_100_000]
+    picture_data = "QUJD" * 300_000
+    seen = msgspec.structs.replace(mcp(*texts, ImageContent(picture_data, "image/gif")), tool_use_id="long")
+    workspace = Workspace(tmp_path, tmp_path)
+    _, shown = spill(seen, workspace, workspace.redactor)
+    read = whole_result(finished(shown), tmp_path)
+    assert read.problem == ""
+    assert read.finished.observation is not None
+    assert read.finished.observation.content == seen.content
+
+
+async def test_a_file_that_is_gone_or_leads_away_is_told_of_and_not_gone_to(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.json.zst").write_bytes(b"")
+    files = [saved("a/b.json"), saved("a/gone.json"), saved("../../etc/passwd")]
+    screen = ToolCallScreen(started(), finished(mcp("x")), files, folder=tmp_path)
+    async with hosted(screen=screen) as (app, pilot):
+        await until(lambda: screen_text(app).count("no longer there") == 2)
+        await pilot.press("tab", "down", "enter")
+        await until(lambda: len(app.said) == 1)
+        assert app.said[0] == "a/gone.json is no longer there: it was deleted or moved after the call."
+        await pilot.press("down", "enter")
+        await until(lambda: len(app.said) == 2)
+        assert "stay inside the folder" in app.said[1]
+        assert isinstance(app.screen, ToolCallScreen)
+        await pilot.press("up", "up", "enter")
+        await until(lambda: app.result == "a/b.json")
+
+
+def test_cut_results_are_told() -> None:
+    assert notes_of(mcp("x")) == []
+    assert "the rest of it is lost" in notes_of(mcp("x", truncated=True))[0]
+
+
+@pytest.mark.parametrize(
+    "result", ["[" * 50_000, '{"a":' * 5_000, "{broken", '{"a": "' + "x" * 5_000_000 + '"}']
+)
+def test_hostile_results_are_shown_all_the_same(result: str) -> None:
+    body = call_body(started(), finished(mcp(result)))
+    assert len(lines(body)) > 3
+
+
+def test_arguments_that_are_no_strict_json_are_written_all_the_same() -> None:
+    deep: dict[str, Any] = {}
+    inner = deep
+    for _ in range(5_000):
+        inner["a"] = inner = {}
+    for arguments in ({"x": float("nan")}, {"x": "\ud800"}, {"x": object()}, deep):
+        call = started(**arguments)
+        assert arguments_text(call)
+        assert text(call, None)
+
+
+async def test_a_call_is_read_in_the_pager_of_the_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = tmp_path / "read"
+    monkeypatch.setenv("PAGER", f"tee '{read}'")
+    screen = ToolCallScreen(started(query="AI chips"), finished(mcp("all \x1b[2Jdone")))
+    async with hosted(screen=screen) as (app, pilot):
+        await pilot.press("P")
+        await until(lambda: app.said)
+        assert app.said == ["A pager needs a terminal of its own, and there is none here."]
+        monkeypatch.setattr(app, "suspend", nullcontext)
+        await pilot.press("P")
+        await until(lambda: read.exists() and read.read_text())
+        text = read.read_text()
+        assert '"query": "AI chips"' in text
+        assert "done" in text
+        assert "\x1b" not in text
+        monkeypatch.setenv("PAGER", "no-such-pager -x")
+        await pilot.press("P")
+        await until(lambda: len(app.said) == 2)
+        assert app.said[-1].startswith("The pager 'no-such-pager' of $PAGER cannot be found.")
+
+
+def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(NoProgram, match="There is no pager"):
+        command_of(PAGER, {"PATH": str(tmp_path)})
+    with pytest.raises(NoProgram, match="cannot be read"):
+        command_of(PAGER, {"PAGER": "less 'x"})
+    usual = tmp_path / "less"
+    usual.write_text("#!/bin/sh\n")
+    usual.chmod(0o755)
+    assert command_of(PAGER, {"PATH": str(tmp_path)}) == [str(usual)]
+    assert command_of(PAGER, {"PATH": str(tmp_path), "PAGER": "less -S"}) == ["less", "-S"]
