@@ -16,12 +16,16 @@
     ├── PluginError          what another package brings cannot be loaded
     └── DemoError            the demo's servers could not be started
 
-The message of each says what failed, on what, and what to do about it.
+The message of each says what failed, on what, and what to do about it. `Advice` holds those two halves; each service
+has one table of them, and whoever shows an error takes its text from there.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 __all__ = [
+    "Advice",
     "AgentError",
     "AgentUnavailable",
     "ConnectionFailed",
@@ -39,6 +43,24 @@ __all__ = [
     "WorkspaceError",
     "causes_of",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What went wrong, and what to do about it: two clauses without a full stop.
+
+    An entry of a table may have placeholders as `str.format` knows them; `format` fills them.
+    """
+
+    problem: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.remedy}" if self.remedy else self.problem
+
+    def format(self, *values: object, **named: object) -> Advice:
+        """Fill the placeholders of both clauses."""
+        return Advice(self.problem.format(*values, **named), self.remedy.format(*values, **named))
 
 
 class UniversalAgentError(Exception):

@@ -1,0 +1,20 @@
+"""The text of advice."""
+
+from __future__ import annotations
+
+from core.errors import Advice
+
+
+def test_advice_reads_as_problem_and_remedy() -> None:
+    assert (
+        str(Advice("it cannot be reached", "check the network")) == "it cannot be reached: check the network"
+    )
+
+
+def test_advice_without_a_remedy_is_the_problem_alone() -> None:
+    assert str(Advice("it cannot be reached")) == "it cannot be reached"
+
+
+def test_format_fills_both_clauses_and_leaves_braces_of_values_alone() -> None:
+    advice = Advice("it answers with {0}", "see {place}").format("{1} of {2}", place="{log}")
+    assert advice == Advice("it answers with {1} of {2}", "see {log}")
