@@ -249,14 +249,14 @@ class UaTuiApp(
                     pass
         for pane in (*self.frame.panes, self.frame, self.status):
             try:
-                pane.apply(events)
+                pane.handle_events(events)
             except Exception:
                 log.exception("%s could not show %d events", type(pane).__name__, len(events))
                 self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why.")
-        self.at_work.take(events)
+        self.at_work.handle_events(events)
         self.leaving.look()
-        self._asks.take(events)
-        self.spending.take(events)
+        self._asks.handle_events(events)
+        self.spending.handle_events(events)
         self.call_back(events)
         self.queries.show()
         self._failures.look()
@@ -324,7 +324,7 @@ class UaTuiApp(
         """Stop the agent; when it rests, share the screen again, or change between prompt and panes."""
         if self._session is not None and self.state == "running":
             self.spawn(self._session.interrupt(), "interrupt", "agent")
-            self.status.apply([])
+            self.status.handle_events([])
         elif self.frame.is_zoomed:
             self.frame.action_maximise()
         else:

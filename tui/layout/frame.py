@@ -53,8 +53,8 @@ TOLD_SECONDS = 3.0
 class Pane(Protocol):
     """A pane that shows events."""
 
-    def apply(self, events: Sequence[Event]) -> None:
-        """Take up a batch of events, in order."""
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events, in order."""
         ...
 
 

@@ -38,10 +38,10 @@ class PaneRequests(Horizontal):
     def shows(self, name: str) -> bool:
         """Whether the pane `name` is in sight."""
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Tell the tool call that is shown whole what happens meanwhile."""
         if self._open_call is not None:
-            self._open_call.take(events)
+            self._open_call.handle_events(events)
 
     def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
         """Show a tool call whole."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.text import clean_line
@@ -29,8 +29,8 @@ class AtWork:
         """Whether a query runs."""
         return self._query is not None
 
-    def take(self, events: Iterable[Event]) -> None:
-        """Take up a batch of events, in order."""
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events, in order."""
         for event in events:
             match event:
                 case QueryReceived():

@@ -138,7 +138,7 @@ class Filling:
     def _apply(self, panes: Sequence[Any], events: Sequence[Event]) -> None:
         for pane in panes:
             try:
-                pane.apply(events)
+                pane.handle_events(events)
             except Exception:
                 log.exception("%s could not show %d events", type(pane).__name__, len(events))
                 self._notice(f"{type(pane).__name__} could not show a part of the session.", "")

@@ -30,8 +30,8 @@ DEEPEST = 50
 class PastPane(Protocol):
     """A pane that can be filled from the beginning while it shows the end."""
 
-    def apply(self, events: Sequence[Event]) -> None:
-        """Take up a batch of events, in order."""
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events, in order."""
 
     def twin(self) -> Any:
         """Make an empty pane of the same kind that is on no screen, to gather the whole."""

@@ -38,12 +38,12 @@ class ResumedWorkspace(WorkspacePane):
     past = True
     """Whether what comes was before."""
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Take up which files were saved by what, and mark those that are new."""
         if self.past:
-            self.origins.apply(events)
+            self.origins.handle_events(events)
         else:
-            super().apply(events)
+            super().handle_events(events)
 
     def end(self) -> None:
         """Nothing here looks as if it went on."""

@@ -21,9 +21,9 @@ class PastWorkspace(WorkspacePane):
         self._places[0].read_only = True
         self._show_counts()
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Take up which files were saved by what; nothing of it is new."""
-        self.origins.apply(events)
+        self.origins.handle_events(events)
 
     def end(self) -> None:
         """Nothing here looks as if it went on."""

@@ -92,19 +92,19 @@ def test_only_somebody_who_does_not_look_is_called(
     attention.touched()
     attention.focused = focused
     attention.time += quiet_seconds
-    attention.take([event])
+    attention.handle_events([event])
     assert bool(attention.sent) is called
 
 
 def test_what_is_over_or_was_stopped_by_hand_is_not_told() -> None:
     attention = Watched()
     attention.focused = False
-    attention.take(
+    attention.handle_events(
         [ASKED, PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny", reason="no")]
     )
-    attention.take([QueryFinished(query_id="q1", status="interrupted", duration_ms=60_000)])
+    attention.handle_events([QueryFinished(query_id="q1", status="interrupted", duration_ms=60_000)])
     assert attention.sent == []
-    attention.take([LONG, ASKED, AuthRequired(toolkit="gmail", url="https://a.example")])
+    attention.handle_events([LONG, ASKED, AuthRequired(toolkit="gmail", url="https://a.example")])
     assert attention.sent == ["\x1b]9;ua-tui: an account waits to be connected\x07"]
 
 
@@ -113,13 +113,13 @@ def test_the_query_is_told_short_and_without_its_secrets(monkeypatch: pytest.Mon
     attention = Watched(api_key="sk-very-secret-0123456789")
     attention.focused = False
     text = "use sk-very-secret-0123456789\n" + "and rather-secret-1234567890 " + "x" * 5000
-    attention.take([QueryReceived(query_id="q1", text=text), LONG])
+    attention.handle_events([QueryReceived(query_id="q1", text=text), LONG])
     (sent,) = attention.sent
     assert sent.startswith("\x1b]9;ua-tui: the query has its answer: use ")
     assert "secret-" not in sent
     assert len(sent) < 120
     failed = QueryFinished(query_id="q1", status="error", duration_ms=20_000)
-    attention.take([failed])
+    attention.handle_events([failed])
     assert "the query failed: use " in attention.sent[1]
 
 

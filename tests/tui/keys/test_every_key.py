@@ -145,7 +145,7 @@ async def test_the_queue_is_ordered_and_emptied_by_either_key(tmp_path: Path) ->
 async def test_a_subagent_of_the_trace_is_folded_and_unfolded(keys: tuple[str, str]) -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         count = len(view.entries)
         fold, unfold = keys
         await pilot.press(fold, fold)

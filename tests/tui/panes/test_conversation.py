@@ -78,15 +78,15 @@ async def test_what_is_not_set_up_leaves_the_things_to_try_and_is_kept_above_the
     reader = McpServer(name="reader", status="off", error="The reader is off.")
     async with PaneHost(view).run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        view.apply([McpStatus(servers=[off, reader])])
+        view.handle_events([McpStatus(servers=[off, reader])])
         shown = text_of(view)
         assert shown.count("› ") == 3
         assert "Composio is off: set a key." in shown
         assert "The reader is off." in shown
-        view.apply([McpStatus(servers=[off, McpServer(name="reader", status="connected")])])
+        view.handle_events([McpStatus(servers=[off, McpServer(name="reader", status="connected")])])
         assert "The reader is off." not in text_of(view)
         assert "reader is connected" in text_of(view)
-        view.apply([McpStatus(servers=[off]), *asked()])
+        view.handle_events([McpStatus(servers=[off]), *asked()])
         shown = text_of(view)
         assert "› " not in shown
         assert shown.count("Composio is off") == 1
@@ -97,8 +97,12 @@ async def test_what_is_not_set_up_leaves_the_things_to_try_and_is_kept_above_the
 async def test_queries_of_one_id_are_answered_one_by_one() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 24)):
-        view.apply([*asked("One?"), said("First.", "m1"), QueryFinished(query_id="q", status="success")])
-        view.apply([*asked("Two?"), said("Second.", "m2"), QueryFinished(query_id="q", status="success")])
+        view.handle_events(
+            [*asked("One?"), said("First.", "m1"), QueryFinished(query_id="q", status="success")]
+        )
+        view.handle_events(
+            [*asked("Two?"), said("Second.", "m2"), QueryFinished(query_id="q", status="success")]
+        )
         told = [row.split()[0] for row in text_of(view).split("\n") if row]
         assert told == ["You", "One?", "Agent", "First.", "You", "Two?", "Agent", "Second."]
         keys = [block.key for block in view.entries]
@@ -110,7 +114,7 @@ async def test_that_all_is_spent_is_told_once_by_the_query_that_was_stopped_for_
     view = pane()
     async with PaneHost(view).run_test(size=(120, 24)):
         end = QueryFinished(query_id="q", status="error", error=AT_LIMIT)
-        view.apply(
+        view.handle_events(
             [*asked(), end, BudgetReached(**spent, stopped=True), BudgetReached(**spent, refused=True)]
         )
         shown = text_of(view)
@@ -127,7 +131,7 @@ async def test_an_agent_that_dies_of_a_query_is_told_once() -> None:
     async with PaneHost(view).run_test(size=(120, 24)):
         for query in ("q", "r"):
             error = ErrorRaised(where="agent", message=died, causes=causes)
-            view.apply([*asked(), error, QueryFinished(query_id=query, status="error", error=died)])
+            view.handle_events([*asked(), error, QueryFinished(query_id=query, status="error", error=died)])
         shown = text_of(view)
         assert shown.count(died) == shown.count(f"The query failed: {died}") == 2
         assert "ProcessError" not in shown
@@ -137,7 +141,7 @@ async def test_an_agent_that_dies_of_a_query_is_told_once() -> None:
 async def test_what_the_program_tells_the_agent_is_not_said_to_be_the_persons() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 24)):
-        view.apply([*asked("Read my mail"), said("Sign in first."), *asked(GO_ON)])
+        view.handle_events([*asked("Read my mail"), said("Sign in first."), *asked(GO_ON)])
         rows = [row for row in text_of(view).split("\n") if row.strip()]
         speakers = [row.split()[0] for row in rows if row.split()[0] in ("You", "Agent", "ua-tui")]
         assert speakers[:3] == ["You", "Agent", "ua-tui"]
@@ -147,7 +151,7 @@ async def test_what_the_program_tells_the_agent_is_not_said_to_be_the_persons() 
 async def test_question_and_answer_are_told_apart_by_words() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 24)):
-        view.apply([*asked("Line one\nline two"), said("**Yes**, it is.")])
+        view.handle_events([*asked("Line one\nline two"), said("**Yes**, it is.")])
         shown = text_of(view).split("\n")
         assert shown[0].split() == ["You", "14:02"]
         assert shown[1:4] == ["Line one", "line two", ""]
@@ -160,9 +164,9 @@ async def test_question_and_answer_are_told_apart_by_words() -> None:
 async def test_the_heading_counts_calls_and_then_says_how_long_it_took() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 24)):
-        view.apply([*asked(), started("t1"), finished("t1"), started("t2")])
+        view.handle_events([*asked(), started("t1"), finished("t1"), started("t2")])
         assert "COMPLEX · 2 calls · 14:02" in text_of(view)
-        view.apply([QueryFinished(query_id="q", status="success", duration_ms=41_200)])
+        view.handle_events([QueryFinished(query_id="q", status="success", duration_ms=41_200)])
         assert "COMPLEX · 2 calls · 41.2s" in text_of(view)
 
 
@@ -170,14 +174,14 @@ async def test_streamed_text_reads_as_the_whole_does() -> None:
     source = "# Chips\n\nSome **bold** text.\n\n- one\n- two\n\n```python\nx = 1\n\ny = 2\n```\n\nThe end.\n"
     streamed, whole = pane(), pane()
     async with PaneHost(streamed).run_test(size=(60, 30)):
-        streamed.apply(asked())
+        streamed.handle_events(asked())
         for start in range(0, len(source), 3):
-            streamed.apply([delta(source[start : start + 3])])
+            streamed.handle_events([delta(source[start : start + 3])])
         assert text_of(streamed).endswith("The end.▍")
-        streamed.apply([said(source)])
+        streamed.handle_events([said(source)])
         seen = text_of(streamed)
     async with PaneHost(whole).run_test(size=(60, 30)):
-        whole.apply([*asked(), said(source)])
+        whole.handle_events([*asked(), said(source)])
         assert text_of(whole) == seen
     assert "▍" not in seen
 
@@ -185,9 +189,9 @@ async def test_streamed_text_reads_as_the_whole_does() -> None:
 async def test_a_long_stream_renders_only_its_tail() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 30)):
-        view.apply(asked())
+        view.handle_events(asked())
         for number in range(200):
-            view.apply([delta(f"Paragraph {number} with some words.\n\n")])
+            view.handle_events([delta(f"Paragraph {number} with some words.\n\n")])
         rendered: list[int] = []
         original = view.render_entry
 
@@ -197,8 +201,8 @@ async def test_a_long_stream_renders_only_its_tail() -> None:
             return lines
 
         view.render_entry = counting  # type: ignore[method-assign, assignment]  # counted, else the same
-        view.apply([delta("tail")])
-        view.apply([delta(" grows")])
+        view.handle_events([delta("tail")])
+        view.handle_events([delta(" grows")])
         assert sum(rendered) <= 8
         assert text_of(view).endswith("tail grows▍")
 
@@ -207,10 +211,10 @@ async def test_a_long_table_is_abridged_while_it_grows_and_whole_at_the_end() ->
     view = pane()
     table = "| n | word |\n|--:|--|\n" + "".join(f"| {n} | some words in a row |\n" for n in range(400))
     async with PaneHost(view).run_test(size=(60, 30)):
-        view.apply([*asked(), delta(table)])
+        view.handle_events([*asked(), delta(table)])
         growing = view.virtual_size.height
         assert "399" in text_of(view)
-        view.apply([said(table)])
+        view.handle_events([said(table)])
         assert growing < 50 < view.virtual_size.height
         assert "… 200 more rows" in text_of(view)
 
@@ -218,8 +222,8 @@ async def test_a_long_table_is_abridged_while_it_grows_and_whole_at_the_end() ->
 async def test_the_final_text_replaces_what_was_streamed() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 30)):
-        view.apply([*asked(), delta("Wrong start\n\nsecond "), delta("part")])
-        view.apply([said("Right start\n\nsecond part\n\nthird")])
+        view.handle_events([*asked(), delta("Wrong start\n\nsecond "), delta("part")])
+        view.handle_events([said("Right start\n\nsecond part\n\nthird")])
         assert "Wrong" not in text_of(view)
         assert text_of(view).endswith("Right start\n\nsecond part\n\nthird")
 
@@ -227,10 +231,12 @@ async def test_the_final_text_replaces_what_was_streamed() -> None:
 async def test_an_answer_that_was_never_streamed_is_shown_once() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 30)):
-        view.apply([*asked(), QueryFinished(query_id="q", status="success", text="Short answer")])
+        view.handle_events([*asked(), QueryFinished(query_id="q", status="success", text="Short answer")])
         assert text_of(view).count("Short answer") == 1
-        view.apply([*asked(query="q2"), MessageFinished(query_id="q2", message_id="n", text="Another")])
-        view.apply([QueryFinished(query_id="q2", status="success", text="Another")])
+        view.handle_events(
+            [*asked(query="q2"), MessageFinished(query_id="q2", message_id="n", text="Another")]
+        )
+        view.handle_events([QueryFinished(query_id="q2", status="success", text="Another")])
         assert text_of(view).count("Another") == 1
 
 
@@ -238,18 +244,18 @@ async def test_thinking_is_one_line_until_it_is_unfolded() -> None:
     view = pane()
     thought = ThinkingDelta(query_id="q", message_id="m", text="Hmm, let me see.", at=at(-1.4))
     async with PaneHost(view).run_test(size=(60, 30)) as pilot:
-        view.apply([*asked(), thought])
+        view.handle_events([*asked(), thought])
         assert "▸ Thinking" in text_of(view)
-        view.apply([delta("Answer")])
+        view.handle_events([delta("Answer")])
         assert "▸ Thought" in text_of(view)
         assert "16 characters · 2.4s" in text_of(view)
         assert "let me see" not in text_of(view)
-        view.apply([said("Answer")])
+        view.handle_events([said("Answer")])
         assert "16 characters · 2.4s" in text_of(view)
         await pilot.press("up", "enter")
         assert "▾ Thought" in text_of(view)
         assert "let me see" in text_of(view)
-        view.apply([ThinkingDelta(query_id="q", message_id="m", text=" More.")])
+        view.handle_events([ThinkingDelta(query_id="q", message_id="m", text=" More.")])
         assert "let me see. More." in text_of(view)
         await pilot.press("enter")
         assert "let me see" not in text_of(view)
@@ -261,7 +267,7 @@ async def test_thinking_is_one_line_until_it_is_unfolded() -> None:
 async def test_a_subagents_text_is_folded_under_its_name() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(80, 40)) as pilot:
-        view.apply(
+        view.handle_events(
             [
                 *asked(),
                 started("a", "Agent", subagent_type="report-creation-expert"),
@@ -276,10 +282,10 @@ async def test_a_subagents_text_is_folded_under_its_name() -> None:
         assert "articles" not in text_of(view)
         await pilot.press("end", "enter")
         assert "I read ten articles." in text_of(view)
-        view.apply([delta("\n\nThen I wrote.", "s1", "a"), said("Done.", "s2", "a")])
+        view.handle_events([delta("\n\nThen I wrote.", "s1", "a"), said("Done.", "s2", "a")])
         assert "Then I wrote." in text_of(view)
         assert text_of(view).endswith("Done.")
-        view.apply(
+        view.handle_events(
             [SubagentFinished(task_id="k", tool_use_id="a", name="report-creation-expert"), said("Back.")]
         )
         assert "done · 2 messages" in text_of(view)
@@ -295,15 +301,15 @@ async def test_how_a_login_ended_stands_below_what_the_agent_said_before(
 ) -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 40)):
-        view.apply([*asked(), AuthRequired(toolkit="gmail", url="https://connect.example/link/x")])
-        view.apply([said("Gmail is not connected yet.")])
-        view.apply([AuthFinished(toolkit="gmail", outcome=outcome)])
+        view.handle_events([*asked(), AuthRequired(toolkit="gmail", url="https://connect.example/link/x")])
+        view.handle_events([said("Gmail is not connected yet.")])
+        view.handle_events([AuthFinished(toolkit="gmail", outcome=outcome)])
         shown = text_of(view)
         assert "https://connect" not in shown
         order = ["· gmail needed your account.", "Gmail is not connected yet.", said_then]
         places = [shown.index(each) for each in order]
         assert places == sorted(places)
-        view.apply([AuthRequired(toolkit="gmail", url="https://connect.example/link/y")])
+        view.handle_events([AuthRequired(toolkit="gmail", url="https://connect.example/link/y")])
         assert text_of(view).index("https://connect.example/link/y") > text_of(view).index(said_then)
 
 
@@ -313,24 +319,26 @@ async def test_a_server_that_is_tried_again_is_one_message_however_often() -> No
     trying = McpServer(name="notes", status="reconnecting")
     later = McpServer(name="notes", status="failed", error="ECONNREFUSED", again_s=2)
     async with PaneHost(view).run_test(size=(90, 40)):
-        view.apply(asked())
+        view.handle_events(asked())
         for server in (failed, trying, later, trying):
-            view.apply([McpStatus(servers=[server])])
+            view.handle_events([McpStatus(servers=[server])])
             told = "↻ MCP server notes failed: ECONNREFUSED. It is tried again by itself."
             assert text_of(view).count(told) == 1
-        view.apply([McpStatus(servers=[McpServer(name="notes", status="failed", error="ECONNREFUSED")])])
+        view.handle_events(
+            [McpStatus(servers=[McpServer(name="notes", status="failed", error="ECONNREFUSED")])]
+        )
         assert "✗ MCP server notes failed: ECONNREFUSED" in text_of(view)
         assert "by itself" not in text_of(view)
-        view.apply([McpStatus(servers=[McpServer(name="notes", status="connected")])])
+        view.handle_events([McpStatus(servers=[McpServer(name="notes", status="connected")])])
         assert "✓ MCP server notes is connected." in text_of(view)
         assert "failed" not in text_of(view)
-        view.apply([McpStatus(servers=[failed]), McpStatus(servers=[trying])])
+        view.handle_events([McpStatus(servers=[failed]), McpStatus(servers=[trying])])
         back = McpServer(name="notes", status="connected", last_error="ECONNREFUSED")
-        view.apply([McpStatus(servers=[back])])
+        view.handle_events([McpStatus(servers=[back])])
         # Nothing was said in between, and so one line is enough.
         assert text_of(view).count("MCP server notes") == 1
         assert "✓ MCP server notes is connected again." in text_of(view)
-        view.apply([McpStatus(servers=[failed]), delta("Meanwhile."), McpStatus(servers=[back])])
+        view.handle_events([McpStatus(servers=[failed]), delta("Meanwhile."), McpStatus(servers=[back])])
         order = [
             "connected again",
             "· MCP server notes failed: ECONNREFUSED",
@@ -340,7 +348,7 @@ async def test_a_server_that_is_tried_again_is_one_message_however_often() -> No
         shown, place = text_of(view), 0
         for each in order:
             place = shown.index(each, place)
-        view.apply(
+        view.handle_events(
             [McpStatus(servers=[McpServer(name=".mcp.json", status="failed", error="/w/.mcp.json is bad.")])]
         )
         assert "✗ /w/.mcp.json is bad." in text_of(view)
@@ -349,25 +357,31 @@ async def test_a_server_that_is_tried_again_is_one_message_however_often() -> No
 async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 40)):
-        view.apply([*asked(), PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")])
+        view.handle_events(
+            [*asked(), PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")]
+        )
         assert "needed a tool (SEARCH_NEWS)" in text_of(view)
-        view.apply([PermissionAsked(request_id="p", tool_name="Bash", subjects=["GMAIL_SEND_EMAIL"])])
+        view.handle_events([PermissionAsked(request_id="p", tool_name="Bash", subjects=["GMAIL_SEND_EMAIL"])])
         assert "? May GMAIL_SEND_EMAIL run?" in text_of(view)
-        view.apply([PermissionAnswered(request_id="p", tool_name="Bash", decision="deny", reason="no")])
+        view.handle_events(
+            [PermissionAnswered(request_id="p", tool_name="Bash", decision="deny", reason="no")]
+        )
         assert "May GMAIL" not in text_of(view)
         assert "⊘ Bash was denied: no" in text_of(view)
-        view.apply([AuthRequired(toolkit="gmail", url="https://connect.example/link/x")])
+        view.handle_events([AuthRequired(toolkit="gmail", url="https://connect.example/link/x")])
         assert "https://connect.example/link/x" in text_of(view)
-        view.apply([AuthFinished(toolkit="gmail", outcome="completed")])
+        view.handle_events([AuthFinished(toolkit="gmail", outcome="completed")])
         assert "https://connect" not in text_of(view)
         assert "✓ gmail is connected." in text_of(view)
-        view.apply([ApiRetry(attempt=1, max_attempts=10, delay_ms=1000, error="overloaded")])
-        view.apply([ApiRetry(attempt=2, max_attempts=10, delay_ms=3000, error="overloaded")])
+        view.handle_events([ApiRetry(attempt=1, max_attempts=10, delay_ms=1000, error="overloaded")])
+        view.handle_events([ApiRetry(attempt=2, max_attempts=10, delay_ms=3000, error="overloaded")])
         assert text_of(view).count("The model's service is overloaded") == 1
         assert "try 2 of 10 in 3.0s" in text_of(view)
-        view.apply([delta("On it."), ApiRetry(attempt=1, max_attempts=10, delay_ms=1000)])
+        view.handle_events([delta("On it."), ApiRetry(attempt=1, max_attempts=10, delay_ms=1000)])
         assert text_of(view).count("The model's service did not answer: try 1 of 10") == 1
-        view.apply([ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error="authentication_failed")])
+        view.handle_events(
+            [ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error="authentication_failed")]
+        )
         assert "✗ The model's service refused the key." in text_of(view)
         assert "authentication_failed" not in text_of(view)
         rule: dict[str, Any] = {
@@ -375,17 +389,17 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
             "rule": "corpus_first",
             "message": "The corpus is missing",
         }
-        view.apply([ComplianceFailed(**rule)])
-        view.apply([ComplianceEnforced(**rule)])
+        view.handle_events([ComplianceFailed(**rule)])
+        view.handle_events([ComplianceEnforced(**rule)])
         assert text_of(view).count("The corpus is missing") == 1
         assert "⟲ expert broke a rule: The corpus is missing. It was sent back" in text_of(view)
         broken = McpServer(name="composio", status="failed", error="502")
-        view.apply([McpStatus(servers=[broken]), McpStatus(servers=[broken])])
+        view.handle_events([McpStatus(servers=[broken]), McpStatus(servers=[broken])])
         assert text_of(view).count("MCP server composio failed: 502") == 1
-        view.apply([McpStatus(servers=[McpServer(name="composio", status="disabled")])])
+        view.handle_events([McpStatus(servers=[McpServer(name="composio", status="disabled")])])
         assert "⊘ MCP server composio is disabled: the agent does not see its tools." in text_of(view)
         other = McpServer(name="local_toolkit", status="connected")
-        view.apply([McpStatus(servers=[McpServer(name="composio", status="connected"), other])])
+        view.handle_events([McpStatus(servers=[McpServer(name="composio", status="connected"), other])])
         assert "✓ MCP server composio is connected." in text_of(view)
         assert text_of(view).count("MCP server") == 1
 
@@ -393,7 +407,7 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
 async def test_an_interruption_keeps_the_text_so_far() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 30)):
-        view.apply(
+        view.handle_events(
             [
                 *asked(),
                 delta("Half an ans"),
@@ -409,7 +423,7 @@ async def test_untrusted_text_is_shown_and_never_acts() -> None:
     nasty = "[/nope][@click=app.quit]x[/] \x1b]52;c;aGk=\x07 \x1b[2J \u202egnp.exe"
     view = pane()
     async with PaneHost(view).run_test(size=(100, 50)):
-        view.apply(
+        view.handle_events(
             [
                 *asked(nasty),
                 ThinkingDelta(query_id="q", message_id="m", text=nasty),
@@ -429,9 +443,9 @@ async def test_untrusted_text_is_shown_and_never_acts() -> None:
 async def test_messages_are_counted_as_new_not_their_pieces() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 12)) as pilot:
-        view.apply([*asked(), said("word\n\n" * 30)])
+        view.handle_events([*asked(), said("word\n\n" * 30)])
         await pilot.press("pageup")
-        view.apply([said("one\n\ntwo\n\nthree", "m2"), said("four", "m3")])
+        view.handle_events([said("one\n\ntwo\n\nthree", "m2"), said("four", "m3")])
         assert view.new_below == 2
 
 
@@ -457,28 +471,28 @@ def test_an_error_names_its_causes() -> None:
 async def test_scrolled_up_nothing_moves_while_it_streams_and_end_returns() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 12)) as pilot:
-        view.apply([*asked(), said("word\n\n" * 30)])
+        view.handle_events([*asked(), said("word\n\n" * 30)])
         await pilot.press("pageup", "pageup")
         before = text_of(view)
         for number in range(40):
-            view.apply([delta(f"new {number}\n\n", "m2")])
+            view.handle_events([delta(f"new {number}\n\n", "m2")])
             assert text_of(view) == before
         assert (view.new_below, "1 new ↓" in str(view.border_subtitle)) == (1, True)
         await pilot.press("end")
         assert view.following
         assert text_of(view).endswith("▍")
         assert not view.border_subtitle
-        view.apply([delta("the tail", "m2")])
+        view.handle_events([delta("the tail", "m2")])
         assert text_of(view).endswith("the tail▍")
 
 
 async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 14)) as pilot:
-        view.apply([*asked(), said("\n\n".join(f"Paragraph {n} of some length." for n in range(60)))])
+        view.handle_events([*asked(), said("\n\n".join(f"Paragraph {n} of some length." for n in range(60)))])
         for width, height in ((30, 8), (100, 30), (20, 5), (60, 14)):
             await pilot.resize_terminal(width, height)
-            view.apply([delta(f"at {width} ", "m2")])
+            view.handle_events([delta(f"at {width} ", "m2")])
             await pilot.pause()
             assert view.following
             assert text_of(view).endswith(f"at {width}▍")
@@ -486,7 +500,7 @@ async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
         top = text_of(view).strip().split("\n")[0]
         for width, height in ((100, 30), (60, 14)):
             await pilot.resize_terminal(width, height)
-            view.apply([delta("more ", "m2")])
+            view.handle_events([delta("more ", "m2")])
             await pilot.pause()
             assert not view.following
             assert text_of(view).strip().split("\n")[0] == top
@@ -498,7 +512,7 @@ async def test_a_resize_while_it_streams_keeps_the_tail_or_the_place() -> None:
 async def test_wheel_and_keys_leave_the_tail_and_come_back_to_it() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 12)) as pilot:
-        view.apply([*asked(), said("word\n\n" * 30)])
+        view.handle_events([*asked(), said("word\n\n" * 30)])
         for away, back in (("pageup", "pagedown"), ("up", "down"), ("home", "end"), ("g", "G")):
             await pilot.press(away, away, away)
             assert not view.following, away
@@ -518,7 +532,9 @@ async def test_a_link_is_followed_only_through_the_dialog() -> None:
     app = PaneHost(view)
     async with app.run_test(size=(60, 20)) as pilot:
         evil, good = "ssh://-oProxyCommand=x", "https://news.example/a"
-        view.apply([*asked(), said(f"One <{evil}> and [two]({good})."), said(f"See [here]({good}).", "m2")])
+        view.handle_events(
+            [*asked(), said(f"One <{evil}> and [two]({good})."), said(f"See [here]({good}).", "m2")]
+        )
         await pilot.pause()
         row = next(y for y, row in enumerate(rows(view)) if "One" in row)
         column = rows(view)[row].index("ssh:")
@@ -532,6 +548,6 @@ async def test_a_link_is_followed_only_through_the_dialog() -> None:
         await until(lambda: not app.screen.has_class("-quiet"))
         await pilot.press("o")
         assert app.urls == [good]
-        view.apply([said("Nothing here.", "m3")])
+        view.handle_events([said("Nothing here.", "m3")])
         await pilot.press("end", "o")
         assert not isinstance(app.screen, LinkScreen)

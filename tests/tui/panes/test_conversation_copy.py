@@ -115,7 +115,7 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
     view = ConversationPane(zone=UTC)
     app = Copying(view)
     async with app.run_test(size=(40, 60)) as pilot:
-        view.apply(conversation())
+        view.handle_events(conversation())
         copied = []
         await pilot.press("end", "y")
         copied.append(app.clipboard)
@@ -129,7 +129,7 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
         assert app.clipboard == "Let me see."
         await pilot.press("k", "k", "y")
         assert app.clipboard == "What is\nthis?"
-        view.apply([said("More.", "m2")])
+        view.handle_events([said("More.", "m2")])
         await pilot.press("j", "y")
         assert app.clipboard == f"{SOURCE}\n\nMore."
 
@@ -137,7 +137,7 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
 async def test_the_message_that_y_copies_is_marked() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(40, 60)) as pilot:
-        view.apply(conversation())
+        view.handle_events(conversation())
         await pilot.press("end", "up", "up", "up", "up")
         marked = [row for row in rows(view) if row.startswith("▌")]
         assert [row[2:].split()[0] for row in marked] == ["You", "What", "this?"]
@@ -153,15 +153,17 @@ async def test_a_streamed_message_of_many_pieces_is_copied_whole(size: int) -> N
     app = Copying(streamed)
     async with app.run_test(size=(60, 30)) as pilot:
         for start in range(0, len(source), size * 10):
-            streamed.apply([TextDelta(query_id="q", message_id="m", text=source[start : start + size * 10])])
+            streamed.handle_events(
+                [TextDelta(query_id="q", message_id="m", text=source[start : start + size * 10])]
+            )
         await pilot.press("end", "y")
         assert app.clipboard == source
-        streamed.apply([said(source)])
+        streamed.handle_events([said(source)])
         await pilot.press("y")
         assert app.clipboard == source
     app = Copying(whole)
     async with app.run_test(size=(60, 30)) as pilot:
-        whole.apply([said(source)])
+        whole.handle_events([said(source)])
         await pilot.press("end", "y")
         assert app.clipboard == source
 
@@ -195,7 +197,7 @@ async def test_the_mouse_copies_source_not_cells(width: int, first: str, last: s
     view = ConversationPane(zone=UTC)
     app = Copying(view)
     async with app.run_test(size=(width, 60)) as pilot:
-        view.apply(conversation())
+        view.handle_events(conversation())
         await pilot.pause()
         assert await choose(pilot, view, first, last) == expected
         await pilot.press("y")

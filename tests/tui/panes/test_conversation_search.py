@@ -67,7 +67,7 @@ def current_row(view: ConversationPane) -> str:
 async def test_search_finds_as_one_types_and_steps_around_the_ends() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(60, 14)) as pilot:
-        view.apply(conversation())
+        view.handle_events(conversation())
         await pilot.press("slash", *"needl")
         assert "/needl▏" in title(view)
         await pilot.press("e", "enter")
@@ -94,7 +94,7 @@ async def test_search_finds_as_one_types_and_steps_around_the_ends() -> None:
 async def test_a_match_in_folded_text_unfolds_it_and_folds_it_again_when_left() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(70, 30)) as pilot:
-        view.apply(
+        view.handle_events(
             [
                 *conversation(2),
                 SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Write it"),
@@ -122,7 +122,7 @@ async def test_a_match_in_folded_text_unfolds_it_and_folds_it_again_when_left() 
 async def test_a_match_in_the_name_of_a_fold_leaves_it_folded() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(70, 30)) as pilot:
-        view.apply(
+        view.handle_events(
             [
                 SubagentStarted(task_id="k", tool_use_id="t", name="expert", description="Chip report"),
                 said("About chips.", "s", "t"),
@@ -141,7 +141,7 @@ async def test_a_match_in_the_name_of_a_fold_leaves_it_folded() -> None:
 async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(60, 12)) as pilot:
-        view.apply(conversation())
+        view.handle_events(conversation())
         before = rows(view)
         await pilot.press("slash", *"thoughts")
         await until(lambda: "thoughts" in "\n".join(rows(view)))
@@ -159,7 +159,7 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
 async def test_what_is_typed_is_edited_pasted_and_never_a_command() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(60, 14)) as pilot:
-        view.apply(conversation())
+        view.handle_events(conversation())
         await pilot.press("slash", *"nyjkg", "backspace", "backspace")
         assert "/nyj▏" in title(view)
         await pilot.press("ctrl+u")
@@ -178,17 +178,19 @@ async def test_what_is_typed_is_edited_pasted_and_never_a_command() -> None:
 async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(60, 14)) as pilot:
-        view.apply(conversation())
+        view.handle_events(conversation())
         await pilot.press("slash", *"thoughts", "enter")
         await until(lambda: "1/1" in title(view) and "…" not in title(view))
         before = rows(view)
         for number in range(30):
-            view.apply([TextDelta(query_id="q", message_id="new", text=f"More thoughts {number}. \n\n")])
+            view.handle_events(
+                [TextDelta(query_id="q", message_id="new", text=f"More thoughts {number}. \n\n")]
+            )
         await until(lambda: "1/31" in title(view))
         assert rows(view) == before
         await pilot.press("n")
         assert current_row(view) == "More thoughts 0."
-        view.apply([QueryFinished(query_id="q", status="success")])
+        view.handle_events([QueryFinished(query_id="q", status="success")])
         await pilot.press("escape", "end")
         assert view.following
 
@@ -196,7 +198,7 @@ async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
 async def test_matches_across_broken_lines_are_marked_in_both() -> None:
     view = ConversationPane(zone=UTC)
     async with PaneHost(view).run_test(size=(30, 14)) as pilot:
-        view.apply([said("These words are **broken in** the middle of it.", "m")])
+        view.handle_events([said("These words are **broken in** the middle of it.", "m")])
         await pilot.press("slash", *"are broken in the middle", "enter")
         await until(lambda: "1/1" in title(view))
         assert " ".join(marked(view, "found-current")).split() == ["are", "broken", "in", "the", "middle"]
@@ -215,7 +217,9 @@ async def test_ten_thousand_messages_are_searched_in_turns() -> None:
 
     async with PaneHost(view).run_test(size=(80, 24)) as pilot:
         text = "Some **words** that are `said` again and again, in *every* message. " * 10
-        view.apply([said(f"{text}\n\nNumber {number} ends.", f"m{number}") for number in range(10_000)])
+        view.handle_events(
+            [said(f"{text}\n\nNumber {number} ends.", f"m{number}") for number in range(10_000)]
+        )
         await pilot.press("slash", *"number 42 en")
         task = asyncio.create_task(others())
         await pilot.press("d")

@@ -28,7 +28,7 @@ def steps(view: ConversationPane, theme: str, *keys: str) -> Callable[[Pilot[Non
         bus.subscribe(events.append)
         for event in played_events():
             bus.publish(event)
-        view.apply(events)
+        view.handle_events(events)
         for key in keys:
             await pilot.press(key)
         await until(lambda: not view.searching or not view._looking)

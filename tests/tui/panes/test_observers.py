@@ -55,11 +55,11 @@ def title(view: ObserversPane) -> str:
 async def test_a_run_is_one_row_from_start_to_end() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)):
-        view.apply([began("r")])
+        view.handle_events([began("r")])
         assert shown(view) == ["… search at work"]
-        view.apply([saved("search_results/news_1.json"), saved("search_results/web_1.json")])
+        view.handle_events([saved("search_results/news_1.json"), saved("search_results/web_1.json")])
         paths = ["search_results/news_1.json", "search_results/web_1.json"]
-        view.apply([ended("r", artifacts=paths, items=35, rejected=2, duplicates=1, duration_ms=2.4)])
+        view.handle_events([ended("r", artifacts=paths, items=35, rejected=2, duplicates=1, duration_ms=2.4)])
         assert len(shown(view)) == 1
         row = shown(view)[0]
         assert row.startswith("✓ search news_1.json +1")
@@ -70,7 +70,7 @@ async def test_a_run_is_one_row_from_start_to_end() -> None:
 async def test_failed_runs_say_why_and_are_counted() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
-        view.apply(
+        view.handle_events(
             [ended("r", "failed", error="ValueError: no such file\nin media.py, line 3", duration_ms=31)]
         )
         assert shown(view)[0].startswith("✗ search ValueError: no such file in media.py")
@@ -84,7 +84,7 @@ async def test_failed_runs_say_why_and_are_counted() -> None:
 async def test_skipped_runs_say_why_nothing_was_saved() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)):
-        view.apply([ended("r", "skipped", note="no results in it"), ended("s", "skipped")])
+        view.handle_events([ended("r", "skipped", note="no results in it"), ended("s", "skipped")])
         assert "no results in it" in shown(view)[0]
         assert "nothing to save" in shown(view)[1]
         assert title(view).startswith("Observers · 0 files · 0 failed")
@@ -95,10 +95,12 @@ async def test_copies_to_the_saved_reports_are_told_whichever_event_comes_first(
     path = "work_products/report.html"
     async with PaneHost(view).run_test(size=(90, 20)):
         copied = saved(path, "products", copied="SAVED_REPORTS/report.html")
-        view.apply([began("r", "products"), copied, ended("r", observer="products", artifacts=[path])])
-        view.apply([ended("s", observer="products", call="u", artifacts=["b.html"])])
+        view.handle_events(
+            [began("r", "products"), copied, ended("r", observer="products", artifacts=[path])]
+        )
+        view.handle_events([ended("s", observer="products", call="u", artifacts=["b.html"])])
         assert "SAVED_REPORTS" not in shown(view)[1]
-        view.apply([saved("b.html", "products", "u", copied="SAVED_REPORTS/b.html")])
+        view.handle_events([saved("b.html", "products", "u", copied="SAVED_REPORTS/b.html")])
         assert "report.html → SAVED_REPORTS" in shown(view)[0]
         assert "b.html → SAVED_REPORTS" in shown(view)[1]
 
@@ -111,13 +113,13 @@ async def test_a_broken_rule_and_its_enforcement_are_one_row() -> None:
         "message": "Save the corpus.",
     }
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
-        view.apply([ComplianceFailed(**rule)])
+        view.handle_events([ComplianceFailed(**rule)])
         assert shown(view)[0].startswith("⊘ compliance corpus before report")
-        view.apply([ComplianceEnforced(**rule)])
+        view.handle_events([ComplianceEnforced(**rule)])
         assert shown(view) == ["⟲ compliance corpus before report → sent back"]
         await pilot.press("enter")
         assert "report-creation-expert: Save the corpus." in shown(view)[1]
-        view.apply([ComplianceFailed(**rule)])
+        view.handle_events([ComplianceFailed(**rule)])
         assert len(view.runs) == 2
 
 
@@ -125,7 +127,7 @@ async def test_enter_asks_to_show_the_artifact() -> None:
     view = ObserversPane()
     host = PaneHost(view)
     async with host.run_test(size=(90, 20)) as pilot:
-        view.apply([ended("r", artifacts=["a.json"]), ended("s", "skipped")])
+        view.handle_events([ended("r", artifacts=["a.json"]), ended("s", "skipped")])
         await pilot.press("enter", "up", "enter")
         await pilot.pause()
         assert host.opened == ["a.json"]
@@ -136,7 +138,7 @@ async def test_other_events_change_nothing_and_empty_says_what_will_come() -> No
     async with PaneHost(view).run_test(size=(60, 20)) as pilot:
         await pilot.pause()
         assert "appears" in " ".join(shown(view))
-        view.apply([])
+        view.handle_events([])
         assert title(view) == "Observers"
 
 
@@ -144,14 +146,14 @@ async def test_untrusted_text_is_shown_as_text() -> None:
     nasty = "[/x]\x1b]0;t\x07\u202e"
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
-        view.apply(
+        view.handle_events(
             [
                 ended("r", "failed", nasty, error=nasty),
                 ended("s", artifacts=[nasty]),
                 ended("u", "skipped", note=nasty),
             ]
         )
-        view.apply([ComplianceFailed(subagent=nasty, rule=nasty, message=nasty)])
+        view.handle_events([ComplianceFailed(subagent=nasty, rule=nasty, message=nasty)])
         await pilot.press("enter", "home", "enter")
         text = "".join(rows(view))
         assert "[/x]" in text
@@ -182,7 +184,9 @@ def ran(*runs: tuple[str, Literal["saved", "skipped", "failed"], int, float]) ->
 async def test_numbers_stand_above_the_rows_and_m_tells_more_of_them() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
-        view.apply(ran(("search", "saved", 20, 2), ("search", "saved", 15, 9), ("media", "failed", 0, 31)))
+        view.handle_events(
+            ran(("search", "saved", 20, 2), ("search", "saved", 15, 9), ("media", "failed", 0, 31))
+        )
         rows_alone = shown(view)
         briefly = filled(view)[:3]
         assert [row.split() for row in briefly] == [
@@ -199,7 +203,7 @@ async def test_numbers_stand_above_the_rows_and_m_tells_more_of_them() -> None:
         ]
         assert len({len(row) for row in table}) == 1
         assert shown(view) == rows_alone
-        view.apply([ended("late", "skipped", "media", duration_ms=1)])
+        view.handle_events([ended("late", "skipped", "media", duration_ms=1)])
         assert filled(view)[2].split()[1:6] == ["2", "0", "1", "1", "0"]
         await pilot.press("m")
         assert filled(view)[0] == briefly[0]
@@ -209,7 +213,7 @@ async def test_numbers_stand_above_the_rows_and_m_tells_more_of_them() -> None:
 async def test_numbers_leave_most_of_a_low_pane_to_the_rows() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 16)) as pilot:
-        view.apply(ran(*((f"observer_{n}", "saved", 1, 2) for n in range(6))))
+        view.handle_events(ran(*((f"observer_{n}", "saved", 1, 2) for n in range(6))))
         assert [row.split()[0] for row in filled(view)[:4]] == ["observer", "observer_0", "+5", "─" * 36]
         assert len(shown(view)) == 6
         await pilot.resize_terminal(90, 6)
@@ -221,8 +225,8 @@ async def test_a_wide_row_names_the_call_and_p_asks_for_it() -> None:
     view = ObserversPane()
     host = PaneHost(view)
     async with host.run_test(size=(90, 20)) as pilot:
-        view.apply([started("t", "mcp__composio__COMPOSIO_SEARCH_NEWS", query="chips")])
-        view.apply([began("r"), ended("r", artifacts=["news_1.json"], items=25, duration_ms=2)])
+        view.handle_events([started("t", "mcp__composio__COMPOSIO_SEARCH_NEWS", query="chips")])
+        view.handle_events([began("r"), ended("r", artifacts=["news_1.json"], items=25, duration_ms=2)])
         assert shown(view)[0].split() == [
             "✓",
             "search",
@@ -236,7 +240,7 @@ async def test_a_wide_row_names_the_call_and_p_asks_for_it() -> None:
         await pilot.press("p")
         await pilot.pause()
         assert host.opened == ["t"]
-        view.apply([ComplianceFailed(subagent="a", rule="r", message="m")])
+        view.handle_events([ComplianceFailed(subagent="a", rule="r", message="m")])
         await pilot.press("end", "p")
         await pilot.pause()
         assert host.opened == ["t"]
@@ -250,7 +254,7 @@ async def test_the_table_stays_while_rows_scroll_and_clicks_meet_their_rows() ->
     host = PaneHost(view)
     async with host.run_test(size=(90, 16)) as pilot:
         assert "observer" not in "".join(shown(view)[:1])
-        view.apply([ended(f"r{n}", artifacts=[f"{n}.json"], duration_ms=1) for n in range(40)])
+        view.handle_events([ended(f"r{n}", artifacts=[f"{n}.json"], duration_ms=1) for n in range(40)])
         head = rows(view)[:3]
         assert head[1].split()[:2] == ["search", "40"]
         assert "39.json" in rows(view)[view.scrollable_content_region.height - 1]
@@ -278,10 +282,10 @@ async def test_the_table_stays_while_rows_scroll_and_clicks_meet_their_rows() ->
 async def test_a_table_that_did_not_change_is_not_painted_again() -> None:
     view = ObserversPane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
-        view.apply(ran(("search", "saved", 20, 2), ("media", "saved", 1, 3)))
+        view.handle_events(ran(("search", "saved", 20, 2), ("media", "saved", 1, 3)))
         await pilot.press("m")
         before = [view.render_line(y) for y in range(4)]
-        view.apply([ended("late", "saved", "media", duration_ms=3)])
+        view.handle_events([ended("late", "saved", "media", duration_ms=3)])
         after = [view.render_line(y) for y in range(4)]
         assert [old is new for old, new in zip(before, after, strict=True)] == [True, True, False, True]
 

@@ -95,7 +95,7 @@ def test_the_trace(snap_compare: Snap, size: tuple[int, int], theme: str) -> Non
 
     async def before(pilot: Pilot[None]) -> None:
         pilot.app.theme = theme
-        view.apply(living())
+        view.handle_events(living())
         now[0] = 42.0
         view._advance()
         # The picture has the first turn of each spinner.
@@ -112,7 +112,7 @@ def test_a_filtered_trace(snap_compare: Snap, size: tuple[int, int], theme: str)
 
     async def before(pilot: Pilot[None]) -> None:
         pilot.app.theme = theme
-        view.apply(living())
+        view.handle_events(living())
         await pilot.press("f", *"state:failed")
         await pilot.pause()
 
@@ -134,7 +134,7 @@ def test_the_observers(snap_compare: Snap, size: tuple[int, int], theme: str) ->
 
     async def before(pilot: Pilot[None]) -> None:
         pilot.app.theme = theme
-        view.apply(at_their_times([*played_events(), broken]))
+        view.handle_events(at_their_times([*played_events(), broken]))
         await pilot.press("enter", "up", "up")
         await pilot.pause()
 

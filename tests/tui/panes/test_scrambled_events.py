@@ -100,7 +100,7 @@ async def test_events_in_any_order_are_shown(
     view: LineView[Any] = pane()
     async with PaneHost(view).run_test(size=random.choice(SIZES)) as pilot:
         for step in range(40):
-            view.apply([an_event(random) for _ in range(random.choice((1, 2, 9)))])  # type: ignore[attr-defined]  # each has it
+            view.handle_events([an_event(random) for _ in range(random.choice((1, 2, 9)))])  # type: ignore[attr-defined]  # each has it
             await pilot.press(random.choice(KEYS))
             if step % 9 == 8:
                 await pilot.resize_terminal(*random.choice(SIZES))

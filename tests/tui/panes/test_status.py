@@ -50,7 +50,7 @@ class StatusApp(App[None]):
         return self.query_one(StatusLine)
 
     def shown(self, *events: Event) -> str:
-        self.line.apply(events)
+        self.line.handle_events(events)
         return str(self.line.render())
 
 

@@ -68,7 +68,7 @@ def shown(view: TracePane) -> list[str]:
 async def test_calls_stand_under_their_query_and_subagent() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)):
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         lines = shown(view)
         assert lines[0].startswith("▾ ⠋ Research the news")
         assert lines[1].startswith("    ✓ SEARCH_NEWS  3")
@@ -85,11 +85,13 @@ async def test_calls_stand_under_their_query_and_subagent() -> None:
 async def test_a_call_of_an_earlier_subagent_goes_to_its_place() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)):
-        view.apply(
+        view.handle_events(
             [asked(), started("a", "Agent", subagent_type="one"), started("b", "Agent", subagent_type="two")]
         )
-        view.apply([started("a1", "Read", "a", path="x"), started("b1", "Read", "b", path="y")])
-        view.apply([started("a2", "Glob", "a", pattern="z"), started("lost", "Grep", "nowhere", pattern="w")])
+        view.handle_events([started("a1", "Read", "a", path="x"), started("b1", "Read", "b", path="y")])
+        view.handle_events(
+            [started("a2", "Glob", "a", pattern="z"), started("lost", "Grep", "nowhere", pattern="w")]
+        )
         assert [node.key for node in view.entries] == ["query/q", "a", "a1", "a2", "b", "b1", "lost"]
         assert [len(row) - len(row.lstrip()) for row in shown(view)] == [0, 2, 6, 6, 2, 6, 4]
 
@@ -97,9 +99,9 @@ async def test_a_call_of_an_earlier_subagent_goes_to_its_place() -> None:
 async def test_queries_of_one_id_are_rows_of_their_own() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
-        view.apply([asked("q", "First"), started("t1", "Read"), finished("t1")])
-        view.apply([QueryFinished(query_id="q", status="success")])
-        view.apply(
+        view.handle_events([asked("q", "First"), started("t1", "Read"), finished("t1")])
+        view.handle_events([QueryFinished(query_id="q", status="success")])
+        view.handle_events(
             [
                 asked("q", "Second"),
                 started("t2", "Grep"),
@@ -107,7 +109,7 @@ async def test_queries_of_one_id_are_rows_of_their_own() -> None:
                 started("t3", "Grep", query="q2"),
             ]
         )
-        view.apply([QueryFinished(query_id="q", status="error")])
+        view.handle_events([QueryFinished(query_id="q", status="error")])
         assert [row.split()[:3] for row in shown(view)[:4]] == [
             ["▾", "✓", "First"],
             ["✓", "Read", "2B"],
@@ -123,7 +125,9 @@ async def test_queries_of_one_id_are_rows_of_their_own() -> None:
 async def test_a_query_told_after_its_calls_or_twice_stays_one_row() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)):
-        view.apply([started("t1", "Read"), asked("q", "Late"), asked("q", "Late"), started("t2", "Grep")])
+        view.handle_events(
+            [started("t1", "Read"), asked("q", "Late"), asked("q", "Late"), started("t2", "Grep")]
+        )
         assert len(view.entries) == 3
         assert shown(view)[0].startswith("▾ ⠋ Late")
 
@@ -134,7 +138,7 @@ async def test_live_rows_count_seconds_and_nothing_ticks_when_nothing_runs() -> 
     async with PaneHost(view).run_test(size=(70, 20)):
         assert view._timer is not None
         assert not view._timer._active.is_set()
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         assert view._timer._active.is_set()
         clock.now = 33.4
         view._advance()
@@ -143,7 +147,9 @@ async def test_live_rows_count_seconds_and_nothing_ticks_when_nothing_runs() -> 
         clock.now = 125
         view._advance()
         assert shown(view)[4].endswith("!!2m 05s")
-        view.apply([finished("t3"), finished("a", seconds=40), QueryFinished(query_id="q", status="success")])
+        view.handle_events(
+            [finished("t3"), finished("a", seconds=40), QueryFinished(query_id="q", status="success")]
+        )
         assert not view._timer._active.is_set()
         assert shown(view)[2].startswith("  ▾ ✓ report-creation-expert")
 
@@ -157,9 +163,9 @@ async def test_what_of_a_time_was_spent_waiting_for_the_person_is_told_apart() -
     )
     done = QueryFinished(query_id="q", status="success", duration_ms=60_000)
     async with PaneHost(view).run_test(size=(90, 20)):
-        view.apply([asked(), started("t1", "Bash", command="ls"), started("t2", "Read"), ask, answer])
+        view.handle_events([asked(), started("t1", "Bash", command="ls"), started("t2", "Read"), ask, answer])
         assert "waiting" not in "".join(shown(view))
-        view.apply([finished("t1", seconds=47), finished("t2", seconds=47), done])
+        view.handle_events([finished("t1", seconds=47), finished("t2", seconds=47), done])
         query, bash, read = shown(view)[:3]
         assert "45.1s waiting for you" in query
         # Slow is what took long without anybody asked.
@@ -172,18 +178,20 @@ async def test_what_of_a_time_was_spent_waiting_for_the_person_is_told_apart() -
 async def test_states_other_than_success_are_words_too() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 20)):
-        view.apply([asked(), started("t1", "Bash", command="ls"), started("t2", "Bash", command="rm")])
-        view.apply([PermissionAsked(request_id="p", tool_name="Bash", tool_use_id="t1")])
+        view.handle_events(
+            [asked(), started("t1", "Bash", command="ls"), started("t2", "Bash", command="rm")]
+        )
+        view.handle_events([PermissionAsked(request_id="p", tool_name="Bash", tool_use_id="t1")])
         assert "? Bash  ls  waits for you" in shown(view)[1]
-        view.apply(
+        view.handle_events(
             [PermissionAnswered(request_id="p", tool_name="Bash", decision="deny"), finished("t1", "denied")]
         )
         assert "⊘ Bash  ls  denied" in shown(view)[1]
-        view.apply([ApiRetry(attempt=2, max_attempts=10, delay_ms=10)])
+        view.handle_events([ApiRetry(attempt=2, max_attempts=10, delay_ms=10)])
         assert "⟲ try 2 of 10" in shown(view)[0]
-        view.apply([MessageFinished(query_id="q", message_id="m", text="")])
+        view.handle_events([MessageFinished(query_id="q", message_id="m", text="")])
         assert "⟲ 1 retry" in shown(view)[0]
-        view.apply([QueryFinished(query_id="q", status="interrupted")])
+        view.handle_events([QueryFinished(query_id="q", status="interrupted")])
         assert "⊘ Bash  rm  no result" in shown(view)[2]
         assert "⊘ Research the news" in shown(view)[0]
 
@@ -192,7 +200,7 @@ async def test_slow_calls_are_marked_while_they_run_and_afterwards() -> None:
     clock = Clock()
     view = pane(clock)
     async with PaneHost(view).run_test(size=(70, 20)):
-        view.apply([asked(), started("t1", "Bash", command="a"), started("t2", "Bash", command="b")])
+        view.handle_events([asked(), started("t1", "Bash", command="a"), started("t2", "Bash", command="b")])
         ends: list[str] = []
         colors: list[object] = []
         for now in (9.0, 10.9, 59.0, 61.0, 700.0):
@@ -205,7 +213,7 @@ async def test_slow_calls_are_marked_while_they_run_and_afterwards() -> None:
         assert len(set(colors)) == 3
         assert colors[1] == colors[2]
         assert colors[3] == colors[4]
-        view.apply([finished("t1", seconds=10.0), finished("t2", seconds=124)])
+        view.handle_events([finished("t1", seconds=10.0), finished("t2", seconds=124)])
         assert shown(view)[1].endswith("  10.0s")
         assert shown(view)[2].endswith(" !!2m 04s")
         assert "!" not in shown(view)[0], "a query is expected to take its time"
@@ -214,7 +222,7 @@ async def test_slow_calls_are_marked_while_they_run_and_afterwards() -> None:
 async def test_a_result_that_was_cut_says_whether_the_rest_is_lost() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(60, 20)):
-        view.apply([asked()])
+        view.handle_events([asked()])
         for call, recovered in (("t1", True), ("t2", False)):
             seen = McpObservation(
                 tool_name="x",
@@ -224,9 +232,11 @@ async def test_a_result_that_was_cut_says_whether_the_rest_is_lost() -> None:
                 truncated=True,
                 recovered=recovered,
             )
-            view.apply([started(call, "Bash", command="long " * 20), finished(call, observation=seen)])
+            view.handle_events(
+                [started(call, "Bash", command="long " * 20), finished(call, observation=seen)]
+            )
         done = ObserverFinished(run_id="r", observer="search", tool_use_id="t1", status="saved", items=25)
-        view.apply([done])
+        view.handle_events([done])
         assert "cut, recovered · 25 items" in shown(view)[1]
         assert "cut, rest lost" in shown(view)[2]
 
@@ -235,8 +245,10 @@ async def test_retries_stay_on_the_row_of_their_query_only() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)):
         retry = [ApiRetry(attempt=number, max_attempts=10, delay_ms=10) for number in (1, 2)]
-        view.apply([asked(), *retry, QueryFinished(query_id="q", status="error"), asked("q2", "More")])
-        view.apply([started("t", "Bash", query="q2")])
+        view.handle_events(
+            [asked(), *retry, QueryFinished(query_id="q", status="error"), asked("q2", "More")]
+        )
+        view.handle_events([started("t", "Bash", query="q2")])
         assert "⟲ 2 retries · failed" in shown(view)[0]
         assert "⟲" not in shown(view)[1]
 
@@ -244,10 +256,10 @@ async def test_retries_stay_on_the_row_of_their_query_only() -> None:
 async def test_a_subagent_shows_tokens_and_that_it_was_sent_back() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(110, 20)):
-        view.apply(SESSION)
-        view.apply([ComplianceEnforced(subagent="report-creation-expert", rule="r", message="m")])
+        view.handle_events(SESSION)
+        view.handle_events([ComplianceEnforced(subagent="report-creation-expert", rule="r", message="m")])
         usage = Usage(input_tokens=38_000)
-        view.apply(
+        view.handle_events(
             [SubagentFinished(task_id="k", tool_use_id="a", name="report-creation-expert", usage=usage)]
         )
         assert "⟲ sent back · 38k tok" in shown(view)[2]
@@ -256,15 +268,15 @@ async def test_a_subagent_shows_tokens_and_that_it_was_sent_back() -> None:
 async def test_what_a_subagent_says_stands_between_its_calls_and_unfolds() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
-        view.apply([asked(), started("a", "Agent", subagent_type="expert")])
+        view.handle_events([asked(), started("a", "Agent", subagent_type="expert")])
         piece: dict[str, Any] = {"query_id": "q", "message_id": "m", "parent_tool_use_id": "a"}
-        view.apply([TextDelta(text="I read the ", **piece), started("a1", "Read", "a", path="x")])
-        view.apply([TextDelta(text="two best [/x]\x1b[2J sources.\nThen I write.", **piece)])
+        view.handle_events([TextDelta(text="I read the ", **piece), started("a1", "Read", "a", path="x")])
+        view.handle_events([TextDelta(text="two best [/x]\x1b[2J sources.\nThen I write.", **piece)])
         assert shown(view)[2].startswith("    ▸ “ I read the two best [/x]")
         assert "a1" in kept(view)
         assert kept(view).index("words/m") < kept(view).index("a1")
         whole = "I read the two best sources.\n" + "Then I write the report. " * 5
-        view.apply([MessageFinished(text=whole, **piece)])
+        view.handle_events([MessageFinished(text=whole, **piece)])
         await pilot.press("home", "down", "down", "right")
         lines = shown(view)
         assert lines[2].strip() == "▾ “ I read the two best sources."
@@ -276,8 +288,10 @@ async def test_what_a_subagent_says_stands_between_its_calls_and_unfolds() -> No
         assert len(shown(view)) == 4 + 3
         await pilot.press("enter")
         assert len(shown(view)) == 4
-        view.apply([MessageFinished(query_id="q", message_id="n", text="  ", parent_tool_use_id="a")])
-        view.apply([MessageFinished(query_id="q", message_id="o", text="x", parent_tool_use_id="nowhere")])
+        view.handle_events([MessageFinished(query_id="q", message_id="n", text="  ", parent_tool_use_id="a")])
+        view.handle_events(
+            [MessageFinished(query_id="q", message_id="o", text="x", parent_tool_use_id="nowhere")]
+        )
         assert len(shown(view)) == 4
         assert title(view) == "Trace · 2 calls · 0 failed"
         view.keep_only("read")
@@ -288,11 +302,13 @@ async def test_a_subagent_that_gives_no_sign_says_for_how_long() -> None:
     clock = Clock()
     view = pane(clock)
     async with PaneHost(view).run_test(size=(90, 20)):
-        view.apply([asked(), started("a", "Agent", subagent_type="expert"), started("a1", "Read", "a")])
+        view.handle_events(
+            [asked(), started("a", "Agent", subagent_type="expert"), started("a1", "Read", "a")]
+        )
         clock.now = 30
         view._advance()
         assert "quiet" not in shown(view)[1], "its own call runs"
-        view.apply([finished("a1")])
+        view.handle_events([finished("a1")])
         clock.now = 34
         view._advance()
         assert "quiet" not in shown(view)[1]
@@ -300,10 +316,10 @@ async def test_a_subagent_that_gives_no_sign_says_for_how_long() -> None:
         view._advance()
         assert "quiet 12s" in shown(view)[1]
         thought = ThinkingDelta(query_id="q", message_id="m", text="hm", parent_tool_use_id="a")
-        view.apply([thought])
+        view.handle_events([thought])
         view._advance()
         assert "quiet" not in shown(view)[1]
-        view.apply([finished("a")])
+        view.handle_events([finished("a")])
         clock.now = 99
         view._advance()
         assert "quiet" not in shown(view)[1]
@@ -338,14 +354,14 @@ async def test_what_came_of_a_call_is_kept_and_shown() -> None:
     )
     async with PaneHost(view).run_test(size=(90, 20)):
         call = started("t", "mcp__local_toolkit__crawl_parallel", urls=["https://a.example"])
-        view.apply(
+        view.handle_events(
             [asked(), call, finished("t", observation=crawl), started("n", NEWS, query_="x"), finished("n")]
         )
         saved = ArtifactSaved(
             path="a.json", kind="search", size=1, sha256="", observer="search", tool_use_id="n"
         )
         done = ObserverFinished(run_id="r", observer="search", tool_use_id="n", status="saved", items=25)
-        view.apply([saved, done])
+        view.handle_events([saved, done])
         assert "crawl_parallel  8/10 pages" in shown(view)[1]
         assert "25 items" in shown(view)[2]
         record = view.record("n")
@@ -358,14 +374,14 @@ async def test_what_came_of_a_call_is_kept_and_shown() -> None:
 async def test_folding_hides_and_brings_back() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         await pilot.press("left")
         assert view.cursor is not None
         assert view.cursor.key == "a"
         await pilot.press("left")
         assert "▸ ⠋ report-creation-expert" in shown(view)[2]
         assert len(shown(view)) == 3
-        view.apply([started("t4", "Read", "a", path="x")])
+        view.handle_events([started("t4", "Read", "a", path="x")])
         assert len(shown(view)) == 3
         await pilot.press("right")
         assert len(shown(view)) == 6
@@ -380,10 +396,10 @@ async def test_folding_hides_and_brings_back() -> None:
 async def test_failures_are_stepped_through_and_unfolded() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 10)) as pilot:
-        view.apply([*SESSION, asked("q2", "More")])
+        view.handle_events([*SESSION, asked("q2", "More")])
         for number in range(60):
-            view.apply([started(f"m{number}", "Read", query="q2", path="x")])
-            view.apply([finished(f"m{number}", "error" if number == 30 else "success", error=None)])
+            view.handle_events([started(f"m{number}", "Read", query="q2", path="x")])
+            view.handle_events([finished(f"m{number}", "error" if number == 30 else "success", error=None)])
         await pilot.press("home", "enter", "e")
         assert view.cursor is not None
         assert view.cursor.key == "t2"
@@ -400,7 +416,7 @@ async def test_enter_asks_to_show_the_call() -> None:
     view = pane()
     host = PaneHost(view)
     async with host.run_test(size=(70, 20)) as pilot:
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         await pilot.press("end", "enter")
         await pilot.double_click(view, offset=(10, 2))
         await pilot.pause()
@@ -410,7 +426,7 @@ async def test_enter_asks_to_show_the_call() -> None:
 async def test_what_an_ended_session_left_running_does_not_run_for_ever() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(70, 20)):
-        view.apply([*SESSION, SessionFinished(reason="quit")])
+        view.handle_events([*SESSION, SessionFinished(reason="quit")])
         assert view._timer is not None
         assert not view._timer._active.is_set()
         assert not any("⠋" in row for row in shown(view))
@@ -420,8 +436,8 @@ async def test_untrusted_names_and_arguments_are_shown_as_text() -> None:
     nasty = "[/x]\x1b]0;t\x07\x1b[2J\u202e\nline"
     view = pane()
     async with PaneHost(view).run_test(size=(100, 20)):
-        view.apply([asked("q", nasty), started("t", nasty, query=nasty)])
-        view.apply([finished("t", "error", error=nasty)])
+        view.handle_events([asked("q", nasty), started("t", nasty, query=nasty)])
+        view.handle_events([finished("t", "error", error=nasty)])
         text = "".join(rows(view))
         assert "[/x]" in text
         assert all(char.isprintable() for char in text)
@@ -440,8 +456,8 @@ async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pyte
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
         events: list[Event] = [asked()]
         events += [started(f"t{n}", "Read", path=f"file{n}") for n in range(100_000)]
-        view.apply(events)
-        view.apply([finished(f"t{n}") for n in range(0, 100_000, 2)])
+        view.handle_events(events)
+        view.handle_events([finished(f"t{n}") for n in range(0, 100_000, 2)])
         assert len(drawn) < 80
         await pilot.press("home")
         assert "Research" in rows(view)[0]
@@ -467,7 +483,7 @@ def title(view: TracePane) -> str:
 async def test_what_is_typed_into_a_filter_is_seen_on_a_narrow_border() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(44, 20)) as pilot:
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         await pilot.press("f", *"state:failed")
         assert title(view) == "Trace · 1 of 4 calls  f state:failed▏"
 
@@ -475,7 +491,7 @@ async def test_what_is_typed_into_a_filter_is_seen_on_a_narrow_border() -> None:
 async def test_a_filter_keeps_matches_and_what_they_stand_under() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
-        view.apply([*SESSION, asked("q2", "More"), started("z", "Bash", query="q2", command="ls -l")])
+        view.handle_events([*SESSION, asked("q2", "More"), started("z", "Bash", query="q2", command="ls -l")])
         await pilot.press("f", *"crawl")
         assert kept(view) == ["query/q", "a", "t2"]
         assert title(view) == "Trace · 1 of 5 calls · 1 failed  f crawl▏"
@@ -501,7 +517,7 @@ async def test_a_filter_keeps_matches_and_what_they_stand_under() -> None:
 async def test_matches_are_stepped_through_around_the_ends() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         await pilot.press("f", *"local_toolkit", "enter")
         seen: list[object] = []
         for key in ("home", "n", "n", "n", "N"):
@@ -514,16 +530,16 @@ async def test_matches_are_stepped_through_around_the_ends() -> None:
 async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 20)):
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         view.keep_only("state:running")
         assert kept(view) == ["query/q", "a", "t3"]
-        view.apply([finished("t3")])
+        view.handle_events([finished("t3")])
         assert kept(view) == ["query/q", "a"]
-        view.apply([finished("a"), asked("q2", "More")])
+        view.handle_events([finished("a"), asked("q2", "More")])
         assert kept(view) == []
-        view.apply([started("n1", "Read", query="q2", path="x"), started("n2", "Glob", query="q2")])
+        view.handle_events([started("n1", "Read", query="q2", path="x"), started("n2", "Glob", query="q2")])
         assert kept(view) == ["query/q2", "n1", "n2"]
-        view.apply([started("late", "Grep", "a", pattern="x"), finished("n1")])
+        view.handle_events([started("late", "Grep", "a", pattern="x"), finished("n1")])
         assert kept(view) == ["query/q", "a", "late", "query/q2", "n2"]
         assert "2 of 7 calls" in title(view)
         view.keep_only("")
@@ -534,7 +550,7 @@ async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
 async def test_a_filter_unfolds_what_hides_a_match_and_folds_it_again() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 20)) as pilot:
-        view.apply(SESSION)
+        view.handle_events(SESSION)
         await pilot.press("home", "enter")
         assert kept(view) == ["query/q"]
         view.keep_only("save_corpus")

@@ -29,7 +29,7 @@ def long_trace() -> TracePane:
             started(f"t{number}.{n}", "Read", query=f"q{number}", path=f"file{n}") for n in range(CALLS)
         ]
         events += [finished(f"t{number}.{n}") for n in range(0, CALLS, 2)]
-        view.apply(events)
+        view.handle_events(events)
     return view
 
 
@@ -43,7 +43,7 @@ def type_(view: TracePane, character: str) -> None:
 
 def meanwhile(view: TracePane) -> None:
     """Calls that come, end and no longer match, a sub-agent with a call of its own, and a query."""
-    view.apply(
+    view.handle_events(
         [
             started("new", "Read", query="q0", path="file77777"),
             started("other", "Bash", query="q0", command="ls"),
@@ -64,14 +64,16 @@ async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_thei
     monkeypatch.setattr("tui.panes.trace.tree_view.STEPS_AT_ONCE", 1)
     view = TracePane(monotonic=lambda: 0.0)
     async with PaneHost(view).run_test(size=(70, 20)):
-        view.apply([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])
+        view.handle_events([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])
         view.keep_only("read")
         type_(view, "escape")
         assert view._sifting is not None
         while not view._sifting.rows:
             assert view._sifting.advance()
         # The first query is passed already when it gets another call, and one more query came before that.
-        view.apply([asked(2), started("late", "Read", query="q1"), started("of2", "Read", query="q2")])
+        view.handle_events(
+            [asked(2), started("late", "Read", query="q1"), started("of2", "Read", query="q2")]
+        )
         await until(lambda: view._sifting is None)
         assert kept(view) == ["query/q1", *[f"t{n}" for n in range(6)], "late", "query/q2", "of2"]
 
@@ -124,10 +126,10 @@ async def test_what_comes_while_rows_are_sifted_is_sifted_too(typed: str) -> Non
         assert [node.hits for node in view.entries] == [node.hits for node in other.entries]
         assert all(view.index_of(key) == place for place, key in enumerate(kept(view)))
         view._seek("")
-        view.apply([started("late", "Read", query="q2", path="x"), finished("late")])
+        view.handle_events([started("late", "Read", query="q2", path="x"), finished("late")])
         await until(lambda: view.matched is None)
         other.keep_only("")
-        other.apply([started("late", "Read", query="q2", path="x"), finished("late")])
+        other.handle_events([started("late", "Read", query="q2", path="x"), finished("late")])
         assert kept(view) == kept(other)
 
 

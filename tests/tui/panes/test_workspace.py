@@ -152,7 +152,7 @@ async def test_a_file_that_becomes_a_folder_is_shown_as_one(tmp_path: Path) -> N
 async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
     pane = WorkspacePane(tmp_path)
     async with hosted(pane) as (_, _pilot):
-        pane.apply([QueryReceived(query_id="q", text="go")])
+        pane.handle_events([QueryReceived(query_id="q", text="go")])
         await until(lambda: model_of(pane).folders[str(tmp_path)].listing is not None)
         for outer in range(5):
             for inner in range(5):
@@ -164,7 +164,7 @@ async def test_many_folders_made_at_once_are_all_found(tmp_path: Path) -> None:
         for number in range(5):
             pane.reveal(tmp_path / f"o{number}" / "i0" / "leaf.txt")
             await until(lambda: model_of(pane).wanted is None)
-        pane.apply([QueryFinished(query_id="q", status="success")])
+        pane.handle_events([QueryFinished(query_id="q", status="success")])
 
 
 async def test_enter_opens_files_and_folds_folders(session: Path) -> None:
@@ -215,7 +215,7 @@ async def test_the_saved_reports_are_a_place_of_their_own_that_tells_what_is_new
     saved = session.parents[1] / "SAVED_REPORTS"
     pane = WorkspacePane()
     async with hosted(pane) as (app, pilot):
-        pane.apply([SessionStarted(session_id="s", workspace=str(session), cwd="/", version="1")])
+        pane.handle_events([SessionStarted(session_id="s", workspace=str(session), cwd="/", version="1")])
         await until(lambda: "run.log" in rows(pane))
         pane.focus()
         await pilot.press("t")
@@ -224,7 +224,7 @@ async def test_the_saved_reports_are_a_place_of_their_own_that_tells_what_is_new
         saved.mkdir()
         report = saved / "report.html"
         report.write_text("<p>")
-        pane.apply([_saved("work_products/report.html", copied_to=str(report))])
+        pane.handle_events([_saved("work_products/report.html", copied_to=str(report))])
         await pilot.pause()
         assert "Reports ●" in screen_text(app)
         assert pane.new_files == {report}

@@ -68,7 +68,7 @@ async def test_a_sweep_finds_what_the_kernel_did_not_tell(
         await until(lambda: "run.log" in rows(pane))
         (session / "at_rest.txt").write_text("x")
         await until(lambda: "at_rest.txt" in rows(pane))
-        pane.apply([QueryReceived(query_id="q", text="go")])
+        pane.handle_events([QueryReceived(query_id="q", text="go")])
         (session / "at_work.txt").write_text("x")
         await until(lambda: "at_work.txt" in rows(pane))
         assert pane.new_files == {session / "at_rest.txt", session / "at_work.txt"}

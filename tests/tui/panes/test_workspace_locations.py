@@ -161,7 +161,7 @@ async def test_p_goes_to_the_call_that_made_a_file_of_either_form(session: Path)
     (session / "tool_results").mkdir()
     (session / "tool_results" / "toolu_5.json.zst").write_text("x")
     (reports / "report_1.html").write_text("x")
-    pane.apply(
+    pane.handle_events(
         [
             call("mcp__local_toolkit__crawl_parallel", {"urls": [url, 7]}, "toolu_4"),
             call("mcp__local_toolkit__write_local_file", {"path": "work_products/_draft.md"}, "toolu_6"),
@@ -197,7 +197,7 @@ async def test_p_goes_to_the_call_that_made_a_file_of_either_form(session: Path)
 def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     origins = Origins()
     url = "https://a.example/page"
-    origins.apply(
+    origins.handle_events(
         [
             call("mcp__local_toolkit__crawl_parallel", {"urls": [url, 7]}, "toolu_4"),
             call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_6"),
@@ -209,7 +209,7 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     stored = McpObservation(
         tool_name="x", tool_use_id="toolu_5", server="s", stored_at="tool_results/toolu_5.json"
     )
-    origins.apply([ToolCallFinished(tool_use_id="toolu_5", status="success", observation=stored)])
+    origins.handle_events([ToolCallFinished(tool_use_id="toolu_5", status="success", observation=stored)])
 
     def found(path: str) -> str | None:
         origin = origins.find(path, str(tmp_path))
@@ -223,9 +223,11 @@ def test_what_is_known_of_where_files_came_from(tmp_path: Path) -> None:
     assert found(f"{tmp_path}/tool_results/toolu_5.json.zst") == "toolu_5"
     assert found(f"{tmp_path}/urls.txt") is None
 
-    origins.apply([call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_8")])
+    origins.handle_events(
+        [call("mcp__local_toolkit__write_local_file", {"path": "work_products/a.md"}, "toolu_8")]
+    )
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_8"
-    origins.apply([ToolCallFinished(tool_use_id="toolu_8", status="denied")])
+    origins.handle_events([ToolCallFinished(tool_use_id="toolu_8", status="denied")])
     assert found(f"{tmp_path}/work_products/a.md") == "toolu_6", "a call that was denied wrote nothing"
 
 
@@ -274,7 +276,7 @@ async def test_a_file_that_went_while_another_place_was_shown_leaves_no_mark(ses
         await until(lambda: "run.log" in rows(pane))
         pane.focus()
         await pilot.press("t")
-        pane.apply([artifact("search_results/short_lived.json")])
+        pane.handle_events([artifact("search_results/short_lived.json")])
         assert len(pane.new_files) == 1
         await pilot.press("t")
         await until(lambda: not pane.new_files)

@@ -134,13 +134,15 @@ class Sites(Blacklist):
 def working() -> AtWork:
     at = 0.0
     work = AtWork(lambda: at)
-    work.take([QueryReceived(query_id="q1", text="Research the latest AI chip news and write a report")])
+    work.handle_events(
+        [QueryReceived(query_id="q1", text="Research the latest AI chip news and write a report")]
+    )
     at = 8.0
     given = {"subagent_type": "report-creation-expert", "description": "Write the report from the articles"}
-    work.take([ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input=given)])
+    work.handle_events([ToolCallStarted(query_id="q1", tool_use_id="t1", name="Agent", input=given)])
     at = 20.0
     name = "mcp__local_toolkit__crawl_parallel"
-    work.take(
+    work.handle_events(
         [ToolCallStarted(query_id="q1", tool_use_id="t2", name=name, input={"urls": ["https://a.example"]})]
     )
     at = 41.0

@@ -364,9 +364,9 @@ async def test_quitting_asks_and_staying_is_the_default(key: str, answer: str) -
 async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
     app = Stage()
     at_work = AtWork(app.clock)
-    at_work.take([QueryReceived(query_id="q1", text="Research\x1b[31m the news")])
+    at_work.handle_events([QueryReceived(query_id="q1", text="Research\x1b[31m the news")])
     app.now = 8.0
-    at_work.take(
+    at_work.handle_events(
         [
             ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=name, input=given)
             for number, (name, given) in enumerate(
@@ -386,7 +386,7 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
         assert "33.0s  SEARCH_NEWS  AI chips" in shown
         assert "report-creation-expert" in shown
         assert "and 2 more" in shown
-        at_work.take([QueryFinished(query_id="q1", status="success")])
+        at_work.handle_events([QueryFinished(query_id="q1", status="success")])
         await until(lambda: "done by now" in app.shown())
         assert "SEARCH_NEWS" not in app.shown()
 
@@ -394,7 +394,7 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
 async def test_each_thing_that_runs_has_one_line_when_quitting() -> None:
     app = Stage()
     at_work = AtWork(app.clock)
-    at_work.take([QueryReceived(query_id="q1", text="Compare " + "everything " * 20)])
+    at_work.handle_events([QueryReceived(query_id="q1", text="Compare " + "everything " * 20)])
     async with app.run_test(size=(80, 24)) as pilot:
         await app.ask(pilot, QuitScreen(0, at_work, clock=app.clock))
         await until(lambda: "Compare" in app.shown())

@@ -236,13 +236,13 @@ async def test_a_running_call_is_completed_in_place() -> None:
         await until(lambda: "▸ deep: {1}" in screen_text(app))
         await pilot.press("home", "left")
         await until(lambda: "▸ Arguments" in screen_text(app))
-        screen.take([finished(mcp("all done")), saved("a/b.json", "t"), saved("c/d.json", "other")])
+        screen.handle_events([finished(mcp("all done")), saved("a/b.json", "t"), saved("c/d.json", "other")])
         await until(lambda: "all done" in screen_text(app))
         assert "▸ Arguments" in screen_text(app), "what was folded stays so"
         assert "a/b.json" in screen_text(app)
         assert "c/d.json" not in screen_text(app)
         assert "done" in screen_text(app).splitlines()[0]
-        screen.take([finished(mcp("something else"), "error")])
+        screen.handle_events([finished(mcp("something else"), "error")])
         await pilot.pause()
         assert "done" in screen_text(app).splitlines()[0], "a call has one end"
 

@@ -186,7 +186,7 @@ async def test_a_preview_follows_an_artifact_into_its_other_form(artifact: Path)
         assert "→" in str(pane.border_subtitle)
         await asyncio.to_thread(artifact.unlink)
         plain = put(artifact.parent, artifact.stem, json.dumps({"changed": True}).encode())
-        pane.apply(
+        pane.handle_events(
             [ArtifactSaved(path=f"search_results/{plain.name}", kind="k", size=1, sha256="", observer="o")]
         )
         await until(lambda: "changed" in screen_text(app))

@@ -115,11 +115,11 @@ class Attention:
         if self.focused is False:
             self.focused = True
 
-    def take(self, batch: Sequence[Event]) -> None:
-        """Take up a batch of events, and call at most once for all of it."""
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events, and call at most once for all of it."""
         told = ""
         questions: dict[str, str] = {}
-        for event in batch:
+        for event in events:
             match event:
                 case QueryReceived():
                     self._query = event.text
@@ -207,7 +207,7 @@ class AttentiveApp(App[str]):
     def call_back(self, batch: Sequence[Event]) -> None:
         """Call somebody who does not look, when something of this is worth it."""
         if self.attention is not None:
-            self.attention.take(batch)
+            self.attention.handle_events(batch)
 
     def write_to_terminal(self, text: str) -> None:
         """Send a sequence to the terminal; there is none before the start and after the end."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,8 @@ class Spending:
     def __init__(self, app: UaTuiApp) -> None:
         self._app = app
 
-    def take(self, events: Iterable[Event]) -> None:
-        """Take up a batch of events; what matters is how it ends."""
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events; what matters is how it ends."""
         last = None
         for event in events:
             if isinstance(event, BudgetReached | BudgetRaised):

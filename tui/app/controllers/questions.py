@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +40,8 @@ class Asks:
         self._shown: tuple[Question, Dialog[object]] | None = None
         self._seen: set[tuple[str, str]] = set()
 
-    def take(self, events: Iterable[Event]) -> None:
-        """Take up a batch of events; questions answered within it are never shown."""
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events; questions answered within it are never shown."""
         for event in events:
             match event:
                 case PermissionAsked() | AuthRequired() | ServerTrustAsked():

@@ -97,7 +97,7 @@ class ConversationPane(FindingView):
 
     # Events
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Take a batch of events in order, and paint once."""
         # A long session that is opened makes objects that stay: the collector need never look at them.
         with deferred() if len(events) >= A_SESSION else nullcontext():

@@ -219,7 +219,7 @@ class ObserversPane(LineView[Run]):
         self._with_table = False
         self.tell_counts()
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Take a batch of events in order, and paint once."""
         changed = False
         for event in events:

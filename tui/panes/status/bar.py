@@ -86,8 +86,8 @@ class StatusLine(Widget):
         self._read_state = read_state
         self.state = read_state()
 
-    def apply(self, events: Sequence[Event]) -> None:
-        """Take up a batch of events, in order."""
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events, in order."""
         for event in events:
             self.facts.take(event)
         if self._read_state is not None:

@@ -66,7 +66,7 @@ class TracePane(CallTree):
 
     # Events
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Take a batch of events in order, and paint once."""
         calls, failures = self._known.count, len(self._known.failures)
         for event in events:

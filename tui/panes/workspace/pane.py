@@ -143,9 +143,9 @@ class WorkspacePane(FileDeeds, Vertical):
         self._tabs.display = len(self._places) > 1
         self._go_to(self._places[0])
 
-    def apply(self, events: Sequence[Event]) -> None:
-        """Take up a batch of events: where the session's folder is, and which files were saved by what."""
-        self.origins.apply(events)
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events: where the session's folder is, and which files were saved by what."""
+        self.origins.handle_events(events)
         for event in events:
             match event:
                 case SessionStarted(workspace=workspace) if not self._places and workspace:

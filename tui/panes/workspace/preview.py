@@ -128,7 +128,7 @@ class PreviewPane(SteeredView):
         self.path = path
         start_job(self, partial(self._read, path), "preview")
 
-    def apply(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Read the file shown again when it was saved anew."""
         if self.path is None:
             return

@@ -55,7 +55,7 @@ class Origins:
         self._asked: dict[str, list[Origin]] = {}
         self._asked_by: dict[str, list[str]] = {}
 
-    def apply(self, events: Iterable[Event]) -> None:
+    def handle_events(self, events: Iterable[Event]) -> None:
         """Take up events, in order."""
         for event in events:
             match event:
@@ -122,7 +122,7 @@ def read_origin(session: Path, path: Path) -> Call | None:
                 artifacts.setdefault(call, []).append(event)
             case _:
                 continue
-        origins.apply([event])
+        origins.handle_events([event])
     origin = origins.find(str(path), str(session))
     if origin is None or origin.tool_use_id not in started:
         return None

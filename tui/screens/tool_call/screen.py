@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -110,7 +110,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     # -- events -----------------------------------------------------------------------------------
 
-    def take(self, events: Iterable[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Take up what events say of this call: its end, its files, how far it has come."""
         call, before = self.started.tool_use_id, (self.finished, self.artifacts, self.progress)
         for event in events:
