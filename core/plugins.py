@@ -5,6 +5,7 @@ Nothing a plug-in does wrong ends the session: what cannot be loaded is left out
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -13,13 +14,14 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
-from core.errors import PluginError, UniversalAgentError
+from core.errors import PipelineError, PluginError, UniversalAgentError
+from core.pipelines import Pipelines
 from core.text import clean_line
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["LOAD_SECONDS", "Problem", "imported", "load_points", "said"]
+__all__ = ["LOAD_SECONDS", "PIPELINE_GROUP", "Problem", "imported", "load_points", "said", "with_plugins"]
 
 LOAD_SECONDS = 10.0
 
@@ -119,3 +121,40 @@ def _origin(point: EntryPoint) -> str:
     except Exception:
         package = "an unknown package"
     return clean_line(f"{point.value} of {package}", 160)
+
+
+PIPELINE_GROUP = "ua_tui.pipelines"
+
+Register = Callable[[Pipelines], object]
+
+
+def with_plugins(
+    pipelines: Pipelines, report: Callable[[Problem], object], *, seconds: float = LOAD_SECONDS
+) -> Pipelines:
+    """Return pipelines with the handlers of every plug-in as well.
+
+    An entry point names a function that is given the pipelines and registers on them. What one that fails has
+    registered until then does not count.
+    """
+    whole = pipelines
+
+    def make(point: EntryPoint) -> Pipelines:
+        return _registered(point, whole)
+
+    for made in load_points(PIPELINE_GROUP, make, report, seconds=seconds):
+        whole = made
+    return whole
+
+
+def _registered(point: EntryPoint, pipelines: Pipelines) -> Pipelines:
+    register = imported(point)
+    if not callable(register) or inspect.iscoroutinefunction(register):
+        raise PipelineError("it names no plain function; see docs/pipelines.md for what it needs")
+    attempt = pipelines.copy()
+    try:
+        register(attempt)
+    except PipelineError:
+        raise
+    except BaseException as error:
+        raise PipelineError(f"registering its handlers failed ({said(error)})") from error
+    return attempt

@@ -28,9 +28,8 @@ from core.connections.web_reader import SERVER as WEB_READER
 from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
 from core.events.types import Event, PipelineFailed, SessionStarted
-from core.pipeline_plugins import GROUP as HANDLERS
-from core.pipeline_plugins import with_plugins
-from core.plugins import Problem
+from core.pipelines import Handler, Pipelines
+from core.plugins import PIPELINE_GROUP, Problem, with_plugins
 from core.provider.request import small_request
 from core.records.counters import Tally
 from core.records.log import install_root_handler
@@ -50,12 +49,11 @@ from observers.compliance import check_subagent
 from observers.execution.offload import Beside
 from observers.execution.runner import ObserverRunner
 from observers.plugins import told_of
-from tui.handlers import default_pipelines
 
 if TYPE_CHECKING:
     from core.demo.launch import DemoEndpoints
 
-__all__ = ["compose_session"]
+__all__ = ["HANDLERS", "compose_session", "default_pipelines"]
 
 COMPOSIO = "composio"
 SERVER_NOTES = {
@@ -66,6 +64,9 @@ SERVER_NOTES = {
 }
 _SESSION_FILE = "composio.json"
 DEMO_TOOLS = ("COMPOSIO_REMOTE_*", "trim_video", "TRIM_VIDEO")
+
+HANDLERS: tuple[tuple[str, Handler, int], ...] = ()
+"""(pipeline, handler, priority); the highest priority runs first."""
 
 
 async def compose_session(
@@ -203,7 +204,7 @@ def _tell_at_start(bus: Bus, left_out: Sequence[Problem]) -> None:
 
 
 def _told_of(problem: Problem) -> Sequence[Event]:
-    if problem.group == HANDLERS:
+    if problem.group == PIPELINE_GROUP:
         return [PipelineFailed(pipeline=problem.group, handler=problem.plugin, error=problem.message)]
     return told_of(problem)
 
@@ -280,3 +281,13 @@ def _check_cost(settings: Settings, tally: Tally) -> None:
         raise SettingsError(
             f"the session has cost ${spent:.2f} already, and may cost ${limit:.2f}: give a higher --max-cost"
         )
+
+
+def default_pipelines(reader: ReaderPolicy | None = None) -> Pipelines:
+    """Make the pipelines of a session with every handler registered; `reader` is the session's own."""
+    pipelines = Pipelines()
+    if reader is not None:
+        reader.register(pipelines)
+    for name, handler, priority in HANDLERS:
+        pipelines.register(name, handler, priority)
+    return pipelines

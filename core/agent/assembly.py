@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from core.agent.auth.auth_watch import IsConnected
+from core.agent.auth.wait import IsConnected
 from core.agent.definitions.prompts import SubagentDefinition
 from core.agent.definitions.skills import Skill, lay_out
 from core.agent.environment import PrivateFolder
 from core.agent.hooks import AgentHooks, SubagentCheck
 from core.agent.loop import AgentLoop
-from core.agent.mcp.renewing import Renewing
+from core.agent.mcp.reconnect import Renewing
 from core.agent.mcp.servers import Servers
 from core.agent.mcp.states import ServerStates
-from core.agent.messages.prices import Prices
 from core.agent.messages.result_storage import Settler
 from core.agent.messages.results import ResultAdapter
 from core.agent.messages.translate import Translator
+from core.agent.messages.usage import Prices
 from core.agent.options import Briefing, ServersGiven, brief, build_options
 from core.agent.permissions.gate import Answer, PermissionGate
 from core.agent.permissions.policy import PermissionPolicy

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.agent.guard import Guard
+from core.agent.orphan_guard import OrphanGuard
 from core.errors import AgentUnavailable, ConnectionFailed
 from core.text import clean
 
@@ -37,7 +37,7 @@ class AgentClient:
         self._client = sdk.ClaudeSDKClient(options)
         self._added: dict[str, dict[str, Any]] = {}
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
-        self._guard: Guard | None = None
+        self._guard: OrphanGuard | None = None
 
     async def connect(self) -> None:
         """Start the agent and shake hands.
@@ -64,7 +64,7 @@ class AgentClient:
                 f"{self._cli} could not be started: {clean(str(error))}{self._said()}"
             ) from error
         if (pid := self._pid()) is not None:
-            self._guard = Guard(pid)
+            self._guard = OrphanGuard(pid)
             await self._guard.start()
 
     async def messages(self) -> AsyncIterator[sdk.Message]:

@@ -20,8 +20,7 @@ from core.agent.messages.result_storage import Settler
 from core.agent.messages.results import RawResult
 from core.agent.messages.translate import OpenCall, RawToolResult, Taken, Translator, TurnBegun, TurnResult
 from core.agent.permissions.gate import PermissionGate
-from core.agent.stopping import Stopping
-from core.agent.turn import Turn, TurnOutcome
+from core.agent.turn import Stopping, Turn, TurnOutcome
 from core.errors import AgentUnavailable
 from core.events.types import (
     ApiRetry,
@@ -35,8 +34,8 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.observation import AnyObservation, ToolCall, ToolResult
+from core.provider.error_messages import AT_LIMIT, REFUSALS
 from core.provider.models import Models
-from core.provider.refusals import AT_LIMIT, REFUSALS
 from core.text import clean
 
 if TYPE_CHECKING:

@@ -1,19 +1,60 @@
-"""One query on its way through the agent, and how it went."""
+"""One query on its way through the agent: how it is steered, how it is stopped, and how it ended."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
-from typing import Literal
+import logging
+import uuid
+from collections.abc import Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
 
 from core.agent.messages.translate import TurnResult
-from core.agent.steering import Steering
 from core.errors import AgentError
 from core.events.types import Usage
 from core.observation import ToolCall
-from core.provider.refusals import AT_LIMIT
+from core.provider.error_messages import AT_LIMIT
 
-__all__ = ["Turn", "TurnFailed", "TurnOutcome"]
+__all__ = ["Steering", "Stoppable", "Stopping", "Turn", "TurnFailed", "TurnOutcome"]
+
+
+@dataclass
+class Steering:
+    """The messages of one turn that were sent and not yet taken up, oldest first.
+
+    The agent takes them up after the next tool result. When none comes it ends the turn and begins another one
+    with them by itself: the turn has not ended for a person before that one has.
+    """
+
+    waiting: dict[str, str] = field(default_factory=dict)
+    _before: TurnResult | None = None
+
+    @property
+    def went_on(self) -> bool:
+        """Whether a result came while something still had to be taken up, so that a further turn follows."""
+        return self._before is not None
+
+    def add(self, text: str) -> str:
+        """Note a message; gives the id to send it under."""
+        message_id = str(uuid.uuid4())
+        self.waiting[message_id] = text
+        return message_id
+
+    def taken(self, message_id: str) -> str | None:
+        """The text that the agent has taken up; None when it is not of these."""
+        return self.waiting.pop(message_id, None)
+
+    def end(self, result: TurnResult) -> TurnResult | None:
+        """The result of the whole turn; None when the agent still has to take something up."""
+        before = self._before
+        if before is not None:
+            result = replace(result, turns=before.turns + result.turns, text=result.text or before.text)
+        self._before = result
+        return None if self.waiting else result
+
+    def give_up(self) -> TurnResult | None:
+        """The result there is, when the agent does not go on; None when there is none."""
+        return self._before
 
 
 @dataclass(frozen=True)
@@ -86,3 +127,70 @@ class Turn:
             context_window=result.context_window,
             tool_calls=tuple(self.calls),
         )
+
+
+log = logging.getLogger(__name__)
+
+_STOP_WITHIN = 6.0
+_ASK_AGAIN = 0.4
+
+
+class Stoppable(Protocol):
+    """An agent that can be asked to stop, and ended."""
+
+    async def interrupt(self) -> None:
+        """Ask it to stop what it is doing; never raises."""
+
+    def kill(self) -> None:
+        """End it."""
+
+
+class Stopping:
+    """Everything that is under way to stop an agent; what still is when the agent is let go ends with it."""
+
+    def __init__(self, agent: Stoppable) -> None:
+        self._agent = agent
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def stop(self, done: asyncio.Future[Any]) -> None:
+        """Stop a turn that is over when `done` is, by force when asking does not help."""
+        try:
+            async with asyncio.timeout(_STOP_WITHIN):
+                await self._agent.interrupt()
+                await asyncio.shield(done)
+        except TimeoutError:
+            log.warning("the agent did not stop within %s s and is ended", _STOP_WITHIN)
+            self._agent.kill()
+        except AgentError:
+            log.info("the agent ended while it was being stopped")
+
+    def ask(self) -> None:
+        """Ask once, without waiting for the answer."""
+        self._begin(self._agent.interrupt())
+
+    def ask_until(self, done: asyncio.Future[Any]) -> None:
+        """Ask, without waiting for the answer, until `done` is over: as it may not listen yet."""
+        self._begin(self._ask_until(done))
+
+    async def close(self) -> None:
+        """Give up all asking that is still under way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        # Nobody waits for the asking, so that it is told here that it failed.
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the agent could not be asked to stop", exc_info=error)
+
+    async def _ask_until(self, done: asyncio.Future[Any]) -> None:
+        while not done.done():
+            await self._agent.interrupt()
+            await asyncio.wait((done,), timeout=_ASK_AGAIN)

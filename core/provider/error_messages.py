@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["failure_words", "retry_words"]
+__all__ = ["AT_LIMIT", "REFUSALS", "failure_words", "retry_words"]
 
 _SERVICE = "the model's service"
 _NO_CONNECTION = "no connection to "
@@ -101,3 +101,18 @@ def failure_words(said: str) -> str:
             code = _CODE.search(said)
             return words.format(*groups, code=f" ({code[1]})" if code else "")
     return said
+
+
+AT_LIMIT = (
+    "the agent stopped at what the session may cost: "
+    "raise max_cost_usd (--max-cost, or /budget on the screen)"
+)
+
+REFUSALS = {
+    "authentication_failed": (
+        "the model's service refused the credentials: check ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, "
+        "and ANTHROPIC_BASE_URL if it is set, or choose anew with /setup on the screen"
+    ),
+    "billing_error": "the model's service refused for lack of credit: check the account's billing",
+}
+"""What the model's service refuses so that no trying again will change it, by the name the agent has for it."""

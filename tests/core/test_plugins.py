@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.pipeline_plugins import GROUP, with_plugins
 from core.pipelines import BeforeTool, Pipelines
-from core.plugins import Problem
+from core.plugins import PIPELINE_GROUP, Problem, with_plugins
 from tests.observers.plugin_package import install_package
 
 DENIES = """
@@ -27,7 +26,7 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugged:
     def load(**sources: str) -> tuple[Pipelines, list[Problem]]:
         for name, source in sources.items():
             module = f"handlers_{name}_{abs(hash(source))}"
-            install_package(tmp_path, module, source, {GROUP: {name: f"{module}:register"}})
+            install_package(tmp_path, module, source, {PIPELINE_GROUP: {name: f"{module}:register"}})
         problems: list[Problem] = []
         return with_plugins(Pipelines(), problems.append, seconds=5.0), problems
 
@@ -67,7 +66,7 @@ async def test_what_fails_is_left_out_whole_and_said(plugged: Plugged, source: s
     good = DENIES.format(reason="good", priority=0, more="")
     pipelines, problems = plugged(a=source, b=good)
     (problem,) = problems
-    assert (problem.group, problem.plugin) == (GROUP, "a")
+    assert (problem.group, problem.plugin) == (PIPELINE_GROUP, "a")
     assert told in problem.message
     assert await denied(pipelines) == "good"
     assert len(pipelines.handlers("tool.before_execute")) == 1
@@ -76,7 +75,7 @@ async def test_what_fails_is_left_out_whole_and_said(plugged: Plugged, source: s
 async def test_one_that_never_ends_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     source = "import time\ndef register(pipelines): time.sleep(60)\n"
-    install_package(tmp_path, "handlers_slow", source, {GROUP: {"slow": "handlers_slow:register"}})
+    install_package(tmp_path, "handlers_slow", source, {PIPELINE_GROUP: {"slow": "handlers_slow:register"}})
     problems: list[Problem] = []
     pipelines = with_plugins(Pipelines(), problems.append, seconds=0.1)
     assert "did not load within 0.1 seconds" in problems[0].message

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from core.agent.auth import auth_watch
+from core.agent.auth import wait
 from core.events.types import AuthFinished, AuthRequired, Event, PermissionAsked, QueryReceived
 from core.session.session import Session
 from tests.e2e.test_sessions import MAIL, ask, demo_session, of, own_home
@@ -27,7 +27,7 @@ def address_of(session: Session) -> str:
 async def test_the_session_goes_on_by_itself_once_the_account_is_connected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auth_watch, "OFTEN_SECONDS", 0.2)
+    monkeypatch.setattr(wait, "OFTEN_SECONDS", 0.2)
     events: list[Event] = []
     asked = asyncio.Event()
     async with demo_session(tmp_path, events) as session:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from core.agent.mcp import renewing
+from core.agent.mcp import reconnect
 from core.connections.composio.native import Modifier
 from core.events.types import ArtifactSaved, ErrorRaised, Event, McpServer, QueryFinished, ToolCallFinished
 from core.pipelines import Pipelines
@@ -22,7 +22,7 @@ from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.tui.files_host import until
 from tui import compose
-from tui.handlers import default_pipelines
+from tui.compose import default_pipelines
 
 SLUG = "COMPOSIO_MULTI_EXECUTE_TOOL"
 NEWS = f"mcp__composio__{SLUG}"
@@ -171,7 +171,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         assert service.asked("PUT ") == 0
         model.next = Use(NEWS, SEARCH)
 
-        monkeypatch.setattr(renewing, "_AT_MOST_EVERY", 0.0)
+        monkeypatch.setattr(reconnect, "_AT_MOST_EVERY", 0.0)
         service.faults.append(Fault("tool_router", 401, REFUSED))
         assert (await ask(session, events)).status == "error"
         await until(lambda: "refused the key" in str(server(session).last_error), 60)

@@ -20,7 +20,7 @@ from textual.worker import Worker, WorkerState
 from core.concurrency.garbage_collection import deferred
 from core.errors import CredentialsError
 from core.events.types import ErrorRaised, Event, QueryFinished, QueryReceived
-from core.provider.refusals import AT_LIMIT
+from core.provider.error_messages import AT_LIMIT
 from core.settings.model import Settings
 from tui.app.base_app import StyledApp
 from tui.app.commands import commands_of

@@ -30,8 +30,7 @@ from core.events.types import (
     ToolCallStarted,
     TracingFailed,
 )
-from core.provider.error_messages import retry_words
-from core.provider.refusals import REFUSALS
+from core.provider.error_messages import REFUSALS, retry_words
 from core.text import clean, clean_line
 from tui.render.format import main_argument, milliseconds, size, spent_of, tool_label
 from tui.render.server_changes import BROKEN, ServerChanges, failure_of

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from core.agent.definitions.agent_tools import ToolFinding, look_at_tools
 from core.agent.definitions.prompts import Source, SubagentDefinition
 from core.agent.definitions.rules import Rule
 from core.agent.definitions.skills import FoundSkills, Skill, chosen_skills, find_skills
-from core.agent.definitions.subagents import Found, find_subagents, homes
+from core.agent.definitions.subagents import Found, ToolFinding, find_subagents, homes, look_at_tools
 from core.agent.options import BASE_TOOLS
 from core.connections.composio.session import SERVER as COMPOSIO
 from core.connections.toolkit import SERVER as TOOLKIT

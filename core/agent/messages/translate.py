@@ -15,9 +15,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.agent.mcp.states import ServerStates
-from core.agent.messages.prices import Prices
 from core.agent.messages.subagents import SubagentTasks
-from core.agent.messages.usage import TokenCount, usage_of, window_of
+from core.agent.messages.usage import Prices, TokenCount, usage_of, window_of
 from core.events.types import (
     ApiRetry,
     Event,
@@ -28,8 +27,7 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from core.provider.error_messages import failure_words
-from core.provider.refusals import AT_LIMIT
+from core.provider.error_messages import AT_LIMIT, failure_words
 from core.text import Redactor, clean
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from core.agent.auth.auth_watch import AuthWatch
+from core.agent.auth.wait import AuthWatch
 from core.concurrency.spawn import spawn_task
 from core.errors import ConnectionFailed
 from core.events.types import AuthRequired

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.agent.guard import Guard
+from core.agent.orphan_guard import OrphanGuard
 
 DIES = """
 import asyncio, os, sys
-from core.agent.guard import Guard
+from core.agent.orphan_guard import OrphanGuard
 
 async def main():
-    await Guard(int(sys.argv[1])).start()
+    await OrphanGuard(int(sys.argv[1])).start()
     os._exit(0)
 
 asyncio.run(main())
@@ -43,7 +43,7 @@ def test_what_does_not_listen_is_ended_by_force() -> None:
 
 
 async def test_what_is_released_is_left_alone(sleeper: subprocess.Popen[bytes]) -> None:
-    guard = Guard(sleeper.pid)
+    guard = OrphanGuard(sleeper.pid)
     await guard.start()
     shell = guard._shell
     assert shell is not None

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.agent.stopping import Stopping
+from core.agent.turn import Stopping
 from core.errors import AgentUnavailable
 
 
@@ -46,7 +46,7 @@ async def test_all_asking_ends_when_the_agent_is_let_go() -> None:
 
 
 async def test_it_is_asked_until_the_turn_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.agent.stopping._ASK_AGAIN", 0)
+    monkeypatch.setattr("core.agent.turn._ASK_AGAIN", 0)
     agent = Agent()
     agent.may_answer.set()
     stopping = Stopping(agent)
@@ -64,7 +64,7 @@ async def test_it_is_asked_until_the_turn_is_over(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_an_agent_that_does_not_stop_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.agent.stopping._STOP_WITHIN", 0)
+    monkeypatch.setattr("core.agent.turn._STOP_WITHIN", 0)
     agent = Agent()
     await Stopping(agent).stop(asyncio.get_running_loop().create_future())
     assert agent.killed

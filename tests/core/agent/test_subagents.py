@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.agent.definitions.agent_tools import look_at_tools
 from core.agent.definitions.front_matter import LARGEST
 from core.agent.definitions.prompts import read_subagent
-from core.agent.definitions.subagents import MOST_FILES, Found, Home, find_subagents, homes
+from core.agent.definitions.subagents import MOST_FILES, Found, Home, find_subagents, homes, look_at_tools
 from core.agent.options import BASE_TOOLS
 from core.events.types import McpServer
 from core.settings.model import EXTRA_TOOLS

@@ -7,8 +7,8 @@ from typing import Any
 import claude_agent_sdk as sdk
 import pytest
 
-from core.agent.messages.prices import Prices
 from core.agent.messages.translate import Translator, TurnResult
+from core.agent.messages.usage import Prices
 from core.events.types import TokensSpent, Usage
 from tests.core.agent.test_translate import begin, fed, result, stream
 

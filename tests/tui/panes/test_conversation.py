@@ -31,7 +31,7 @@ from core.events.types import (
     TextDelta,
     ThinkingDelta,
 )
-from core.provider.refusals import AT_LIMIT
+from core.provider.error_messages import AT_LIMIT
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost, at, finished, rows, started
 from tui.panes.conversation.blocks import ConversationTheme, Notice, Tone, render_block

@@ -30,8 +30,7 @@ from core.events.types import (
     SessionStarted,
     TracingFailed,
 )
-from core.provider.error_messages import retry_words
-from core.provider.refusals import AT_LIMIT, REFUSALS
+from core.provider.error_messages import AT_LIMIT, REFUSALS, retry_words
 from core.text import clean, clean_line
 from tui.panes.conversation.blocks import Tone
 from tui.render.agent_failures import telling

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from contextlib import suppress
 
-__all__ = ["Guard"]
+__all__ = ["OrphanGuard"]
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ sleep 2; kill -KILL "$1"
 """
 
 
-class Guard:
+class OrphanGuard:
     """A small process of its own that ends another one some seconds after this one is gone, unless it is released."""
 
     def __init__(self, pid: int) -> None:

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from core.pipelines import BeforeTool
-from tui import handlers
+from tui import compose
 
 
 async def test_every_line_becomes_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
     def deny(call: BeforeTool) -> BeforeTool:
         return replace(call, denied="not here")
 
-    monkeypatch.setattr(handlers, "HANDLERS", (("tool.before_execute", deny, 10),))
-    pipelines = handlers.default_pipelines()
+    monkeypatch.setattr(compose, "HANDLERS", (("tool.before_execute", deny, 10),))
+    pipelines = compose.default_pipelines()
     call = BeforeTool(tool_use_id="t", name="X", input={})
     assert (await pipelines.run("tool.before_execute", call)).denied == "not here"
