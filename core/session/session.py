@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -17,12 +17,20 @@ from core.agent.mcp.servers import Servers
 from core.agent.permissions.gate import Answer
 from core.agent.query import QueryPath
 from core.agent.turn import TurnOutcome
-from core.api import Askable
 from core.bus import Bus
 from core.concurrency.spawn import Handle, Spawn, spawn_task
-from core.errors import AgentUnavailable, UniversalAgentError
+from core.errors import AgentError, AgentUnavailable, UniversalAgentError
 from core.events.continuation import GO_ON
-from core.events.types import AuthRequired, ErrorRaised, QueryFinished, QueryReceived, SessionStarted
+from core.events.types import (
+    AuthRequired,
+    BudgetReached,
+    ErrorRaised,
+    Event,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionStarted,
+)
 from core.pipelines import AgentContext
 from core.provider.models import Models
 from core.records.counters import Tally
@@ -43,7 +51,7 @@ log = logging.getLogger(__name__)
 _LET_GO_WITHIN = 7.0
 
 
-class Session(Askable):
+class Session:
     """Runs queries for a person or a script.
 
     Everything that happens is published on `bus`; the methods are the few commands a front end gives.
@@ -168,6 +176,45 @@ class Session(Askable):
         if text.strip() and not self._finished:
             self._queue.add(text.strip())
             self._runner.rouse()
+
+    async def ask(self, text: str) -> AsyncIterator[Event]:
+        """Run a query: `async for event in session.ask(...)` gives its events, the last one a `QueryFinished`.
+
+        The query continues when the loop is left early; `interrupt` stops it.
+
+        Raises:
+            AgentError: on iteration: the text is empty, the session is closed, or its spending limit is reached.
+        """
+        wanted = clean(text.strip())
+        if not wanted:
+            raise AgentError("the query is empty")
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        unsubscribe = self.bus.subscribe(events.put_nowait)
+        try:
+            if self.state == "closed":
+                raise AgentError("the session is over: open another one")
+            self.submit(text)
+            query_id = ""
+            while True:
+                event = await events.get()
+                match event:
+                    case QueryReceived(text=received) if not query_id and received == wanted:
+                        query_id = event.query_id
+                    case BudgetReached(refused=True) if not query_id:
+                        raise AgentError(
+                            f"the session has reached its spending limit (${event.spent_usd:.2f} spent): "
+                            "raise it with raise_budget"
+                        )
+                    case SessionFinished():
+                        raise AgentError("the session was closed before the query finished")
+                    case _:
+                        pass
+                if query_id:
+                    yield event
+                if isinstance(event, QueryFinished) and event.query_id == query_id:
+                    return
+        finally:
+            unsubscribe()
 
     async def steer(self, text: str) -> bool:
         """Say something into the running query; False when none listens and it waits to run next instead."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from core.api import open_session
 from core.errors import AgentError, CredentialsError
 from core.events.types import QueryFinished
-from core.session.session import Session
 from tests.e2e.added_server import own_home
 from tests.e2e.running import environment
 from tests.e2e.scripted_model import Text, scripted_model
@@ -70,7 +70,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_queries_asked_at_once_come_to_their_ends_one_after_the_other(tmp_path: Path) -> None:
     with scripted_model(lambda _body, _results: [Text("Yes.")]) as url:
         key = "sk-ant-test-0123456789"
-        opened = Session.open(base_url=url, api_key=key, classifier="off", workspace_base=tmp_path)
+        opened = open_session(base_url=url, api_key=key, classifier="off", workspace_base=tmp_path)
         async with opened as session:
 
             async def ask(text: str) -> QueryFinished:
@@ -90,6 +90,6 @@ async def test_queries_asked_at_once_come_to_their_ends_one_after_the_other(tmp_
 @pytest.mark.usefixtures("alone")
 async def test_without_a_way_to_a_model_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(CredentialsError, match="ANTHROPIC_API_KEY"):
-        async with Session.open(workspace_base=tmp_path):
+        async with open_session(workspace_base=tmp_path):
             pass
     assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()

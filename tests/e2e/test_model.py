@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from core.api import open_session
 from core.events.types import QueryFinished
 from core.provider.models import ModelChoice
-from core.session.session import Session
 from tests.e2e.added_server import own_home
 from tests.e2e.scripted_model import Block, Text, scripted_model
 
@@ -26,7 +26,7 @@ async def test_another_model_answers_the_next_query_of_the_same_conversation(
 
     with scripted_model(model) as url:
         key = "sk-ant-test-0123456789"
-        opened = Session.open(
+        opened = open_session(
             base_url=url, api_key=key, classifier="off", workspace_base=tmp_path, model="claude-sonnet-5"
         )
         async with opened as session:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from core.api import open_session
 from core.errors import SettingsError
-from core.session.session import Session
 from core.settings.model import ENVIRONMENT, PROJECT_FILE, USER_FILE, Settings, load_settings
 from core.settings.secrets import secrets
 
@@ -381,5 +381,5 @@ def test_a_folder_cannot_have_the_users_key_sent_elsewhere(folders: Folders) -> 
 )
 async def test_a_program_is_told_by_the_name_it_wrote(given: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        async with Session.open(**given):
+        async with open_session(**given):
             pass
