@@ -154,7 +154,7 @@ def _fields(summary: Summary) -> dict[str, Any]:
 
 
 def _row(summary: Summary) -> tuple[str, ...]:
-    from tui.render.format import duration, money
+    from core.events.units import duration, money
 
     return (
         summary.name,

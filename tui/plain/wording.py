@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
+from core.events.units import spoken_duration
 from tui.render.events import Wording
 
-__all__ = ["WORDS", "spoken"]
+__all__ = ["WORDS"]
 
 _MOST_OF_QUERY = 10_000
-
-
-def spoken(milliseconds: float) -> str:
-    """Write a time in milliseconds so that it can be read out: `140 ms`, `1.8 s`, `2 min 4 s`, `1 h 2 min`."""
-    seconds = max(0.0, milliseconds) / 1000
-    if seconds < 0.9995:
-        return f"{round(seconds * 1000)} ms"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 WORDS = Wording(
@@ -55,6 +43,6 @@ WORDS = Wording(
     budget_refused="Budget: {spent} is spent of {limit}. The query is kept, and runs with a higher --max-cost",
     budget_raised="Budget: the session may cost {limit}, of which {spent} is spent",
     tracing_failed="Error: tracing: {error}. The session goes on",
-    time=spoken,
+    time=spoken_duration,
     most_of_query=_MOST_OF_QUERY,
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from core.events.tool_names import main_argument, tool_label
 from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
+from core.events.units import duration
 from core.text import clean_line
-from tui.render.format import duration, main_argument, tool_label
 
 __all__ = ["AtWork"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.events.tool_names import main_argument, tool_label
 from core.events.types import (
     ApiRetry,
     ArtifactSaved,
@@ -30,9 +31,9 @@ from core.events.types import (
     ToolCallStarted,
     TracingFailed,
 )
+from core.events.units import milliseconds, size, spent_of
 from core.provider.error_messages import REFUSALS, retry_words
 from core.text import clean, clean_line
-from tui.render.format import main_argument, milliseconds, size, spent_of, tool_label
 from tui.render.server_changes import BROKEN, ServerChanges, failure_of
 from tui.render.session_terms import goes_on_with
 from tui.render.wait_time import Wait

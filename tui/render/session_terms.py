@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.events.types import ModelChosen, SessionStarted
+from core.events.units import spent_of
 from core.text import clean_line
-from tui.render.format import spent_of
 
 __all__ = ["answering", "effort_of", "fallback_of", "goes_on_with"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from core.events.tool_names import main_argument, tool_label
 from core.events.types import (
     Event,
     MessageFinished,
@@ -12,7 +13,6 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.text import clean_line
-from tui.render.format import main_argument, tool_label
 
 __all__ = ["Progress"]
 

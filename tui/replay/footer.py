@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from core.events.units import size
 from core.history.stats import PastFacts
 from core.text import clean
 from tui.panes.conversation.blocks import Tone
 from tui.panes.conversation.notices import Message
-from tui.render.format import size
 
 __all__ = ["past_message", "resumed_message"]
 

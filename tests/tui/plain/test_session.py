@@ -30,7 +30,6 @@ from tui.plain.interrupt import interrupt_key
 from tui.plain.narrator import PATIENCE, Telling
 from tui.plain.output import PlainOutput
 from tui.plain.questions import Answer, question_of
-from tui.plain.wording import spoken
 
 NEWS = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 SAVED = ArtifactSaved(path="a.json", kind="news", size=9, sha256="x", observer="search", tool_use_id="t1")
@@ -151,21 +150,6 @@ def test_an_answer_is_told_once_and_steers_no_terminal() -> None:
         QueryFinished(query_id="q2", status="error", error="no\x1b[m route", text="Half", duration_ms=1500),
     )
     assert told.lines[3:] == ["Agent: Half", "Failed after 1.5 s: no\N{REPLACEMENT CHARACTER}[m route"]
-
-
-@pytest.mark.parametrize(
-    ("milliseconds", "words"),
-    [
-        (0.2, "0 ms"),
-        (140, "140 ms"),
-        (1800, "1.8 s"),
-        (59_900, "59.9 s"),
-        (124_000, "2 min 4 s"),
-        (3.7e6, "1 h 1 min"),
-    ],
-)
-def test_times_are_written_to_be_read_out(milliseconds: float, words: str) -> None:
-    assert spoken(milliseconds) == words
 
 
 def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherwise() -> None:

@@ -22,6 +22,7 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
+from core.events.units import size
 from core.observation import (
     AnyObservation,
     ImageContent,
@@ -36,7 +37,6 @@ from core.storage.workspace import Workspace
 from core.text import is_unsafe
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.viewers.test_viewers import lines
-from tui.render.format import size
 from tui.render.subagent_progress import Progress
 from tui.screens.application.help import HelpScreen
 from tui.screens.files.artifact_list import ArtifactList

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import SettingsError
 from core.events.types import BudgetRaised, BudgetReached, Event
-from tui.render.format import spent_of
+from core.events.units import spent_of
 
 if TYPE_CHECKING:
     from tui.app.app import UaTuiApp

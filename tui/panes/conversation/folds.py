@@ -6,11 +6,11 @@ from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING
 
 from core.events.types import MessageFinished, SubagentStarted, TextDelta, ThinkingDelta
+from core.events.units import count as scaled
+from core.events.units import duration
 from core.text import clean, clean_line
 from tui.panes.conversation.blocks import Block, Fold, Prose, Verbatim
 from tui.panes.conversation.stream import pieces_of
-from tui.render.format import count as scaled
-from tui.render.format import duration
 
 if TYPE_CHECKING:
     from tui.panes.conversation.view import BlockView

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from core.events.tool_names import tool_name
 from core.events.types import (
     ApiRetry,
     AuthFinished,
@@ -30,11 +31,11 @@ from core.events.types import (
     SessionStarted,
     TracingFailed,
 )
+from core.events.units import duration, spent_of
 from core.provider.error_messages import AT_LIMIT, REFUSALS, retry_words
 from core.text import clean, clean_line
 from tui.panes.conversation.blocks import Tone
 from tui.render.agent_failures import telling
-from tui.render.format import duration, spent_of, tool_name
 from tui.render.server_changes import BROKEN, failure_of
 from tui.render.session_terms import answering, goes_on_with
 

@@ -11,6 +11,7 @@ from typing import Self
 
 from core.concurrency.garbage_collection import deferred
 from core.events.continuation import is_own
+from core.events.tool_names import tool_label
 from core.events.types import (
     Event,
     McpStatus,
@@ -27,6 +28,7 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from core.events.units import duration
 from core.text import clean
 from tui.panes.conversation.blocks import Block, Fold, Heading, Notice, Tone, Verbatim
 from tui.panes.conversation.folds import Folds
@@ -34,7 +36,7 @@ from tui.panes.conversation.notices import Message, message_of, server_message
 from tui.panes.conversation.search_view import FindingView
 from tui.panes.conversation.stream import MessageStream
 from tui.panes.conversation.view import SUGGESTIONS
-from tui.render.format import clock, duration, tool_label
+from tui.render.format import clock
 from tui.render.markdown import warm_up
 
 __all__ = ["ConversationPane"]

@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from core.events.tool_names import tool_label
 from core.events.types import (
     ArtifactSaved,
     ComplianceEnforced,
@@ -21,10 +22,11 @@ from core.events.types import (
     ObserverStarted,
     ToolCallStarted,
 )
+from core.events.units import milliseconds
 from core.records.metrics import RunMetrics
 from core.text import clean, clean_line
 from tui.panes.observers.table import BRIEFLY, TableStyles, render_table
-from tui.render.format import Mark, middle_cut, milliseconds, tail_cut, tool_label
+from tui.render.format import Mark, middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
 from tui.virtual_list.list_view import LineView
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
+from core.events.units import count, milliseconds
 from core.records.metrics import RunMetrics
-from tui.render.format import count, middle_cut, milliseconds
+from tui.render.format import middle_cut
 from tui.render.layout import Line, cut_line, width_of
 
 __all__ = ["BRIEFLY", "TableStyles", "render_table"]

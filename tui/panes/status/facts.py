@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from core.events.tool_names import tool_label
 from core.events.types import (
     ApiRetry,
     AuthFinished,
@@ -40,7 +41,6 @@ from core.records.counters import TokenCount
 from core.session.budget import WARN_AT
 from core.text import clean_line
 from tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
-from tui.render.format import tool_label
 from tui.render.session_terms import effort_of, fallback_of
 
 if TYPE_CHECKING:

@@ -27,12 +27,13 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from core.events.units import tokens
 from core.text import clean_line
 from tui.panes.trace.rows import CallNode, CallRecord, Record, call_node, query_node
 from tui.panes.trace.state import KnownCalls
 from tui.panes.trace.subagent_text import hear, words_node
 from tui.panes.trace.tree_view import FilteredTree
-from tui.render.format import Mark, tokens
+from tui.render.format import Mark
 from tui.render.wait_time import Wait
 
 __all__ = ["CallTree"]

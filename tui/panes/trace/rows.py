@@ -10,10 +10,12 @@ from typing import Literal, Protocol
 from rich.segment import Segment
 from rich.style import Style
 
+from core.events.tool_names import main_argument, tool_label
 from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.events.units import duration, size
 from core.observation import CrawlObservation, SubagentObservation
 from core.text import clean_line
-from tui.render.format import Mark, duration, main_argument, middle_cut, size, spinner, tail_cut, tool_label
+from tui.render.format import Mark, middle_cut, spinner, tail_cut
 from tui.render.layout import PLAIN, Line, spread, width_of
 from tui.render.subagent_progress import Progress
 from tui.render.wait_time import Wait

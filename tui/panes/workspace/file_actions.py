@@ -15,10 +15,10 @@ from textual.message import Message
 from textual.widget import Widget
 
 from core.errors import UniversalAgentError
+from core.events.units import size
 from core.storage.compression import inner_name
 from core.text import clean_line
 from tui.panes.workspace.folder_tree import Row
-from tui.render.format import size
 from tui.terminal.copy import copy_text
 from tui.widgets.workers import start_job
 

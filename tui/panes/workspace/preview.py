@@ -15,10 +15,10 @@ from textual.message import Message
 
 from core.errors import UniversalAgentError
 from core.events.types import ArtifactSaved, Event
+from core.events.units import size
 from core.storage.compression import inner_name
 from core.text import clean_line
 from tui.panes.workspace.scan import list_folder
-from tui.render.format import size
 from tui.terminal.copy import copy_text
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import in_thread

@@ -10,9 +10,10 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
+from core.events.units import size
 from core.text import clean_line
 from tui.panes.workspace.scan import Entry
-from tui.render.format import middle_cut, size
+from tui.render.format import middle_cut
 from tui.render.layout import PLAIN, Line
 
 __all__ = ["NEW", "RowLook", "render_entry", "render_note", "when"]

@@ -16,8 +16,9 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from core.events.types import ArtifactSaved
+from core.events.units import size
 from core.text import clean_line
-from tui.render.format import middle_cut, size, tail_cut
+from tui.render.format import middle_cut, tail_cut
 from tui.widgets.choice_list import ChoiceList
 
 __all__ = ["ArtifactList", "Leaf", "leaves_of", "why_gone"]

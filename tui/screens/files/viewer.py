@@ -14,8 +14,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from core.events.units import size
 from core.text import clean_line
-from tui.render.format import size
 from tui.screens.files.viewer_actions import ViewerDeeds
 from tui.viewers.bodies.table import Table
 from tui.viewers.bodies.text import TextBody

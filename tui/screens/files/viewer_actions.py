@@ -13,10 +13,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from core.errors import UniversalAgentError
+from core.events.units import size
 from core.storage.compression import inner_name
 from core.storage.files import Root
 from core.text import clean_line
-from tui.render.format import size
 from tui.screens.files.document import DocumentScreen
 from tui.screens.files.following import follow_link
 from tui.terminal.copy import copy_text

@@ -9,9 +9,10 @@ from rich.cells import set_cell_size
 from textual.content import Content
 
 from core.agent.definitions.roster import Entry
+from core.events.tool_names import tool_name
 from core.events.types import McpServer as Server
 from core.text import clean_line
-from tui.render.format import middle_cut, tail_cut, tool_name
+from tui.render.format import middle_cut, tail_cut
 
 __all__ = ["Server", "about", "counted", "header", "row"]
 

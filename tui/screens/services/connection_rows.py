@@ -14,11 +14,12 @@ from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.user_servers import OwnServer
 from core.connections.web_reader import SERVER as WEB_READER
 from core.doctor.check import Check, could_start
+from core.events.tool_names import tool_name
 from core.events.types import McpServer
 from core.provider.credentials import Credential
 from core.text import Redactor, clean, clean_line
 from tui.keys.keymap import Keys
-from tui.render.format import middle_cut, tail_cut, tool_name
+from tui.render.format import middle_cut, tail_cut
 
 __all__ = ["State", "about_server", "checks", "credentials", "header", "origin", "server_row", "state_of"]
 

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from tui.render.format import money, spent_of
+from core.events.units import money, spent_of
 from tui.screens.requests.text_answer import Writing
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 

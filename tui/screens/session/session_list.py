@@ -15,8 +15,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from core.events.units import duration, money
 from core.history.headline import Summary
-from tui.render.format import duration, money, tail_cut
+from tui.render.format import tail_cut
 
 __all__ = ["MARKS", "SessionList"]
 

@@ -15,9 +15,11 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widgets import Input
 
+from core.events.tool_names import tool_label, tool_name
 from core.events.types import UNSTAMPED, ArtifactSaved, Event, ToolCallFinished, ToolCallStarted
+from core.events.units import duration, milliseconds, size
 from core.text import clean_line
-from tui.render.format import Mark, clock, duration, milliseconds, size, tool_label, tool_name
+from tui.render.format import Mark, clock
 from tui.render.subagent_progress import Progress
 from tui.screens.files.artifact_list import ArtifactList, leaves_of, why_gone
 from tui.screens.files.document import DocumentScreen

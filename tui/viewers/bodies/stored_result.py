@@ -11,9 +11,9 @@ import msgspec
 
 from core.errors import UniversalAgentError
 from core.events.types import ToolCallFinished
+from core.events.units import size
 from core.observation import ImageContent, TextContent
 from core.text import clean_line
-from tui.render.format import size
 
 __all__ = ["WholeResult", "is_stored", "whole_result"]
 

@@ -10,6 +10,7 @@ import msgspec
 from textual.content import Span
 
 from core.events.types import ToolCallFinished, ToolCallStarted
+from core.events.units import tokens
 from core.observation import (
     ImageContent,
     McpObservation,
@@ -20,7 +21,6 @@ from core.observation import (
     WorkbenchObservation,
 )
 from core.text import clean
-from tui.render.format import tokens
 from tui.render.subagent_progress import Progress
 from tui.viewers.bodies.json_rows import Branch
 from tui.viewers.bodies.json_tree import JsonTree

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from textual.content import Content
 
+from core.events.units import size
 from core.observation import ImageContent
 from core.text import clean_line
 from tui.graphics.capabilities import Canvas
-from tui.render.format import size
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.bodies.picture import Drawn, PictureRows
 from tui.viewers.bodies.text import TextBody

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from core.events.units import duration
 from core.text import clean_line
-from tui.render.format import duration
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.reader import open_regular
 from tui.viewers.registry import Declined, Sample, View, Viewer

@@ -12,8 +12,9 @@ import msgspec
 from rich.cells import cell_len
 from textual.content import Content, Span
 
+from core.events.tool_names import tool_name
 from core.text import clean, clean_line
-from tui.render.format import middle_cut, tail_cut, tool_name
+from tui.render.format import middle_cut, tail_cut
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.bodies.json_style import style_json_line
 from tui.viewers.bodies.json_values import Value, kind_of, open_level

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from textual.content import Content, Span
 from textual.strip import Strip
 
-from tui.render.format import size
+from core.events.units import size
 from tui.render.markdown import MarkdownTheme
 
 __all__ = [

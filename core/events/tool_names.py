@@ -1,0 +1,140 @@
+"""How tool calls are named for people: without server and vendor, and with their most informative argument."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from core.text import clean_line
+
+__all__ = ["ToolName", "inner_calls", "main_argument", "tool_label", "tool_name"]
+
+ARGUMENT_LIMIT = 120
+
+MAIN_ARGUMENTS = (
+    "query",
+    "queries",
+    "search_query",
+    "q",
+    "urls",
+    "url",
+    "path",
+    "file_path",
+    "filename",
+    "file",
+    "pattern",
+    "command",
+    "code_to_execute",
+    "code",
+    "description",
+    "subject",
+    "title",
+    "recipient_email",
+    "to",
+    "toolkits",
+    "name",
+    "prompt",
+    "thought",
+)
+"""Names of arguments, the most informative first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolName:
+    """A tool's name as a person reads it, the server it belongs to, and the name the model used."""
+
+    short: str
+    server: str
+    raw: str
+
+
+@lru_cache(maxsize=1024)
+def tool_name(raw: str) -> ToolName:
+    """Split `mcp__composio__COMPOSIO_SEARCH_NEWS` into SEARCH_NEWS of composio."""
+    name = clean_line(raw)
+    server = ""
+    if name.startswith("mcp__"):
+        server, _, rest = name[5:].partition("__")
+        name = rest or server
+    return ToolName(_without_vendor(name), server, raw)
+
+
+def _without_vendor(name: str) -> str:
+    short = name.removeprefix("COMPOSIO_")
+    return short.removesuffix("_TOOL") or name
+
+
+def inner_calls(arguments: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return slug and arguments of each call inside a MULTI_EXECUTE; none for any other shape."""
+    inner = arguments.get("tools")
+    found: list[tuple[str, Mapping[str, Any]]] = []
+    if isinstance(inner, list):
+        for item in inner:
+            slug = item.get("tool_slug") or item.get("slug") if isinstance(item, dict) else None
+            if isinstance(slug, str) and slug:
+                values = item.get("arguments")
+                found.append((_without_vendor(clean_line(slug)), values if isinstance(values, dict) else {}))
+    return found
+
+
+def tool_label(raw: str, arguments: Mapping[str, Any]) -> str:
+    """Name a call: the sub-agent for Agent, the inner slugs for MULTI_EXECUTE, else the short name."""
+    name = tool_name(raw).short
+    if name in {"Agent", "Task"}:
+        kind = arguments.get("subagent_type")
+        return clean_line(kind) if isinstance(kind, str) and kind else name
+    if name == "MULTI_EXECUTE":
+        slugs = list(dict.fromkeys(slug for slug, _ in inner_calls(arguments)))
+        if len(slugs) > 2:
+            return f"{slugs[0]} +{len(slugs) - 1}"
+        return " + ".join(slugs) or name
+    return name
+
+
+def main_argument(raw: str, arguments: Mapping[str, Any]) -> str:
+    """Return the most informative argument of a call, on one line; empty if there is none."""
+    if not arguments:
+        return ""
+    inner = inner_calls(arguments)
+    if inner:
+        texts = dict.fromkeys(text for _, values in inner if (text := main_argument("", values)))
+        return clean_line(", ".join(texts), ARGUMENT_LIMIT)
+    chosen: Any = None
+    if tool_name(raw).short in {"Agent", "Task"}:
+        chosen = arguments.get("description") or arguments.get("prompt")
+    if not chosen:
+        chosen = next((arguments[key] for key in MAIN_ARGUMENTS if arguments.get(key)), None)
+    if chosen is None:
+        chosen = next((v for v in arguments.values() if isinstance(v, str | int | float) and v != ""), None)
+    return _one_line(chosen)
+
+
+def _one_line(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return clean_line(value.strip()[: ARGUMENT_LIMIT * 2], ARGUMENT_LIMIT)
+        case list() | tuple():
+            return _several(value)
+        case _:
+            try:
+                text = json.dumps(value, ensure_ascii=False, default=str)
+            except (TypeError, ValueError, RecursionError):
+                text = type(value).__name__
+            return clean_line(text[: ARGUMENT_LIMIT * 2], ARGUMENT_LIMIT)
+
+
+def _several(values: Iterable[Any]) -> str:
+    items = list(values)
+    if not items:
+        return ""
+    first = _one_line(items[0])
+    if len(items) == 1:
+        return first
+    if first.startswith(("http://", "https://")):
+        return f"{len(items)} pages"
+    return f"{first} +{len(items) - 1}"

@@ -1,0 +1,84 @@
+"""How quantities are written for people: short, and the same everywhere."""
+
+from __future__ import annotations
+
+__all__ = ["count", "duration", "milliseconds", "money", "size", "spent_of", "spoken_duration", "tokens"]
+
+
+def duration(seconds: float) -> str:
+    """Write a duration in at most seven cells: `0.4s`, `33.0s`, `2m 04s`, `1h 02m`, `3d 04h`."""
+    seconds = max(0.0, seconds)
+    if seconds < 59.95:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02d}s"
+    minutes = whole // 60
+    if minutes < 1440:
+        return f"{minutes // 60}h {minutes % 60:02d}m"
+    hours = minutes // 60
+    return f"{hours // 24}d {hours % 24:02d}h"
+
+
+def milliseconds(value: float) -> str:
+    """Write a short time given in milliseconds: `<1 ms`, `3 ms`, `140 ms`, then as `duration` does."""
+    if value < 0.5:
+        return "<1 ms"
+    return f"{round(value)} ms" if value < 999.5 else duration(value / 1000)
+
+
+def spoken_duration(milliseconds: float) -> str:
+    """Write a duration in milliseconds as it is read aloud: `140 ms`, `1.8 s`, `2 min 4 s`, `1 h 2 min`."""
+    seconds = max(0.0, milliseconds) / 1000
+    if seconds < 0.9995:
+        return f"{round(seconds * 1000)} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _scaled(value: float, units: str) -> str:
+    unit = 0
+    while value >= (999.5 if unit else 1000) and unit < len(units):
+        value /= 1000
+        unit += 1
+    if unit == 0:
+        return str(round(value))
+    number = f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+    return number.removesuffix(".0") + units[unit - 1]
+
+
+def size(bytes_: int) -> str:
+    """Write a size in bytes in at most five cells: `812B`, `1.4K`, `12K`, `3.1M`, `2G`."""
+    number = _scaled(max(0, bytes_), "KMGT")
+    return number if number[-1].isalpha() else number + "B"
+
+
+def count(number: int) -> str:
+    """Write a count in at most five cells: `950`, `1.2k`, `38k`, `1.2M`."""
+    return _scaled(max(0, number), "kMG")
+
+
+def tokens(number: int) -> str:
+    """Write a number of tokens: `812 tok`, `38k tok`, `1.2M tok`."""
+    return f"{count(number)} tok"
+
+
+def money(dollars: float | None) -> str:
+    """Write a cost: `$0.21`, `<$0.01` when there is one but small, and nothing when it is not known."""
+    if dollars is None:
+        return ""
+    if 0 < dollars < 0.01:
+        return "<$0.01"
+    return f"${dollars:,.2f}" if dollars < 1000 else f"${dollars:,.0f}"
+
+
+def spent_of(spent: float, limit: float) -> tuple[str, str]:
+    """Write what was spent and the limit of that: to a hundredth of a cent where cents would make them look alike."""
+    texts = money(spent) or "$0.00", money(limit)
+    if limit < 10 and (limit < 0.1 or (texts[0] == texts[1] and spent != limit)):
+        return f"${spent:.4f}", f"${limit:.4f}"
+    return texts
