@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_textual_snapshot import SVGImageExtension, normalize_svg  # type: ignore[import-untyped]
+from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
 from textual.app import App
 from textual.pilot import Pilot
 
-from tests.tui.pictured import Drawn, draw_until
+from tests.tui.pictured import Drawn, compact, draw_until
 
 
 @pytest.fixture
@@ -50,4 +50,4 @@ def kept_picture(snapshot: SnapshotAssertion) -> str | None:
     """The picture that is kept for a test that compares one, or None before there is one."""
     extension = snapshot.use_extension(SVGImageExtension).extension
     kept = Path(extension.get_location(test_location=snapshot.test_location, index=0))
-    return normalize_svg(kept.read_text(encoding="utf-8")) if kept.exists() else None
+    return compact(kept.read_text(encoding="utf-8")) if kept.exists() else None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -17,10 +19,71 @@ from textual.widgets import Input
 from tui.app.base_app import StyledApp
 from tui.terminal.clipboard import Clipboard
 
-__all__ = ["SIZES", "THEMES", "Drawn", "Stage", "cases", "draw", "draw_until", "no_blinking"]
+__all__ = [
+    "LOOKS",
+    "SIZES",
+    "Drawn",
+    "Stage",
+    "cases",
+    "compact",
+    "draw",
+    "draw_until",
+    "every_look",
+    "every_size",
+    "looks",
+    "no_blinking",
+]
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
-THEMES = ["ua-dark", "ua-light", "ua-ansi"]
+# Three sizes of one theme, and one size of each other theme.
+LOOKS = [*((size, "ua-dark") for size in SIZES), (SIZES[1], "ua-light"), (SIZES[1], "ua-ansi")]
+
+every_size = pytest.mark.parametrize("size", SIZES, ids=[f"{wide}x{high}" for wide, high in SIZES])
+
+
+def looks(chosen: Sequence[tuple[tuple[int, int], str]]) -> pytest.MarkDecorator:
+    """Give a test `size` and `theme` of each of these looks."""
+    ids = [f"{wide}x{high}-{theme}" for (wide, high), theme in chosen]
+    return pytest.mark.parametrize(("size", "theme"), chosen, ids=ids)
+
+
+every_look = looks(LOOKS)
+
+LINE_CLIPS = re.compile(r'\s*<clipPath id="[\w-]+-line-\d+">.*?</clipPath>', re.DOTALL)
+FONT_FACES = re.compile(r"\s*@font-face \{.*?\n    \}", re.DOTALL)
+LINE_ENDS = re.compile(r"<text [^>]*>\s*</text>")
+CELLS = re.compile(
+    r'<rect fill="([^"]+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="24.65" shape-rendering="crispEdges"/>'
+)
+
+
+def compact(picture: str) -> str:
+    """The same SVG without what each picture repeats: a third of its size, with a line for each row of the screen."""
+    picture = LINE_CLIPS.sub("", picture)
+    picture = FONT_FACES.sub("", picture)
+    picture = re.sub(r' clip-path="url\(#[\w-]+-line-\d+\)"', "", picture)
+    picture = LINE_ENDS.sub("\n", picture)
+    picture = re.sub(r'(class="|\.)terminal(?:-\d+)?-(r\d+)\b', r"\1\2", picture)
+    picture = re.sub(f"(?:{CELLS.pattern})+", lambda cells: _joined(cells[0]), picture)
+    return re.sub(r"\n\s*\n+", "\n", picture.replace("&#160;", "\N{NO-BREAK SPACE}"))
+
+
+def _joined(cells: str) -> str:
+    """Rectangles of the background, with neighbours of the same colour as one."""
+    spans: list[tuple[str, str, float, float]] = []
+    for fill, x, y, width in CELLS.findall(cells):
+        left, right = float(x), float(x) + float(width)
+        if spans and spans[-1][:2] == (y, fill) and abs(spans[-1][3] - left) < 0.1:
+            left = spans.pop()[2]
+        spans.append((y, fill, left, right))
+    rows = (
+        "".join(
+            f'<rect fill="{fill}" x="{left:.5g}" y="{y}" width="{right - left:.5g}" height="24.65"/>'
+            for _, fill, left, right in row
+        )
+        for y, row in groupby(spans, lambda span: span[0])
+    )
+    return "\n    ".join(rows)
 
 
 class Drawn(App[str]):
@@ -47,11 +110,10 @@ class Stage(StyledApp):
 
 
 def cases(names: Sequence[str]) -> list[Any]:
-    """Every name in each size and theme; those of one size and theme follow each other."""
+    """Every name in each look; those of one look follow each other."""
     return [
         pytest.param(name, size, theme, id=f"{name}-{size[0]}x{size[1]}-{theme}")
-        for theme in THEMES
-        for size in SIZES
+        for size, theme in LOOKS
         for name in names
     ]
 
@@ -67,7 +129,7 @@ def draw(
             await pilot.pause()
             await pilot.wait_for_scheduled_animations()
             await pilot.pause()
-            pictures[name] = Drawn(app.export_screenshot(title=app.title, simplify=True))
+            pictures[name] = Drawn(_picture(app))
 
     take_svg_screenshot(app=app, terminal_size=size, run_before=before)
     return pictures
@@ -98,13 +160,17 @@ def draw_until(
         while True:
             await pilot.wait_for_scheduled_animations()
             await pilot.pause()
-            picture = app.export_screenshot(title=app.title, simplify=True)
+            picture = _picture(app)
             if normalize_svg(picture) == expected or time.monotonic() >= deadline:
                 return
             await asyncio.sleep(0.05)
 
     take_svg_screenshot(app=app, terminal_size=size, run_before=wait)
     return Drawn(picture)
+
+
+def _picture(app: App[Any]) -> str:
+    return compact(app.export_screenshot(title=app.title, simplify=True))
 
 
 def no_blinking(app: App[Any]) -> None:

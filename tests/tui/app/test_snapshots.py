@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tests.tui.pictured import SIZES
+from tests.tui.pictured import every_look, every_size
 from tests.tui.played import QUERY, fixed_bus, lay_files, played_events
 from tests.tui.tree_host import rows
 from tui.app.app import UaTuiApp
@@ -54,10 +54,9 @@ def steps(*keys: str, until: str = "") -> Before:
     return before
 
 
-@pytest.mark.parametrize("theme", [None, "ua-light", "ua-ansi"])
-@pytest.mark.parametrize("size", SIZES)
+@every_look
 def test_a_finished_session(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str | None
+    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
     assert snap_compare(played_app(tmp_path, theme), terminal_size=size, run_before=steps())
 
@@ -67,7 +66,7 @@ def test_each_pane_of_a_narrow_terminal(snap_compare: Callable[..., bool], tmp_p
     assert snap_compare(played_app(tmp_path), terminal_size=(80, 24), run_before=steps(f"alt+{pane}"))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@every_size
 def test_the_numbers_of_the_observers(
     snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int]
 ) -> None:

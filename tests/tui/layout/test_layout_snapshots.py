@@ -9,18 +9,15 @@ import pytest
 
 from core.settings.keymap import KeyChoice
 from tests.tui.app.test_snapshots import played_app, steps
-from tests.tui.pictured import SIZES
+from tests.tui.pictured import LOOKS, SIZES, every_look, every_size, looks
 from tui.keys.keymap import choose_keys
 
 pytestmark = pytest.mark.usefixtures("still")
 
-THEMES = [None, "ua-light", "ua-ansi"]
 
-
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES[1:])
+@looks(LOOKS[1:])
 def test_changed_sizes(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str | None
+    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
     app = played_app(tmp_path, theme)
     keys = ["f5", *[">"] * 3, *["-"] * 3]
@@ -29,17 +26,16 @@ def test_changed_sizes(
     assert snap_compare(app, terminal_size=size, run_before=steps(*keys))
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES)
+@every_look
 def test_the_keys_of_the_trace(
-    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str | None
+    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:
     assert snap_compare(
         played_app(tmp_path, theme), terminal_size=size, run_before=steps("f3", "question_mark")
     )
 
 
-@pytest.mark.parametrize("size", SIZES)
+@every_size
 def test_every_key_with_some_that_were_passed_over(
     snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -9,11 +9,9 @@ from textual.pilot import Pilot
 from core.events.types import Event
 from tests.tui.files_host import until
 from tests.tui.pane_host import PaneHost
+from tests.tui.pictured import every_look, every_size
 from tests.tui.played import fixed_bus, played_events
 from tui.panes.conversation.pane import ConversationPane
-
-SIZES = [(80, 24), (120, 40), (200, 50)]
-
 
 pytestmark = pytest.mark.usefixtures("still")
 
@@ -37,15 +35,14 @@ def steps(view: ConversationPane, theme: str, *keys: str) -> Callable[[Pilot[Non
     return before
 
 
-@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
-@pytest.mark.parametrize("size", SIZES)
+@every_look
 def test_a_search_that_unfolds(snap_compare: Callable[..., bool], size: tuple[int, int], theme: str) -> None:
     view = ConversationPane(zone=UTC)
     keys = ("slash", *"news", "enter", "n", "n")
     assert snap_compare(PaneHost(view), terminal_size=size, run_before=steps(view, theme, *keys))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@every_size
 def test_a_message_under_the_cursor(snap_compare: Callable[..., bool], size: tuple[int, int]) -> None:
     view = ConversationPane(zone=UTC)
     assert snap_compare(

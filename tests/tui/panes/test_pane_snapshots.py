@@ -1,4 +1,4 @@
-"""Pictures of trace, observers, preview and prompt, each in three sizes and three sets of colours."""
+"""Pictures of trace, observers, preview and prompt, each in every look."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from core.events.types import Event, ObserverFinished, QueryReceived
 from tests.tui.files_host import Host, until
 from tests.tui.pane_host import PaneHost, finished, started
 from tests.tui.panes.test_prompt import PromptApp
+from tests.tui.pictured import every_look
 from tests.tui.played import fixed_bus, played_events
 from tui.app.commands import Command
 from tui.panes.observers.pane import ObserversPane
@@ -20,13 +21,6 @@ from tui.panes.workspace.preview import PreviewPane
 
 Snap = Callable[..., bool]
 Before = Callable[[Pilot[None]], Awaitable[None]]
-
-EVERY = [
-    (size, theme) for size in ((80, 24), (120, 40), (200, 50)) for theme in ("ua-dark", "ua-light", "ua-ansi")
-]
-every_look = pytest.mark.parametrize(
-    ("size", "theme"), EVERY, ids=[f"{wide}x{high}-{theme}" for (wide, high), theme in EVERY]
-)
 
 REPORT = """\
 ---

@@ -7,10 +7,10 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.files_host import Host, until
+from tests.tui.pictured import every_look
 from tests.tui.tree_host import laid_session, rows
 from tui.panes.workspace.pane import WorkspacePane
 
-SIZES = [(80, 24), (120, 40), (200, 50)]
 FILES = (
     ("search_results/composio_search_news_140203_abcdefgh.json", 14_300),
     ("search_results/urls.txt", 1_900),
@@ -67,8 +67,7 @@ def shown(tmp_path: Path, theme: str) -> tuple[Host, WorkspacePane, Path]:
     return app, pane, session
 
 
-@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
-@pytest.mark.parametrize("size", SIZES)
+@every_look
 def test_files_that_are_new(
     snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
 ) -> None:

@@ -18,6 +18,7 @@ from core.settings.model import Settings
 from core.telemetry.tracer import Trace
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text, until
+from tests.tui.pictured import every_look
 from tests.tui.theme.test_contrast import quiet_colours, unreadable
 from tui.app.app import UaTuiApp
 from tui.panes.conversation.pane import ConversationPane
@@ -25,7 +26,6 @@ from tui.panes.prompt.pane import Prompt
 from tui.screens.services.connections import ConnectionsScreen, ServerList
 
 Snap = Callable[..., bool]
-SIZES = [(80, 24), (120, 40), (200, 50)]
 
 TOOLKIT = McpServer(
     name="local_toolkit",
@@ -425,8 +425,7 @@ async def test_the_state_of_the_chosen_server_can_be_read(tmp_path: Path, theme:
 # -- pictures ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
-@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40", "200x50"])
+@every_look
 @pytest.mark.parametrize("tested", [False, True], ids=["servers", "tested"])
 def test_the_connections(
     snap_compare: Snap,

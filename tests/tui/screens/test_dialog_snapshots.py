@@ -1,4 +1,4 @@
-"""Pictures of every dialog above a finished session."""
+"""Pictures of every dialog alone on the screen, and of one above a finished session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from core.events.types import (
 from core.web_reader.blacklist import KEPT_FOR, Blacklist, Listing, Strike
 from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished, until
-from tests.tui.pictured import Drawn, cases, draw, no_blinking
+from tests.tui.pictured import Drawn, Stage, cases, draw, every_look, no_blinking
 from tui.panes.status.facts import StatusFacts
 from tui.render.activity import AtWork
 from tui.screens.application.error import RESTARTS, ErrorScreen
@@ -213,9 +213,8 @@ def listens(screen: Closing[Any]) -> bool:
 
 
 async def dialogs(pilot: Pilot[str]) -> AsyncIterator[str]:
-    """Open one dialog after the other above the finished session."""
+    """Open one dialog after the other."""
     app = pilot.app
-    await steps()(pilot)
     for name, (make, keys) in DIALOGS.items():
         screen = make()
         app.push_screen(screen)
@@ -230,12 +229,8 @@ async def dialogs(pilot: Pilot[str]) -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="module")
-def drawn(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[int, int], str], dict[str, Drawn]]:
-    @cache
-    def all_of_them(size: tuple[int, int], theme: str) -> dict[str, Drawn]:
-        return draw(played_app(tmp_path_factory.mktemp("session"), theme), size, dialogs)
-
-    return all_of_them
+def drawn() -> Callable[[tuple[int, int], str], dict[str, Drawn]]:
+    return cache(lambda size, theme: draw(Stage(theme), size, dialogs))
 
 
 @pytest.mark.usefixtures("still")
@@ -248,3 +243,17 @@ def test_a_dialog(
     theme: str,
 ) -> None:
     assert snap_compare(drawn(size, theme)[dialog])
+
+
+@pytest.mark.usefixtures("still")
+@every_look
+def test_a_dialog_above_a_finished_session(
+    snap_compare: Callable[..., bool], tmp_path: Path, size: tuple[int, int], theme: str
+) -> None:
+    async def ready(pilot: Pilot[str]) -> None:
+        await steps()(pilot)
+        screen = PermissionScreen(MAIL, 2)
+        pilot.app.push_screen(screen)
+        await until(partial(listens, screen))
+
+    assert snap_compare(played_app(tmp_path, theme), terminal_size=size, run_before=ready)

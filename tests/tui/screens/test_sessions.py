@@ -31,6 +31,7 @@ from core.version import VERSION
 from tests.many_sessions import COUNT, WORD, lay_sessions
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
+from tests.tui.pictured import every_look, every_size
 from tests.tui.played import fixed_bus
 from tui.app.app import UaTuiApp
 from tui.app.sessions_app import SessionsApp, resumed_folder, resuming
@@ -450,9 +451,6 @@ def test_what_an_application_returns_tells_what_goes_on(result: object, folder: 
     assert resumed_folder(result) == folder
 
 
-SIZES = [(80, 24), (120, 40), (200, 50)]
-
-
 async def _still(pilot: Pilot[Any], keys: Sequence[str]) -> None:
     app = pilot.app
     await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
@@ -461,8 +459,7 @@ async def _still(pilot: Pilot[Any], keys: Sequence[str]) -> None:
     await pilot.pause()
 
 
-@pytest.mark.parametrize("theme", ["ua-dark", "ua-light", "ua-ansi"])
-@pytest.mark.parametrize("size", SIZES)
+@every_look
 def test_the_sessions(
     snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], theme: str
 ) -> None:
@@ -478,7 +475,7 @@ def test_the_sessions(
     assert snap_compare(app, terminal_size=size, run_before=ready)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@every_size
 def test_a_search_among_the_sessions(
     snap_compare: Snap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:

@@ -1,4 +1,4 @@
-"""Pictures of the tool call in three sizes, and in three sets of colours."""
+"""Pictures of the tool call in every look."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from core.observation import (
     WorkbenchObservation,
 )
 from tests.tui.files_host import Host, until
+from tests.tui.pictured import every_look
 from tui.render.subagent_progress import Progress
 from tui.screens.tool_call.screen import ToolCallScreen
 
-SIZES = [(80, 24), (120, 40), (200, 50)]
 AT = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
 NEWS = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 BENCH = "mcp__composio__COMPOSIO_REMOTE_WORKBENCH"
@@ -160,19 +160,11 @@ def _pressing(screen: ToolCallScreen, *keys: str) -> Callable[[Pilot[None]], obj
     return before
 
 
-@pytest.mark.parametrize("size", SIZES)
+@every_look
 @pytest.mark.parametrize("name", SCREENS)
-def test_a_call(snap_compare: Callable[..., bool], name: str, size: tuple[int, int]) -> None:
-    make, keys = SCREENS[name]
-    screen = make()
-    assert snap_compare(Host(screen=screen), terminal_size=size, run_before=_pressing(screen, *keys))
-
-
-@pytest.mark.parametrize("theme", ["ua-light", "ua-ansi"])
-@pytest.mark.parametrize("name", SCREENS)
-def test_a_call_in_other_colours(snap_compare: Callable[..., bool], name: str, theme: str) -> None:
+def test_a_call(snap_compare: Callable[..., bool], name: str, size: tuple[int, int], theme: str) -> None:
     make, keys = SCREENS[name]
     screen = make()
     assert snap_compare(
-        Host(screen=screen, theme=theme), terminal_size=(120, 40), run_before=_pressing(screen, *keys)
+        Host(screen=screen, theme=theme), terminal_size=size, run_before=_pressing(screen, *keys)
     )

@@ -1,4 +1,4 @@
-"""Pictures of the viewer in three sizes and three sets of colours."""
+"""Pictures of the viewer in every look."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.files_host import Host
+from tests.tui.pictured import every_look
 from tui.screens.files.viewer import ViewerScreen
-
-SIZES = [(80, 24), (120, 40), (200, 50)]
-THEMES = ["ua-dark", "ua-light", "ua-ansi"]
 
 
 def _results() -> str:
@@ -52,8 +50,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("size", SIZES)
+@every_look
 @pytest.mark.parametrize("name", FILES)
 def test_the_viewer(
     snap_compare: Callable[..., bool],
