@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from core.errors import WorkspaceError
+from core.redaction.redactor import Redactor
 from core.storage.compression import SUFFIX
 from core.storage.files import Written
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from observers.decoding.urls import is_public_address, normal_form, with_masked_parts
 from observers.output.ledger import Ledger
 from observers.output.saving import write_json

@@ -34,13 +34,12 @@ from core.provider.request import small_request
 from core.records.counters import Tally
 from core.records.log import install_root_handler
 from core.records.recorder import Recording
-from core.redaction.redactor import error_raised
+from core.redaction.redactor import Redactor, error_raised
 from core.session.resume import Resume, conversation_to_resume, read_so_far
 from core.session.session import Session, SessionParts, Spawn, spawn_task
 from core.settings.model import Places, Settings
 from core.settings.secrets import secrets
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from core.web_reader.blacklist import Blacklist
 from core.web_reader.retry_policy import ReaderPolicy
 from observers.base import ObserverContext

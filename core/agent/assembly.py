@@ -36,10 +36,10 @@ from core.events.types import Event, McpServer
 from core.observation import ToolResult
 from core.pipelines import Pipelines
 from core.provider.models import Models
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import Workspace
 from core.telemetry.tracer import Tracer
-from core.text import Redactor
 
 __all__ = ["AgentAssembly", "AgentParts", "Connector"]
 

@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from core.errors import UniversalAgentError
+from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.text import Redactor, clean_line
+from core.text import clean_line
 
 __all__ = ["Desk", "main"]
 

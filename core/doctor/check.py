@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.errors import UniversalAgentError
-from core.text import Redactor, clean_line
+from core.redaction.redactor import Redactor
+from core.text import clean_line
 
 __all__ = ["Check", "Finding", "Status", "could_start", "failed", "ok", "run", "skipped", "warning"]
 

@@ -18,10 +18,10 @@ from core.doctor.servers import ask_own_server, ask_web_reader, own_servers_of
 from core.doctor.services import ask_composio, ask_logfire
 from core.doctor.toolkit import ask_toolkit
 from core.errors import DemoError
+from core.redaction.redactor import Redactor
 from core.settings.model import Places, Settings
 from core.settings.secrets import secrets
 from core.telemetry.environment import Exports
-from core.text import Redactor
 
 __all__ = ["Patience", "examine"]
 

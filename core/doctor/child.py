@@ -16,9 +16,10 @@ from typing import Any
 
 from core.doctor.check import Check
 from core.errors import UniversalAgentError
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.settings.secrets import secrets
-from core.text import Redactor, clean_line
+from core.text import clean_line
 
 __all__ = ["DoctorFailed", "examine_beside"]
 

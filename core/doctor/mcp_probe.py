@@ -11,7 +11,8 @@ from typing import IO, Any
 
 from core.doctor.check import Finding, failed, ok
 from core.doctor.overheard import Overheard
-from core.text import Redactor, clean_line
+from core.redaction.redactor import Redactor
+from core.text import clean_line
 
 __all__ = ["ask_server"]
 

@@ -12,8 +12,9 @@ from core.connections.composio.session import try_composio
 from core.doctor.check import Finding, failed, ok, skipped, warning
 from core.errors import ConnectionFailed
 from core.provider.probe import shown_server
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
-from core.text import Redactor, clean_line
+from core.text import clean_line
 
 __all__ = ["ask_composio", "ask_logfire"]
 

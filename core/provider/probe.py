@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.settings.secrets import secrets
-from core.text import Redactor, clean_line
+from core.text import clean_line
 
 if TYPE_CHECKING:
     import httpx

@@ -11,8 +11,8 @@ import msgspec
 
 from core.events import types as ev
 from core.records.metrics import RunMetrics
-from core.redaction.redactor import mask_link, preview
-from core.text import Redactor, clean, clean_line
+from core.redaction.redactor import Redactor, mask_link, preview
+from core.text import clean, clean_line
 
 __all__ = [
     "CallEntry",

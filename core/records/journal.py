@@ -28,9 +28,9 @@ from core.events.types import (
     ThinkingDelta,
     ToolCallFinished,
 )
-from core.redaction.redactor import mask_link, seal_json
+from core.redaction.redactor import Redactor, mask_link, seal_json
 from core.storage.append_file import AppendFile
-from core.text import Redactor, without_surrogates
+from core.text import without_surrogates
 
 __all__ = ["DeltaJoiner", "Journal", "JournalReading", "iter_journal", "journal_line", "read_journal"]
 

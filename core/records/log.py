@@ -27,9 +27,9 @@ import msgspec
 from core.concurrency.threads import in_loop
 from core.errors import WorkspaceError
 from core.events import types as ev
-from core.redaction.redactor import mask_link, preview
+from core.redaction.redactor import Redactor, mask_link, preview
 from core.storage.append_file import AppendFile
-from core.text import Redactor, clean, clean_line, middle_truncate
+from core.text import clean, clean_line, middle_truncate
 
 __all__ = ["LogFile", "RootHandler", "SessionLog", "install_root_handler"]
 

@@ -17,11 +17,12 @@ from core.records.journal import DeltaJoiner, Journal
 from core.records.log import LogFile, RootHandler, SessionLog
 from core.records.trace import TraceInfo
 from core.records.writer import Deriver
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import Workspace
 from core.telemetry.environment import Exports
 from core.telemetry.tracer import SPANS, Tracer
-from core.text import Redactor, clean_line
+from core.text import clean_line
 
 __all__ = ["Recording"]
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from core.redaction.detectors import SecretSearch
 from core.redaction.names import names_given_secret, names_secret
-from core.text import REDACTED
+from core.redaction.redactor import REDACTED
 
 __all__ = ["Masked", "masked_address", "masked_command", "masked_given", "masked_words"]
 

@@ -1,16 +1,144 @@
-"""What lines, links and errors go through before they are stored: secrets out, misleading characters escaped."""
+"""Removes secrets from everything that is stored, and escapes misleading characters in it."""
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import Any
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from core.errors import causes_of
 from core.events.types import ErrorRaised
-from core.text import REDACTED, Redactor, clean, escape_unsafe, middle_truncate
+from core.redaction.detectors import SecretSearch
+from core.redaction.names import is_secret
+from core.text import clean, escape_unsafe, is_encodable, middle_truncate
 
-__all__ = ["error_raised", "mask_link", "preview", "seal_json"]
+__all__ = ["REDACTED", "Redactor", "error_raised", "mask_link", "preview", "seal_json"]
+
+REDACTED = "[redacted]"
+
+_SHORTEST = 8
+_DEEPEST = 64
+_TOO_DEEP = f"[left out: nested deeper than {_DEEPEST} levels]"
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_BARE_JSON = re.compile(r"[\s{}\[\],:0-9+\-.eEtrufalsn]+")
+_PLAIN_SEARCH = SecretSearch()
+
+
+class Redactor:
+    """Masks the secrets it was told of, and whatever looks like one, before text reaches a sink.
+
+    Encoded JSON stays valid JSON: the replacement is plain ASCII, and a match never takes a quote or an
+    escape with it that is not part of the secret. Safe to use from several threads.
+    """
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._values: frozenset[str] = frozenset()
+        self._forms: tuple[str, ...] = ()
+        self._raw_forms: tuple[str, ...] = ()
+        self._search = _PLAIN_SEARCH
+        for value in values:
+            self.add(value)
+
+    @property
+    def values(self) -> frozenset[str]:
+        """The secrets it was told of."""
+        return self._values
+
+    def add(self, value: str) -> None:
+        """Mask `value` from now on; one shorter than 8 characters is ignored."""
+        value = value.strip()
+        if len(value) < _SHORTEST or value in REDACTED or value in self._values:
+            return
+        self._values |= {value}
+        spelled = _spellings(value)
+        if '"' in value or "\\" in value or _BARE_JSON.fullmatch(value):
+            # As it stands it could be a piece of JSON's own syntax, so that needs a closer look.
+            self._raw_forms += (value,)
+            spelled.discard(value)
+        self._forms += tuple(spelled)
+        self._search = SecretSearch(self._forms)
+
+    def redact(self, text: str) -> str:
+        """Mask every secret in a text, or in encoded JSON, by `[redacted]`."""
+        spans = self._spans(text)
+        return _mask(text, spans) if spans else text
+
+    def finds_nothing(self, encoded: bytes) -> bool:
+        """Whether `redact_json` would leave a JSON document, given in UTF-8, as it is."""
+        found = self._search.scan(encoded)
+        if found.spans or found.fields:
+            return False
+        return not (found.words or self._raw_forms) or not any(self._scan(encoded.decode()))
+
+    def redact_json(self, text: str) -> str:
+        """Mask the secrets in a JSON document as `redact_value` does in the value it encodes; it stays one.
+
+        Raises:
+            ValueError: there is a secret in it and it is no JSON document.
+        """
+        spans, fields = self._scan(text)
+        if not fields:
+            masked = _mask(text, spans) if spans else text
+            if masked is text or _is_json(masked):
+                return masked
+        return msgspec.json.encode(self.redact_value(msgspec.json.decode(text))).decode()
+
+    def redact_value(self, value: Any) -> Any:
+        """Copy a JSON-like value without its secrets; a key that names a secret loses its value.
+
+        What is nested deeper than 64 levels is left out, and a note put in its place.
+        """
+        texts: set[str] = set()
+        _collect(value, texts, 0)
+        return self._copy(value, self._masked(texts), 0)
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        return self._scan(text)[0]
+
+    def _scan(self, text: str) -> tuple[list[tuple[int, int]], bool]:
+        """Where the secrets of a text are, and whether compact JSON may have others that are no strings."""
+        found = self._search.scan(text)
+        spans = found.spans
+        spans += [span for word, start in found.words if (span := _occurrence(text, word, start)) is not None]
+        raw = [form for form in self._raw_forms if form in text]
+        for form in raw:
+            spans += _raw_occurrences(text, form)
+        return spans, found.fields or bool(raw)
+
+    def _masked(self, texts: set[str]) -> dict[str, str]:
+        # One search through all texts at once, then a closer look at the few it points to.
+        ordered = list(texts)
+        starts = list(accumulate((len(text) + 1 for text in ordered), initial=0))
+        touched: set[int] = set()
+        for start, end in self._spans("\0".join(ordered)):
+            touched.update(range(bisect_right(starts, start) - 1, bisect_left(starts, end)))
+        return {ordered[at]: self.redact(ordered[at]) for at in touched if at < len(ordered)}
+
+    def _copy(self, value: Any, masked: dict[str, str], depth: int) -> Any:
+        if isinstance(value, str):
+            return masked.get(value, value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            known = value.bit_length() < 512 and str(value) in self._values
+            return REDACTED if known else value
+        if not isinstance(value, dict | list | tuple):
+            return value
+        if depth >= _DEEPEST:
+            return _TOO_DEEP
+        if isinstance(value, dict):
+            return {
+                masked.get(key, key): (
+                    REDACTED if is_secret(key, item) else self._copy(item, masked, depth + 1)
+                )
+                for key, item in value.items()
+            }
+        items = [self._copy(item, masked, depth + 1) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
 
 
 def error_raised(where: str, error: Exception, redactor: Redactor) -> ErrorRaised:
@@ -46,7 +174,7 @@ def preview(text: str, limit: int, redactor: Redactor) -> str:
 def seal_json(text: str, redactor: Redactor) -> bytes:
     """Turn encoded JSON into a line for a file: without secrets and without characters that could mislead a reader."""
     masked = redactor.redact(text)
-    if masked != text and not _is_json(masked):
+    if masked != text and not _is_valid_json(masked):
         # A mask that ate a piece of the syntax: mask value by value instead, which cannot.
         masked = msgspec.json.encode(redactor.redact_value(msgspec.json.decode(text))).decode()
     # Searching a large text for rare characters takes milliseconds; most lines are plain ASCII.
@@ -54,9 +182,105 @@ def seal_json(text: str, redactor: Redactor) -> bytes:
     return (masked if plain else escape_unsafe(masked)).encode("utf-8", "replace") + b"\n"
 
 
-def _is_json(text: str) -> bool:
+def _is_valid_json(text: str) -> bool:
     try:
         msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return False
     return True
+
+
+def _collect(value: object, texts: set[str], depth: int) -> None:
+    if isinstance(value, str):
+        texts.add(value)
+    elif depth >= _DEEPEST:
+        return
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _collect(key, texts, _DEEPEST)
+            _collect(item, texts, depth + 1)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _collect(item, texts, depth + 1)
+
+
+def _spellings(value: str) -> set[str]:
+    found = {value, quote(value, safe=""), value.replace("/", "\\/")} if is_encodable(value) else {value}
+    once = _escapings(value)
+    return found.union(once, *(_escapings(form) for form in once))
+
+
+def _escapings(text: str) -> set[str]:
+    forms = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    return forms | {escape_unsafe(form) for form in forms}
+
+
+def _occurrences(text: str, form: str) -> Iterator[tuple[int, int]]:
+    start = text.find(form)
+    while start >= 0:
+        if (span := _occurrence(text, form, start)) is not None:
+            yield span
+        start = text.find(form, start + 1)
+
+
+def _occurrence(text: str, form: str, start: int) -> tuple[int, int] | None:
+    """Where to mask a spelling found at `start`; None when it only looks so inside an escape."""
+    end = start + len(form)
+    begun = _escape_rest(text, start)
+    if begun == 0:
+        return start, end
+    return None if "\\" in form else (min(start + begun, end), end)
+
+
+def _escape_rest(text: str, start: int) -> int:
+    r"""Count the characters from `start` on that belong to a JSON escape (\n, \u00e9) begun before it."""
+    for at in range(start - 1, max(start - 6, -1), -1):
+        if text[at] == "\\":
+            run = at
+            while run > 0 and text[run - 1] == "\\":
+                run -= 1
+            if (at - run) % 2:
+                return 0
+            kind = text[at + 1 : at + 2]
+            length = 6 if kind == "u" else 2 if kind and kind in '"\\/bfnrt' else 0
+            return max(at + length - start, 0)
+        if text[at] not in "u0123456789abcdefABCDEF":
+            return 0
+    return 0
+
+
+def _raw_occurrences(text: str, form: str) -> list[tuple[int, int]]:
+    if not _is_json(text):
+        return [(at.start(), at.end()) for at in re.finditer(re.escape(form), text)]
+    if '"' in form or "\\" in form:
+        return []
+    return [
+        (literal.start() + start, literal.start() + end)
+        for literal in _STRING.finditer(text)
+        for start, end in _occurrences(literal[0], form)
+    ]
+
+
+def _is_json(text: str) -> bool:
+    if text.lstrip()[:1] not in {"{", "[", '"'}:
+        return False
+    try:
+        json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _mask(text: str, spans: list[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    done = 0
+    masked = -1
+    for start, end in sorted(spans):
+        if end <= max(done, start):
+            continue
+        if start > done or masked != done:
+            pieces.append(text[done:start])
+            pieces.append(REDACTED)
+        done = masked = end
+    pieces.append(text[done:])
+    return "".join(pieces)

@@ -9,10 +9,9 @@ import msgspec
 
 from core.errors import WorkspaceError
 from core.observation import AnyObservation, ContentBlock, ImageContent, TextContent
-from core.redaction.redactor import preview
+from core.redaction.redactor import Redactor, preview
 from core.storage.names import safe_name
 from core.storage.workspace import Workspace
-from core.text import Redactor
 
 __all__ = ["FOLDER", "INLINE_LIMIT", "read_spilled", "spill"]
 

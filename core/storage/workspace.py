@@ -15,10 +15,11 @@ from typing import Any
 import msgspec
 
 from core.errors import WorkspaceError
+from core.redaction.redactor import Redactor
 from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack
 from core.storage.files import AlreadyThere, Entry, Root, Written
 from core.storage.paths import shown
-from core.text import Redactor, escape_unsafe, without_surrogates
+from core.text import escape_unsafe, without_surrogates
 
 __all__ = ["FOLDERS", "SAVED_REPORTS", "WORKSPACES", "Workspace"]
 

@@ -24,13 +24,12 @@ from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
 from core.events import types as ev
-from core.redaction.redactor import seal_json
+from core.redaction.redactor import Redactor, seal_json
 from core.storage.append_file import AppendFile
 from core.telemetry.environment import Exports
 from core.telemetry.export_errors import Trouble
 from core.telemetry.http import ServiceRequest
 from core.telemetry.span_tree import SpanTree
-from core.text import Redactor
 from core.version import VERSION
 
 __all__ = ["JsonlSpanExporter", "Spans", "open_spans"]

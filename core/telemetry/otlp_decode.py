@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from core.redaction.redactor import preview
-from core.text import Redactor, clean
+from core.redaction.redactor import Redactor, preview
+from core.text import clean
 
 __all__ = ["read_spans"]
 

@@ -21,9 +21,9 @@ from opentelemetry.trace import (
 )
 
 from core.events import types as ev
-from core.redaction.redactor import preview
+from core.redaction.redactor import Redactor, preview
 from core.telemetry.http import ServiceRequest
-from core.text import Redactor, clean
+from core.text import clean
 
 __all__ = ["SpanTree"]
 

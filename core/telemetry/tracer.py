@@ -15,9 +15,9 @@ from urllib.parse import urlencode
 
 from core.concurrency.threads import in_loop
 from core.events import types as ev
+from core.redaction.redactor import Redactor
 from core.telemetry.environment import Exports, agent_environment, toolkit_environment, traceparent
 from core.telemetry.http import ServiceRequest
-from core.text import Redactor
 
 if TYPE_CHECKING:
     from core.telemetry.exporters import Spans

@@ -18,7 +18,8 @@ from core.connections.mount import SESSION_FILE
 from core.errors import UniversalAgentError
 from core.net.addresses import parse_endpoint
 from core.redaction.names import names_given_secret
-from core.text import Redactor, clean, clean_line
+from core.redaction.redactor import Redactor
+from core.text import clean, clean_line
 from core.toolkit.tracing import begin_tracing
 
 if TYPE_CHECKING:

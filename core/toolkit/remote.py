@@ -22,7 +22,8 @@ from core.connections.mount import PREFIX, TooLarge
 from core.errors import ConnectionFailed, FetchRefused
 from core.net.bodies import Inflater
 from core.net.dialer import GuardedBackend, Resolver, resolve_host
-from core.text import Redactor, clean_line
+from core.redaction.redactor import Redactor
+from core.text import clean_line
 from core.toolkit.tracing import asking
 
 __all__ = ["RemoteFiles"]

@@ -23,9 +23,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.errors import PathRefused, WorkspaceError
+from core.redaction.redactor import Redactor
 from core.storage.files import Root
 from core.storage.workspace import WORKSPACES, Workspace
-from core.text import Redactor, clean_line
+from core.text import clean_line
 
 __all__ = ["BLACKLIST", "KEPT_FOR", "STRIKES", "Blacklist", "Listing", "Strike", "host_of"]
 

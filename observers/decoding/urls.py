@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from core.text import Redactor
+from core.redaction.redactor import Redactor
 
 __all__ = [
     "are_web_urls",

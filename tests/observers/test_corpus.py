@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from core.observation import McpObservation, ToolResult
+from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from core.toolkit.articles import Article, article_path, encode_article
 from core.web_reader.blacklist import Blacklist
 from observers import enrichment

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from core.concurrency.worker import Aside
 from core.events.types import ArtifactSaved, Event, ObserverFinished
 from core.observation import ToolCall, ToolResult
+from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from core.web_reader.blacklist import Blacklist
 from observers.base import ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers

@@ -211,8 +211,8 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _redactor(settings: Settings) -> Any:
+    from core.redaction.redactor import Redactor
     from core.settings.secrets import secrets
-    from core.text import Redactor
 
     return Redactor(secrets(settings, os.environ))
 

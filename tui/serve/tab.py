@@ -16,9 +16,10 @@ from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
 from core.errors import SettingsError
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings, load_settings
 from core.settings.secrets import secrets
-from core.text import Redactor, clean
+from core.text import clean
 from tui.terminal.links import browser_link
 
 __all__ = ["Tab", "cells"]

@@ -9,7 +9,8 @@ import msgspec
 
 from core.agent.mcp.error_messages import plainly
 from core.events.types import McpServer, McpStatus
-from core.text import Redactor, clean, clean_line
+from core.redaction.redactor import Redactor
+from core.text import clean, clean_line
 
 __all__ = ["Doing", "ServerStates"]
 

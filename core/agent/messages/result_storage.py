@@ -13,9 +13,9 @@ import msgspec
 from core.agent.messages.results import RawResult, ResultAdapter, is_cut_off
 from core.concurrency.worker import Aside, AsideFailed, Pieces, packed
 from core.observation import AnyObservation, TextContent
+from core.redaction.redactor import Redactor
 from core.storage.large_results import spill
 from core.storage.workspace import Workspace
-from core.text import Redactor
 
 if TYPE_CHECKING:
     from core.concurrency.worker_child import Desk

@@ -28,7 +28,8 @@ from core.events.types import (
     Usage,
 )
 from core.provider.error_messages import AT_LIMIT, failure_words
-from core.text import Redactor, clean
+from core.redaction.redactor import Redactor
+from core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk

@@ -11,7 +11,8 @@ from uuid import uuid4
 from core.agent.permissions.patterns import exact_pattern
 from core.agent.permissions.policy import Judgement, PermissionPolicy, Verdict, can_be_remembered
 from core.events.types import Event, PermissionAnswered, PermissionAsked
-from core.text import Redactor, clean
+from core.redaction.redactor import Redactor
+from core.text import clean
 
 __all__ = ["REASON_LIMIT", "Answer", "PermissionGate"]
 

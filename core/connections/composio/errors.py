@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from core.errors import ConnectionFailed
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.settings.secrets import secrets
-from core.text import Redactor, clean_line
+from core.text import clean_line
 
 __all__ = ["WITHOUT", "ComposioFailed", "as_failure", "failures", "retry_after", "service"]
 

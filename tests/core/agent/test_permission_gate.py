@@ -7,7 +7,7 @@ from typing import Any
 from core.agent.permissions.gate import REASON_LIMIT, Answer, PermissionGate
 from core.agent.permissions.policy import PermissionPolicy
 from core.events.types import Event, PermissionAnswered, PermissionAsked
-from core.text import Redactor
+from core.redaction.redactor import Redactor
 
 NOTION = "mcp__composio__NOTION_GET_PAGE"
 

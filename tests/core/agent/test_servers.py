@@ -19,7 +19,7 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.observation import McpObservation
-from core.text import Redactor
+from core.redaction.redactor import Redactor
 from tests.core.agent.test_server_reconnect import NOW, Time
 
 TOOLS = [{"name": "crawl_parallel"}, {"name": "save_corpus"}]

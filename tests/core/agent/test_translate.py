@@ -20,7 +20,7 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from core.text import Redactor
+from core.redaction.redactor import Redactor
 
 Item = Event | RawToolResult | TurnResult | Taken | TurnBegun
 

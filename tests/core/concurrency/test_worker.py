@@ -23,8 +23,8 @@ from core.concurrency import worker as aside_module
 from core.concurrency.worker import Aside, AsideFailed, AsideUnavailable, Pieces
 from core.concurrency.worker_child import Desk
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from observers.base import ObserverContext
 from observers.execution.offload import LARGE, Beside
 from observers.execution.run import Run, perform

@@ -21,8 +21,8 @@ from core.doctor.models import ask_model, models_of
 from core.doctor.services import ask_composio, ask_logfire
 from core.doctor.toolkit import ask_toolkit
 from core.errors import ConnectionFailed
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
-from core.text import Redactor
 from tests.model_server import Answer, ModelServer, model_server, refusal
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"

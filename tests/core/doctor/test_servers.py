@@ -15,8 +15,8 @@ from core.doctor import checks as examine_module
 from core.doctor import mcp_probe as mcp_client
 from core.doctor.check import Finding, run
 from core.doctor.servers import ask_own_server, ask_web_reader, own_servers_of
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
-from core.text import Redactor
 from tests.e2e.serving import free_port, serving
 from tests.model_server import Answer, model_server
 from tests.paths import PROJECT

@@ -20,8 +20,8 @@ from core.records.summary import build_summary
 from core.records.trace import TraceInfo, build_trace
 from core.records.transcript import build_transcript
 from core.records.writer import Deriver, rebuild
+from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.text import Redactor
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
 

@@ -29,7 +29,7 @@ from core.events.types import (
 )
 from core.observation import McpObservation, TextContent
 from core.records.journal import DeltaJoiner, Journal, iter_journal, journal_line, read_journal
-from core.text import Redactor
+from core.redaction.redactor import Redactor
 from tests.core.limits import file_size_limit
 
 
@@ -260,7 +260,7 @@ import sys
 from pathlib import Path
 from core.events.types import QueryReceived
 from core.records.journal import Journal
-from core.text import Redactor
+from core.redaction.redactor import Redactor
 journal = Journal(Path(sys.argv[1]), Redactor())
 seq = 0
 while True:

@@ -19,7 +19,7 @@ from core.events import types as ev
 from core.events.codec import EVENT_TYPES
 from core.observation import McpObservation, TextContent
 from core.records.log import LogFile, RootHandler, SessionLog, install_root_handler
-from core.text import Redactor
+from core.redaction.redactor import Redactor
 from tests.core.limits import file_size_limit
 
 AT = datetime(2026, 11, 21, 5, 10, 11, 123456, tzinfo=UTC)

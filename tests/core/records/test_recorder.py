@@ -13,9 +13,9 @@ from core.observation import McpObservation, TextContent
 from core.records.journal import DeltaJoiner, Journal, read_journal
 from core.records.log import LogFile, SessionLog
 from core.records.writer import Deriver
+from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from core.telemetry.tracer import Tracer
-from core.text import Redactor
 
 KNOWN = "known-value-0815"
 LINK = "https://login.example/connect?state=linkcanary"

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import PathRefused, WorkspaceError
+from core.redaction.redactor import Redactor
 from core.storage.compression import LIMIT, Unpacked, inner_name, pack, unpack
 from core.storage.files import AlreadyThere
 from core.storage.workspace import Workspace
-from core.text import Redactor
 
 CANARY = "canary-8c1f-QzX27"
 LONG = "".join(f"{number} lines of an article\n" for number in range(60_000))

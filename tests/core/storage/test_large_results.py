@@ -9,9 +9,9 @@ import pytest
 from core.events.types import ToolCallFinished
 from core.observation import AnyObservation, ContentBlock, ImageContent, McpObservation, TextContent
 from core.records.journal import journal_line
+from core.redaction.redactor import Redactor
 from core.storage.large_results import INLINE_LIMIT, read_spilled, spill
 from core.storage.workspace import Workspace
-from core.text import Redactor
 
 SECRET = "hunter2hunter2-and-more-of-it"
 PICTURE = ImageContent(base64.b64encode(bytes(15_000)).decode())

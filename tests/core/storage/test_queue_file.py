@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from core.errors import WorkspaceError
+from core.redaction.redactor import Redactor
 from core.storage.queue_file import QUEUE_FILE, QueryQueue, read_queue
 from core.storage.workspace import Workspace
-from core.text import Redactor
 
 SECRET = "sk-ant-canary-9876543210"
 

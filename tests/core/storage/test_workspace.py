@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import PathRefused, WorkspaceError
+from core.redaction.redactor import Redactor
 from core.storage.files import AlreadyThere
 from core.storage.workspace import FOLDERS, Workspace
-from core.text import Redactor, is_unsafe
+from core.text import is_unsafe
 from tests.paths import PROJECT
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -22,10 +22,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 from core.concurrency.threads import in_loop
 from core.events import types as ev
 from core.observation import McpObservation, TextContent
+from core.redaction.redactor import Redactor
 from core.telemetry.environment import Exports, agent_environment
 from core.telemetry.http import ServiceRequest
 from core.telemetry.tracer import Trace, Tracer, trace_targets
-from core.text import Redactor
 from tests.collector import Collector, collector
 from tests.tui.files_host import until
 
@@ -301,7 +301,7 @@ def logfire() -> Iterator[Collector]:
 _SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from core.text import Redactor
+from core.redaction.redactor import Redactor
 from core.telemetry.tracer import Tracer
 from tests.core.telemetry.test_tracer import session
 async def main():

@@ -14,8 +14,8 @@ import pytest
 from core.errors import ConnectionFailed, FetchRefused, PathRefused, UniversalAgentError, WorkspaceError
 from core.net.client import Fetcher
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
+from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from core.toolkit import remote, workbench
 from core.toolkit.context import ToolContext
 from core.toolkit.remote import RemoteFiles

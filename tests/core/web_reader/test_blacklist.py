@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import WorkspaceError
+from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from core.web_reader.blacklist import BLACKLIST, KEPT_FOR, Blacklist, host_of
 from tests.paths import PROJECT
 

@@ -14,9 +14,9 @@ from core.events.codec import encode_event
 from core.events.types import QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.records.journal import Journal
+from core.redaction.redactor import Redactor
 from core.storage.large_results import spill
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from observers.base import ObserverContext, texts_of
 from observers.catalogue import default_observers
 from observers.execution.replay import observe_result

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from core.observation import ToolResult
+from core.redaction.redactor import Redactor
 from core.storage.compression import unpack
 from core.storage.workspace import Workspace
-from core.text import Redactor
 from observers.base import ObserverContext
 from observers.output import write_lock as turns
 from observers.output.ledger import URL_LIST, Ledger

@@ -6,8 +6,8 @@ import pytest
 from textual.pilot import Pilot
 
 from core.errors import CredentialsError
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
-from core.text import Redactor
 from tests.model_server import model_server
 from tests.tui.app_host import failed, listen, settled
 from tests.tui.fakes import FakeSession, make_app, make_session

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from core.redaction.redactor import Redactor
 from core.storage.files import Root
-from core.text import Redactor
 from tui.panes.prompt.history import LIMIT, PromptHistory, history_file_name, open_history
 
 

@@ -8,8 +8,8 @@ import pytest
 from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation
 from core.records.journal import Journal
+from core.redaction.redactor import Redactor
 from core.storage.files import Root
-from core.text import Redactor
 from core.toolkit.articles import article_path
 from tests.tui.files_host import Host, hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, model_of, rows

@@ -26,9 +26,10 @@ from core.events.types import (
     ServerTrustAnswered,
     ServerTrustAsked,
 )
+from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.settings.secrets import secrets
-from core.text import Redactor, clean_line
+from core.text import clean_line
 
 __all__ = ["Attention", "AttentiveApp", "Way", "notification", "way_of"]
 

@@ -45,8 +45,8 @@ def history_of(settings: Settings, state: Path | None = None) -> PromptHistory:
 
     from platformdirs import user_state_path
 
+    from core.redaction.redactor import Redactor
     from core.settings.secrets import secrets
-    from core.text import Redactor
 
     redactor = Redactor(secrets(settings, os.environ))
     return open_history(

@@ -17,7 +17,8 @@ from core.doctor.check import Check, could_start
 from core.events.tool_names import tool_name
 from core.events.types import McpServer
 from core.provider.credentials import Credential
-from core.text import Redactor, clean, clean_line
+from core.redaction.redactor import Redactor
+from core.text import clean, clean_line
 from tui.keys.keymap import Keys
 from tui.render.format import middle_cut, tail_cut
 
