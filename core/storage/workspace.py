@@ -21,7 +21,7 @@ from core.storage.files import AlreadyThere, Entry, Root, Written
 from core.storage.paths import shown
 from core.text import escape_unsafe, without_surrogates
 
-__all__ = ["FOLDERS", "SAVED_REPORTS", "WORKSPACES", "Workspace"]
+__all__ = ["FOLDERS", "RECORDS", "SAVED_REPORTS", "WORKSPACES", "Workspace"]
 
 WORKSPACES = "AGENT_RUN_WORKSPACES"
 SAVED_REPORTS = "SAVED_REPORTS"
@@ -33,6 +33,8 @@ FOLDERS = (
     "work_products/media",
     "downloads",
 )
+RECORDS = frozenset({"journal.jsonl", "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl"})
+"""Names of a session's records, in its own folder."""
 _LOCK = ".lock"
 # Who only asks whether a session runs holds its lock for a moment, too.
 _LOCK_WAITS = (0.0, 0.05, 0.2)

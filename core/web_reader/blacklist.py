@@ -27,6 +27,7 @@ from core.redaction.redactor import Redactor
 from core.storage.files import Root
 from core.storage.workspace import WORKSPACES, Workspace
 from core.text import clean_line
+from core.web_reader.errors import ReaderError
 
 __all__ = ["BLACKLIST", "KEPT_FOR", "STRIKES", "Blacklist", "Listing", "Strike", "host_of"]
 
@@ -79,6 +80,12 @@ class Listing:
     def listed(self) -> bool:
         """Whether the site is passed over."""
         return self.expires is not None
+
+    @property
+    def last_error(self) -> str:
+        """The last error of the site in words, with its code."""
+        code = clean_line(self.strikes[-1].code, 20)
+        return f"{ReaderError(code, certain=True).words} ({code})"
 
     @property
     def reason(self) -> str:

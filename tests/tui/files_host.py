@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
+from tui.screens.application.help import show_help
 from tui.theme.themes import THEMES
 
 if TYPE_CHECKING:
@@ -73,11 +74,22 @@ class Host(App[None]):
             for pane in self.query(WorkspacePane):
                 pane.previewed(event.path)
 
+    def on_file_deeds_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
+        from tui.screens.files.confirm_delete import DeleteScreen
+
+        self.push_screen(DeleteScreen(event.name, event.facts), event.answer)
+
     def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
         self.calls.append(event.tool_use_id)
 
     def on_file_deeds_past_call_asked(self, event: WorkspacePane.PastCallAsked) -> None:
         self.calls.append(event.call.started.tool_use_id)
+
+    def action_help(self) -> None:
+        show_help(self, everything=True)
+
+    def action_keys_here(self) -> None:
+        show_help(self)
 
     def open_url(self, url: str, *, new_tab: bool = True) -> None:
         self.urls.append(url)

@@ -12,8 +12,10 @@ from textual.widgets import Button
 
 from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import AnyObservation, McpObservation, TextContent
+from tui.panes.conversation.view import BlockView
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.trace.pane import TracePane
+from tui.screens.files.link import follow_link
 from tui.theme.themes import DEFAULT_THEME, THEMES
 from tui.virtual_list.list_view import LineView
 
@@ -48,6 +50,9 @@ class PaneHost(App[None]):
 
     def open_url(self, url: str, *, new_tab: bool = True) -> None:
         self.urls.append(url)
+
+    def on_block_view_link_clicked(self, message: BlockView.LinkClicked) -> None:
+        follow_link(self, message.url)
 
     def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
         self.opened.append(message.tool_use_id)

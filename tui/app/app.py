@@ -330,13 +330,15 @@ class UaTuiApp(
         else:
             self.frame.show("conversation" if self.frame.prompt.has_focus else "prompt")
 
-    def action_help(self) -> None:
-        """Show every key."""
-        self.above.help(everything=True)
+    def on_status_line_opened(self, event: StatusLine.Opened) -> None:
+        """Run the command of the cell that was clicked; where there is none, show the whole status."""
+        command = next((each for each in commands_of(self) if each.name == event.command), None)
+        if command is not None:
+            command.run()
+        elif event.rows:
+            from tui.screens.session.status import StatusScreen
 
-    def action_keys_here(self) -> None:
-        """Show the keys of the pane one is in."""
-        self.above.help(everything=False)
+            self.push_screen(StatusScreen(event.rows))
 
     def action_restart(self) -> None:
         """Start the agent again after it failed."""

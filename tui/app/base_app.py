@@ -88,6 +88,18 @@ class StyledApp(CopyingApp, BrowsingApp):
         if self.use_command_palette and not Palette.is_open(self.app):
             self.push_screen(Palette(id="--command-palette"))
 
+    def action_help(self) -> None:
+        """Show every key."""
+        from tui.screens.application.help import show_help
+
+        show_help(self, everything=True)
+
+    def action_keys_here(self) -> None:
+        """Show the keys of the pane or screen that has the focus."""
+        from tui.screens.application.help import show_help
+
+        show_help(self)
+
     def search_themes(self) -> None:
         """Offer the themes, and get ours ready while one is chosen."""
         from tui.app.theme_picker import ThemeList

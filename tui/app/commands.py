@@ -1,42 +1,19 @@
-"""What can be done by name: the commands of the palette, which the prompt takes after a slash."""
+"""The commands of the application, which the palette offers and the prompt runs after a slash."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tui.layout.frame import PANES
+from tui.widgets.command import Command
 from tui.widgets.placeholder import Slot
 
 if TYPE_CHECKING:
     from tui.app.app import UaTuiApp
 
-__all__ = ["Command", "commands_for", "commands_of", "slip_of", "typed_command"]
-
-_WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?")
-_ALL_THE_SAME = "With a space before it, it goes to the agent."
-_MOST_NEAR = 3
-
-
-@dataclass(frozen=True)
-class Command:
-    """Something to do: `/name` in the prompt, or one of its other names; `title` and `help` in the palette."""
-
-    name: str
-    title: str
-    help: str
-    run: Callable[[], object]
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Every name it has in the prompt."""
-        return (self.name, *self.aliases)
+__all__ = ["commands_of"]
 
 
 def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
@@ -95,56 +72,6 @@ def _in_panes(app: UaTuiApp) -> Iterator[Command]:
         shown = f"{app.keys.shown(key)} in the {pane}"
         yield Command(name, title, shown, partial(_in_pane, app, pane, action))
     yield Command("follow", "Follow what is new", app.keys.shown("move.last"), partial(_follow, app))
-
-
-def commands_for(typed: str, commands: Iterable[Command]) -> list[Command]:
-    """The commands that `typed`, without its slash, may stand for: those with a word that begins with it.
-
-    What begins a name comes before what begins a word of a title.
-    """
-    wanted = typed.casefold()
-    found = [
-        (not command.name.startswith(wanted), place, command)
-        for place, command in enumerate(commands)
-        if any(
-            word.startswith(wanted)
-            for word in (*command.names, *command.name.split("-"), *command.title.casefold().split())
-        )
-    ]
-    return [command for _, _, command in sorted(found, key=lambda each: each[:2])]
-
-
-def typed_command(text: str, commands: Sequence[Command]) -> Command | None:
-    """The command that a whole text is the name of, after a slash; None when it is anything else."""
-    if not text.startswith("/"):
-        return None
-    wanted = text[1:].strip().casefold()
-    return next((command for command in commands if wanted in command.names), None)
-
-
-def slip_of(text: str, commands: Sequence[Command], of_agent: Collection[str]) -> str:
-    """Say what is wrong with a line that looks like a command and is none; empty when it is to be sent.
-
-    `of_agent` are the names of the agent's own commands, some with what they belong to before a colon. A path is no
-    command, nor is what stands at the root of the files here.
-    """
-    found = _WORD.fullmatch(text)
-    if found is None:
-        return ""
-    word, more = found[1].casefold(), found[2]
-    # Where both have a command of that name, ours is the one that is obeyed.
-    ours = {name for command in commands for name in command.names}
-    theirs = {part for name in of_agent for part in (name.casefold(), name.casefold().rpartition(":")[2])}
-    if more is not None:
-        return f"/{word} takes no words behind it. {_ALL_THE_SAME}" if word in ours else ""
-    if word in theirs or os.path.lexists(f"/{found[1]}"):
-        return ""
-    if not commands:
-        return "Commands can be given in a moment: press Enter again."
-    near = difflib.get_close_matches(word, sorted(ours | theirs), _MOST_NEAR)
-    shown = ", ".join(f"/{name}" for name in near)
-    hint = f" The nearest: {shown}." if near else " A / alone offers those there are."
-    return f"There is no command /{word}.{hint} {_ALL_THE_SAME}"
 
 
 def _show(app: UaTuiApp, pane: str) -> None:

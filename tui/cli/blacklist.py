@@ -18,7 +18,7 @@ from tui.cli.output import complain, print_line, print_table
 if TYPE_CHECKING:
     from core.web_reader.blacklist import Blacklist, Listing
 
-__all__ = ["add_arguments", "last_error", "run"]
+__all__ = ["add_arguments", "run"]
 
 _say = partial(complain, prog="ua-tui blacklist")
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
@@ -47,14 +47,6 @@ def run(args: argparse.Namespace) -> int:
         return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
     except UniversalAgentError as error:
         return _say(str(error), EXIT_FAILED)
-
-
-def last_error(listing: Listing) -> str:
-    """The last error against a site, in words."""
-    from core.web_reader.errors import ReaderError
-
-    code = clean_line(listing.strikes[-1].code, 20)
-    return f"{ReaderError(code, certain=True).words} ({code})"
 
 
 def _open(workspace: str | None) -> Blacklist:
@@ -104,7 +96,7 @@ def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
 
 def _row(entry: Listing) -> tuple[str, ...]:
     since, until = (_local(moment) if moment else "-" for moment in (entry.since, entry.expires))
-    return (clean_line(entry.host), str(len(entry.strikes)), last_error(entry), since, until)
+    return (clean_line(entry.host), str(len(entry.strikes)), entry.last_error, since, until)
 
 
 def _plain(entry: Listing) -> dict[str, Any]:
@@ -116,7 +108,7 @@ def _plain(entry: Listing) -> dict[str, Any]:
         "first": first.at.isoformat(),
         "last": last.at.isoformat(),
         "codes": sorted({clean_line(strike.code, 20) for strike in entry.strikes}),
-        "reason": last_error(entry),
+        "reason": entry.last_error,
         "url": clean_line(last.url, 1_000),
         "since": entry.since.isoformat() if entry.since else None,
         "expires": entry.expires.isoformat() if entry.expires else None,

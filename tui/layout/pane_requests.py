@@ -14,6 +14,7 @@ from core.errors import UniversalAgentError
 from core.events.types import Event
 
 if TYPE_CHECKING:
+    from tui.panes.conversation.view import BlockView
     from tui.panes.observers.pane import ObserversPane
     from tui.panes.trace.pane import TracePane
     from tui.panes.workspace.pane import WorkspacePane
@@ -133,11 +134,33 @@ class PaneRequests(Horizontal):
         return self.query_one("#workspace", WorkspacePane)
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
-        """Ask before a link of the preview leaves for the browser."""
-        from tui.screens.files.following import follow_link
+        """Ask before a link of the preview is opened."""
+        event.stop()
+        self._follow_link(event.url)
+
+    def on_block_view_link_clicked(self, event: BlockView.LinkClicked) -> None:
+        """Ask before a link of the conversation is opened."""
+        event.stop()
+        self._follow_link(event.url)
+
+    def _follow_link(self, url: str) -> None:
+        from tui.screens.files.link import follow_link
+
+        follow_link(self, url)
+
+    def on_document_view_links_found(self, event: DocumentView.LinksFound) -> None:
+        """Let the person choose one of the links of the preview."""
+        from tui.screens.files.links import LinksScreen
 
         event.stop()
-        follow_link(self, event.url)
+        self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
+
+    def on_file_deeds_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
+        """Ask before a file is deleted."""
+        from tui.screens.files.confirm_delete import DeleteScreen
+
+        event.stop()
+        self.app.push_screen(DeleteScreen(event.name, event.facts), event.answer)
 
     def _view(self, path: Path) -> None:
         from tui.screens.files.viewer import ViewerScreen

@@ -7,15 +7,19 @@ from enum import Enum
 
 from rich.cells import cell_len, chop_cells
 
+from core.text import clean_line
+
 __all__ = [
     "Mark",
     "clock",
+    "first_line",
     "middle_cut",
     "spinner",
     "tail_cut",
 ]
 
 ELLIPSIS = "…"
+LINE_LIMIT = 400
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -47,6 +51,12 @@ def clock(at: datetime, zone: tzinfo | None = None) -> str:
     except (OverflowError, ValueError):
         # The first and the last day there are have no time of day in every zone, and a journal may say anything.
         return "--:--"
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a query, cleaned, with a mark if there is more."""
+    first, _, rest = text.strip().partition("\n")
+    return clean_line(first, LINE_LIMIT) + (" …" if rest.strip() else "")
 
 
 def tail_cut(text: str, width: int) -> str:

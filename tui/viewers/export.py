@@ -1,4 +1,4 @@
-"""Which files a browser or another program may be given, and in what form."""
+"""Which files a browser, another program or the clipboard may be given, and in what form."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path, PurePath
 from core.errors import WorkspaceError
 from core.storage.compression import inner_name
 from core.storage.paths import split_path
-from tui.viewers.reader import decode, open_regular, read_piece
+from tui.viewers.reader import decode, looks_binary, open_regular, read_piece
 from tui.viewers.safe_html import LARGEST, TooDeep, write_browser_copy
 
-__all__ = ["NotHandedOver", "Target", "article_path", "outside_target"]
+__all__ = ["NotHandedOver", "Target", "article_path", "outside_target", "text_of"]
 
+_MOST_COPIED = 1 << 20
 _HTML = frozenset({".html", ".htm"})
 # What the programs for it show, and do not run. Neither programs, scripts and links to them, nor what a browser
 # would run scripts of, such as SVG.
@@ -26,7 +27,7 @@ _HARMLESS = frozenset(
 
 
 class NotHandedOver(WorkspaceError):
-    """A file is not given to another program; the message says why."""
+    """A file is not given to another program or to the clipboard; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,23 @@ class Target:
 
     path: Path
     sanitised: bool
+
+
+def text_of(path: Path) -> str:
+    """Read a file's text for the clipboard.
+
+    Raises:
+        FileUnviewable: it cannot be read.
+        NotHandedOver: it is no text, or more than 1 MiB.
+    """
+    piece = read_piece(path, _MOST_COPIED + 1)
+    if looks_binary(piece.data):
+        raise NotHandedOver("This file holds no text: copy its path with y.")
+    if len(piece.data) > _MOST_COPIED:
+        raise NotHandedOver("This file is too long for a clipboard: copy its path with y.")
+    if not piece.data:
+        raise NotHandedOver("This file is empty.")
+    return decode(piece.data)
 
 
 def outside_target(path: Path, copies: Path | None = None) -> Target:

@@ -21,8 +21,8 @@ class Closing(ModalScreen[Answer]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "keys_here", "Keys", id="help.here", show=False),
-        Binding("f1", "help", "All keys", id="help.all", show=False),
+        Binding("question_mark", "app.keys_here", "Keys", id="help.here", show=False),
+        Binding("f1", "app.help", "All keys", id="help.all", show=False),
     ]
 
     _answered: tuple[Answer | None] | None = None
@@ -43,15 +43,3 @@ class Closing(ModalScreen[Answer]):
         """Close now if that was asked for while the screen was not there yet, or another lay above it."""
         if self._answered is not None:
             self.dismiss(self._answered[0])
-
-    def action_keys_here(self) -> None:
-        """Show the keys of this screen."""
-        from tui.screens.application.help import show_help
-
-        show_help(self.app)
-
-    def action_help(self) -> None:
-        """Show every key."""
-        from tui.screens.application.help import show_help
-
-        show_help(self.app, everything=True)

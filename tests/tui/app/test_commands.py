@@ -13,10 +13,11 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.panes.test_trace import SESSION
 from tui.app.app import UaTuiApp
-from tui.app.commands import commands_of, typed_command
+from tui.app.commands import commands_of
 from tui.keys.key_table import STANDARD
 from tui.screens.files.link import LinkScreen
 from tui.screens.session.status import StatusScreen
+from tui.widgets.command import typed_command
 
 WIDE = (200, 50)
 HANDS_ON = {"copy", "commands", "app.suspend", "next_pane", "previous_pane"}

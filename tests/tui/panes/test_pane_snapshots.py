@@ -14,10 +14,10 @@ from tests.tui.pane_host import PaneHost, finished, started
 from tests.tui.panes.test_prompt import PromptApp
 from tests.tui.pictured import every_look
 from tests.tui.played import fixed_bus, played_events
-from tui.app.commands import Command
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.trace.pane import TracePane
 from tui.panes.workspace.preview import PreviewPane
+from tui.widgets.command import Command
 
 Snap = Callable[..., bool]
 Before = Callable[[Pilot[None]], Awaitable[None]]

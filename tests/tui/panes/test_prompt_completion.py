@@ -11,11 +11,12 @@ from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import finished, until
 from tests.tui.panes.test_prompt import PromptApp
-from tui.app.commands import Command, commands_for, commands_of, slip_of, typed_command
+from tui.app.commands import commands_of
 from tui.panes.prompt.completion import CompletionList, sought_at
 from tui.panes.prompt.file_index import FileIndex, FoundFile, search
 from tui.screens.application.help import HelpScreen
 from tui.screens.services.connections import ConnectionsScreen
+from tui.widgets.command import Command, command_problem, commands_for, typed_command
 
 
 def session_folder(base: Path) -> Path:
@@ -283,7 +284,7 @@ def test_commands_are_found_by_the_beginning_of_a_word() -> None:
 )  # fmt: skip
 def test_what_is_no_slip_is_sent(text: str) -> None:
     made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp"))]
-    assert slip_of(text, made, ("compact", "mine:tidy")) == ""
+    assert command_problem(text, made, ("compact", "mine:tidy")) == ""
 
 
 def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
@@ -294,10 +295,10 @@ def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
         ("/compat", "/compact"),
         ("/model opus", ""),
     ):
-        told = slip_of(text, made, ("compact",))
+        told = command_problem(text, made, ("compact",))
         assert near in told
         assert "space before it" in told
-    assert "A / alone" in slip_of("/zzzz", made, ())
+    assert "Type / to list" in command_problem("/zzzz", made, ())
     assert typed_command("/MCP", made) is made[1]
     assert [each.name for each in commands_for("serv", made)] == ["connections"]
 
@@ -309,7 +310,7 @@ async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: 
         await settled(app, pilot)
         await until(lambda: app.frame.prompt._completing.commands)
         await pilot.press(*"/modle", "enter")
-        await until(lambda: any("no command /modle" in note.message for note in app._notifications))
+        await until(lambda: any("Unknown command /modle" in note.message for note in app._notifications))
         assert (session.submitted, app.frame.prompt.text) == ([], "/modle")
         await pilot.press("home", "space", "enter")
         await until(lambda: session.submitted == ["/modle"])

@@ -10,7 +10,8 @@ from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import until
 from tests.tui.panes.test_prompt import PromptApp
 from tui.app.app import UaTuiApp
-from tui.panes.prompt.queue_bar import QueueBar, first_line
+from tui.panes.prompt.queue_bar import QueueBar
+from tui.render.format import first_line
 from tui.screens.session.queue import QueueScreen
 
 

@@ -18,7 +18,7 @@ from tests.tui.tree_host import cursor, laid_session, rows
 from tui.panes.workspace.pane import WorkspacePane
 from tui.screens.files.confirm_delete import DeleteScreen
 from tui.terminal.programs import EDITOR, NoProgram, command_of
-from tui.viewers.file_operations import text_of
+from tui.viewers.export import text_of
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tests.tui.panes.test_trace import SESSION
 from tui.app.app import UaTuiApp
-from tui.app.commands import commands_of, typed_command
+from tui.app.commands import commands_of
 from tui.keys.table import PLACES
 from tui.screens.application.help import HelpScreen
 from tui.screens.files.viewer import ViewerScreen
@@ -20,6 +20,7 @@ from tui.screens.requests.permission import PermissionScreen
 from tui.screens.services.blacklist import BlacklistScreen
 from tui.screens.session.sessions import SessionsScreen
 from tui.screens.tool_call.screen import ToolCallScreen
+from tui.widgets.command import typed_command
 
 WIDE = (200, 50)
 

@@ -38,12 +38,6 @@ class Above:
         for each in told:
             app.notify(each, severity="warning", timeout=TOLD_SECONDS, markup=False)
 
-    def help(self, *, everything: bool) -> None:
-        """Show every key, or those of where the person is."""
-        from tui.screens.application.help import show_help
-
-        show_help(self._app, everything=everything)
-
     def blacklist(self) -> None:
         """Show the sites the web reader cannot read."""
         from core.storage.workspace import WORKSPACES
@@ -67,7 +61,7 @@ class Above:
 
     def trace(self) -> None:
         """Offer to open the session's trace, where it goes to a place that has pages; else say what is known of it."""
-        from tui.screens.files.following import follow_link
+        from tui.screens.files.link import follow_link
 
         session = self._app.session
         trace = session.trace if session is not None else None

@@ -36,7 +36,6 @@ from tui.panes.conversation.copy import (
 )
 from tui.render.layout import PLAIN, Line, wrap
 from tui.render.markdown import MARKDOWN_COMPONENTS
-from tui.screens.files.following import follow_link
 from tui.terminal.copy import copy_text
 from tui.virtual_list.list_view import LineView
 
@@ -59,6 +58,13 @@ class BlockView(LineView[Block]):
         Binding("y", "copy", "Copy", id="message.copy", show=False),
         Binding("o", "follow", "Follow a link", id="message.follow", show=False),
     ]
+
+    class LinkClicked(Message):
+        """A link was clicked or chosen; `url` is untrusted."""
+
+        def __init__(self, url: str) -> None:
+            super().__init__()
+            self.url = url
 
     class Suggested(Message):
         """A query to try was chosen."""
@@ -165,7 +171,7 @@ class BlockView(LineView[Block]):
         if isinstance(url, str) and url and event.chain == 1:
             event.stop()
             event.prevent_default()
-            follow_link(self, url)
+            self.post_message(self.LinkClicked(url))
         else:
             super().on_click(event)
 
@@ -179,7 +185,7 @@ class BlockView(LineView[Block]):
                 for _, style, _ in strip:
                     url = style.meta.get("url") if style is not None else None
                     if isinstance(url, str) and url:
-                        follow_link(self, url)
+                        self.post_message(self.LinkClicked(url))
                         return
         self.notify("This message has no link.", markup=False)
 

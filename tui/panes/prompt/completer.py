@@ -15,8 +15,8 @@ from tui.panes.prompt.completion import MOST_OFFERED, CompletionList, Offer, Sou
 from tui.widgets.workers import start_job
 
 if TYPE_CHECKING:
-    from tui.app.commands import Command
     from tui.panes.prompt.file_index import FileIndex, FoundFile
+    from tui.widgets.command import Command
 
 __all__ = ["Completing"]
 
@@ -132,7 +132,7 @@ class Completing:
     # -- inside -----------------------------------------------------------------------------------
 
     def _show_commands(self, typed: str) -> None:
-        from tui.app.commands import commands_for
+        from tui.widgets.command import commands_for
 
         found = commands_for(typed, self._commands)
         if not found:

@@ -15,8 +15,8 @@ from textual.widget import Widget
 from tui.render.format import middle_cut, tail_cut
 
 if TYPE_CHECKING:
-    from tui.app.commands import Command
     from tui.panes.prompt.file_index import FoundFile
+    from tui.widgets.command import Command
 
 __all__ = ["MOST_OFFERED", "CompletionList", "Offer", "Sought", "file_offers", "sought_at"]
 

@@ -27,7 +27,7 @@ from tui.terminal.output_filter import strip_controls
 from tui.widgets.placeholder import ASK
 
 if TYPE_CHECKING:
-    from tui.app.commands import Command
+    from tui.widgets.command import Command
 
 __all__ = ["Prompt"]
 
@@ -153,14 +153,14 @@ class Prompt(TextArea):
                 self.post_message(self.GoOn())
             return
         if text.startswith("/"):
-            from tui.app.commands import slip_of, typed_command
+            from tui.widgets.command import command_problem, typed_command
 
             commands = self._completing.commands
             if (command := typed_command(text, commands)) is not None:
                 self._obey(command)
                 return
-            if self.value.startswith("/") and (slip := slip_of(text, commands, self.of_agent())):
-                self.notify(slip, severity="warning", markup=False)
+            if self.value.startswith("/") and (problem := command_problem(text, commands, self.of_agent())):
+                self.notify(problem, severity="warning", markup=False)
                 return
         self._completing.hide()
         self._history.add(text)

@@ -8,19 +8,11 @@ from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
-from core.text import clean_line
-from tui.render.format import tail_cut
+from tui.render.format import first_line, tail_cut
 
-__all__ = ["QueueBar", "first_line"]
+__all__ = ["QueueBar"]
 
 ROWS = 3
-_LINE = 400
-
-
-def first_line(text: str) -> str:
-    """What a query begins with, harmless and on one line, with a mark when there is more."""
-    first, _, rest = text.strip().partition("\n")
-    return clean_line(first, _LINE) + (" …" if rest.strip() else "")
 
 
 class QueueBar(Widget):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.events import Click
+from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
 from textual.visual import VisualType
@@ -22,7 +23,6 @@ from tui.panes.status.layout import KEPT, Cell, Line, lay_out, short_count, shor
 
 if TYPE_CHECKING:
     from core.settings.model import Settings
-    from tui.app.commands import Command
 
 __all__ = ["KEPT", "Cell", "StatusLine", "short_count", "short_model", "short_time", "traces"]
 
@@ -57,6 +57,17 @@ class StatusLine(Widget):
         tracing: where traces go besides the session's folder.
         clock: gives seconds.
     """
+
+    class Opened(Message):
+        """A cell was clicked: `command` is the command that opens what it belongs to, empty where there is none.
+
+        `rows` is the whole status as labels and sentences.
+        """
+
+        def __init__(self, command: str, rows: Sequence[tuple[str, str]]) -> None:
+            super().__init__()
+            self.command = command
+            self.rows = rows
 
     state: reactive[str] = reactive("starting")
     hint: reactive[str] = reactive("")
@@ -183,18 +194,5 @@ class StatusLine(Widget):
             self.open(name)
 
     def open(self, name: str = "") -> None:
-        """Open what a cell belongs to; without one, or where there is nothing to open, tell all in words."""
-        command = self._command(OPENS.get(name, ""))
-        if command is not None:
-            command.run()
-        elif rows := self.told():
-            from tui.screens.session.status import StatusScreen
-
-            self.app.push_screen(StatusScreen(rows))
-
-    def _command(self, name: str) -> Command | None:
-        from tui.app.app import UaTuiApp
-        from tui.app.commands import commands_of
-
-        commands = commands_of(self.app) if isinstance(self.app, UaTuiApp) else ()
-        return next((command for command in commands if command.name == name), None)
+        """Ask for what the cell `name` belongs to; without a name, for the whole status."""
+        self.post_message(self.Opened(OPENS.get(name, ""), self.told()))

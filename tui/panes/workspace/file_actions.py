@@ -6,6 +6,7 @@ import asyncio
 import os
 import stat
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -56,6 +57,15 @@ class FileDeeds(Widget):
             self.tool_use_id = tool_use_id
             super().__init__()
 
+    class DeletionRequested(Message):
+        """A file may be deleted if the person confirms it; `answer` is called with their decision."""
+
+        def __init__(self, name: str, facts: str, answer: Callable[[bool | None], None]) -> None:
+            self.name = name
+            self.facts = facts
+            self.answer = answer
+            super().__init__()
+
     class PastCallAsked(Message):
         """A person asked for the call that a file of another session came from."""
 
@@ -101,7 +111,7 @@ class FileDeeds(Widget):
             start_job(self, partial(self._copy_text, Path(here[1].path)), "copy")
 
     async def _copy_text(self, path: Path) -> None:
-        from tui.viewers.file_operations import text_of
+        from tui.viewers.export import text_of
 
         try:
             text = await asyncio.to_thread(text_of, path)
@@ -154,8 +164,8 @@ class FileDeeds(Widget):
 
     def action_edit(self) -> None:
         """Open the file under the cursor in the person's editor."""
+        from tui.panes.workspace.file_operations import why_kept
         from tui.terminal.programs import EDITOR, NoProgram, command_of, edit
-        from tui.viewers.file_operations import why_kept
 
         here = self._here()
         if here is None:
@@ -197,8 +207,7 @@ class FileDeeds(Widget):
             start_job(self, partial(self._ask_to_delete, *here), "delete", replacing=False)
 
     async def _ask_to_delete(self, place: Place, row: Row) -> None:
-        from tui.screens.files.confirm_delete import DeleteScreen
-        from tui.viewers.file_operations import why_not_deleted
+        from tui.panes.workspace.file_operations import why_not_deleted
 
         assert row.entry is not None
         why = await asyncio.to_thread(why_not_deleted, place, row.path, is_folder=row.entry.is_folder)
@@ -208,14 +217,14 @@ class FileDeeds(Widget):
         shown = clean_line(row.path[len(place.model.base) + 1 :], 400)
         facts = "An empty folder." if row.entry.is_folder else f"A file of {size(row.entry.size)}."
 
-        def settle(yes: bool | None) -> None:
-            if yes:
+        def answer(confirmed: bool | None) -> None:
+            if confirmed:
                 start_job(self, partial(self._delete, place, row), "delete", replacing=False)
 
-        self.app.push_screen(DeleteScreen(shown, facts), settle)
+        self.post_message(self.DeletionRequested(shown, facts, answer))
 
     async def _delete(self, place: Place, row: Row) -> None:
-        from tui.viewers.file_operations import delete
+        from tui.panes.workspace.file_operations import delete
 
         assert row.entry is not None
         name = clean_line(row.entry.name, _NAME)

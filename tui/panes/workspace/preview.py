@@ -93,7 +93,7 @@ class PreviewPane(SteeredView):
             start_job(self, partial(self._copy_text, self.path), "copy")
 
     async def _copy_text(self, path: Path) -> None:
-        from tui.viewers.file_operations import text_of
+        from tui.viewers.export import text_of
 
         try:
             text = await asyncio.to_thread(text_of, path)

@@ -13,6 +13,7 @@ from rich.segment import Segment
 from textual.message import Message
 from textual.timer import Timer
 
+from core.storage.workspace import RECORDS
 from tui.panes.workspace.folder_tree import Folder, FolderTree, Row, is_ignored
 from tui.panes.workspace.rows import RowLook, render_entry, render_note, when
 from tui.panes.workspace.scan import Entry, Order, file_time_ns
@@ -22,10 +23,7 @@ from tui.panes.workspace.watch import FolderWatch, Hints
 from tui.render.layout import PLAIN, wrap
 from tui.widgets.workers import start_job
 
-__all__ = ["RECORDS", "Place", "WorkspaceTree"]
-
-RECORDS = frozenset({"journal.jsonl", "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl"})
-"""Names of a session's records, in its own folder."""
+__all__ = ["Place", "WorkspaceTree"]
 
 SWEEP_SECONDS = 3.0
 IDLE_SWEEPS = 5

@@ -34,6 +34,8 @@ class HelpScreen(Closing[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="screen.back", show=False),
         Binding("enter", "close", "Close", show=False),
+        Binding("question_mark", "close", "Close", id="help.here", show=False),
+        Binding("f1", "show_all", "All keys", id="help.all", show=False),
         Binding("up", "scroll_box(-1)", show=False),
         Binding("down", "scroll_box(1)", show=False),
         Binding("pageup", "scroll_box(-10)", show=False),
@@ -81,12 +83,8 @@ class HelpScreen(Closing[None]):
         """Go back."""
         self.dismiss(None)
 
-    def action_keys_here(self) -> None:
-        """Go back."""
-        self.dismiss(None)
-
-    def action_help(self) -> None:
-        """Tell of every key; when that was done already, go back."""
+    def action_show_all(self) -> None:
+        """Show every key; go back when every key is shown already."""
         if self.here is None:
             self.dismiss(None)
         else:

@@ -10,10 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from core.text import clean_line
+from tui.screens.files.link import follow_link
+from tui.screens.files.links import LinksScreen
 from tui.terminal.copy import copy_text
 from tui.viewers.view.cursor import Article, Copy, Order
 from tui.viewers.view.cursor_view import SteeredView
 from tui.viewers.view.detail import DetailPanel
+from tui.viewers.view.view import DocumentView
 from tui.widgets.modal import Closing
 from tui.widgets.workers import start_job
 
@@ -81,6 +84,16 @@ class DocumentScreen(Closing[Answer]):
                 copy_text(self, text, what.capitalize())
             case Article(path):
                 self.go_to_article(path)
+
+    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
+        """Ask before a link is opened."""
+        event.stop()
+        follow_link(self, event.url)
+
+    def on_document_view_links_found(self, event: DocumentView.LinksFound) -> None:
+        """Let the person choose one of several links."""
+        event.stop()
+        self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
 
     # Keys
 

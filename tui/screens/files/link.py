@@ -9,13 +9,15 @@ from typing import ClassVar, Literal
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.dom import DOMNode
 from textual.widgets import Button, Static
 
 from tui.screens.requests.arguments import reveal
+from tui.terminal.copy import copy_text
 from tui.terminal.links import browser_link
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
-__all__ = ["LinkScreen"]
+__all__ = ["LinkScreen", "follow_link"]
 
 Answer = Literal["open", "copy"]
 
@@ -69,3 +71,16 @@ class LinkScreen(Dialog[Answer | None]):
     def action_leave(self) -> None:
         """Do nothing with the link."""
         self.answer(None)
+
+
+def follow_link(owner: DOMNode, url: str) -> None:
+    """Ask whether to open or copy `url`, which is untrusted, and do what the person chooses."""
+    link = browser_link(url)
+
+    def answered(answer: str | None) -> None:
+        if answer == "copy":
+            copy_text(owner, url, "Link")
+        elif answer == "open" and link is not None:
+            owner.app.open_url(link.url)
+
+    owner.app.push_screen(LinkScreen(url), answered)

@@ -285,7 +285,7 @@ class ViewerScreen(ViewerDeeds):
             keys.append(("Y", "copy text", "screen.copy_text"))
             if not self.read_only:
                 keys.append(("d", "delete", "screen.delete"))
-        keys.append(("?", "keys", "screen.keys_here"))
+        keys.append(("?", "keys", "app.keys_here"))
         self.query_one(KeyLine).offer(*keys)
 
     # -- keys -------------------------------------------------------------------------------------

@@ -16,13 +16,12 @@ from core.errors import UniversalAgentError
 from core.events.units import size
 from core.storage.compression import inner_name
 from core.storage.files import Root
+from core.storage.workspace import RECORDS
 from core.text import clean_line
 from tui.screens.files.document import DocumentScreen
-from tui.screens.files.following import follow_link
 from tui.terminal.copy import copy_text
 from tui.viewers.export import article_path
 from tui.viewers.open_outside import open_outside
-from tui.viewers.view.view import DocumentView
 from tui.widgets.workers import start_job
 
 __all__ = ["ViewerDeeds"]
@@ -59,7 +58,7 @@ class ViewerDeeds(DocumentScreen[None]):
         start_job(self, self._copy_text, "copy")
 
     async def _copy_text(self) -> None:
-        from tui.viewers.file_operations import text_of
+        from tui.viewers.export import text_of
 
         try:
             text = await asyncio.to_thread(text_of, self.path)
@@ -135,18 +134,11 @@ class ViewerDeeds(DocumentScreen[None]):
             article = type(self)(path, self.root, copies=self.copies, read_only=self.read_only)  # type: ignore[call-arg, arg-type]
             self.app.push_screen(article)
 
-    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
-        """Ask before a link leaves for the browser."""
-        event.stop()
-        follow_link(self, event.url)
-
     def _relative(self) -> str:
         assert self.root is not None
         return self.path.relative_to(self.root).as_posix()
 
     def _why_kept(self, what: str) -> str | None:
-        from tui.panes.workspace.tree import RECORDS
-
         if self.read_only:
             return f"A past session is only to be read: this file is not {what} from here."
         if self.root is None or not self.path.is_relative_to(self.root):

@@ -16,7 +16,6 @@ from textual.widgets.option_list import Option
 from core.errors import UniversalAgentError
 from core.text import clean_line
 from core.web_reader.blacklist import STRIKES, Blacklist, Listing
-from tui.cli.blacklist import last_error
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 
@@ -141,7 +140,7 @@ def _told(entry: Listing) -> Content:
         standing = Content.styled(f"until {entry.expires.astimezone():%Y-%m-%d}", "$text-warning")
     else:
         standing = Content.styled(f"not listed: {STRIKES} errors are needed", "$text-muted")
-    last = f"{errors}, last: {last_error(entry)} at {clean_line(entry.strikes[-1].url, 200)}"
+    last = f"{errors}, last: {entry.last_error} at {clean_line(entry.strikes[-1].url, 200)}"
     return Content.assemble(
         (clean_line(entry.host, 253), "bold"), "  ", standing, "\n  ", Content.styled(last, "$text-muted")
     )

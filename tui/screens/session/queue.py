@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.keys.keymap import keys_of
-from tui.panes.prompt.queue_bar import first_line
+from tui.render.format import first_line
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.dialog import NARROW, Box, Foot
 from tui.widgets.modal import Closing

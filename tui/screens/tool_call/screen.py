@@ -223,7 +223,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         keys += [("a", "copy arguments", "screen.copy_arguments"), ("P", "pager", "screen.page")]
         if steered is not None and not listed.has_focus:
             keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
-        keys.append(("?", "keys", "screen.keys_here"))
+        keys.append(("?", "keys", "app.keys_here"))
         self.query_one(KeyLine).offer(*keys)
 
     def on_descendant_focus(self) -> None:

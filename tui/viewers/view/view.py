@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -24,7 +25,7 @@ from tui.viewers.bodies.picture import Drawn, Pictured
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import in_thread
 from tui.viewers.view.document import ROLES, Body, Glanced, ListRows, Match, Rows
-from tui.viewers.view.links import links_in
+from tui.viewers.view.links import FoundLink, links_in
 from tui.viewers.view.marks import marked
 from tui.viewers.view.picture_anchor import Hook
 from tui.widgets.workers import start_job
@@ -93,6 +94,20 @@ class DocumentView(ScrollView, can_focus=True):
 
         def __init__(self, url: str) -> None:
             self.url = url
+            super().__init__()
+
+    class LinksFound(Message):
+        """The document has several links; `choose` is called with the one the person chooses, or None.
+
+        The cursor of the list starts at `first`.
+        """
+
+        def __init__(
+            self, links: Sequence[FoundLink], first: int, choose: Callable[[str | None], None]
+        ) -> None:
+            self.links = links
+            self.first = first
+            self.choose = choose
             super().__init__()
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -246,13 +261,11 @@ class DocumentView(ScrollView, can_focus=True):
         start_job(self, self._choose_link, "links")
 
     async def _choose_link(self) -> None:
-        from tui.screens.files.links import LinksScreen
-
         found = await in_thread(partial(links_in, self._rows))
         if len(found) > 1:
             top = int(self.scroll_offset.y)
             at = next((i for i, link in enumerate(found) if link.row >= top), len(found) - 1)
-            self.app.push_screen(LinksScreen(found, at), self._follow)
+            self.post_message(self.LinksFound(found, at, self._follow))
         elif found:
             self._follow(found[0].url)
         else:

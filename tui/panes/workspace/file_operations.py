@@ -1,4 +1,4 @@
-"""What can be done with a file of the workspace: read it for the clipboard, and delete it; both run in a thread."""
+"""Which files of the workspace may be changed or deleted, and deleting one; both run in a thread."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from pathlib import Path
 
 from core.errors import WorkspaceError
 from core.storage.files import Root
+from core.storage.workspace import RECORDS
 from core.text import clean_line
-from tui.panes.workspace.tree import RECORDS, Place
-from tui.viewers.reader import decode, looks_binary, read_piece
+from tui.panes.workspace.tree import Place
 
-__all__ = ["Kept", "delete", "text_of", "why_kept", "why_not_deleted"]
+__all__ = ["ProtectedFile", "delete", "why_kept", "why_not_deleted"]
 
-_MOST_COPIED = 1 << 20
 _REPORT_INDEX = "index.jsonl"
 _LOCK = ".lock"
 _RESULTS = "tool_results"
 
 
-class Kept(WorkspaceError):
+class ProtectedFile(WorkspaceError):
     """A file is left as it is; the message says why."""
 
 
@@ -37,23 +36,6 @@ def why_kept(place: Place, path: str) -> str | None:
     if place.name == "reports" and relative == _REPORT_INDEX:
         return "The list of the saved reports stays as it is."
     return None
-
-
-def text_of(path: Path) -> str:
-    """Read a file's text for the clipboard.
-
-    Raises:
-        FileUnviewable: it cannot be read.
-        Kept: it is no text, or more than 1 MiB.
-    """
-    piece = read_piece(path, _MOST_COPIED + 1)
-    if looks_binary(piece.data):
-        raise Kept("This file holds no text: copy its path with y.")
-    if len(piece.data) > _MOST_COPIED:
-        raise Kept("This file is too long for a clipboard: copy its path with y.")
-    if not piece.data:
-        raise Kept("This file is empty.")
-    return decode(piece.data)
 
 
 def why_not_deleted(place: Place, path: str, *, is_folder: bool) -> str | None:
@@ -78,11 +60,11 @@ def delete(place: Place, path: str, *, is_folder: bool) -> bool:
     """Delete a regular file, or a folder with nothing in it; tells whether it was there.
 
     Raises:
-        Kept: it must stay.
+        ProtectedFile: it must stay.
         WorkspaceError: it is a link, the folder holds something, or the file system refused.
     """
     if (why := why_kept(place, path)) is not None:
-        raise Kept(why)
+        raise ProtectedFile(why)
     relative = path[len(place.model.base) + 1 :]
     root = Root(Path(place.model.base))
     return root.remove_folder(relative) if is_folder else root.remove(relative)
