@@ -19,7 +19,7 @@ from observers.workbench_activity import WorkbenchActivity
 __all__ = ["default_observers"]
 
 
-def _unheard(_problem: Problem) -> None:
+def _ignore(_problem: Problem) -> None:
     """Leave a problem to the log."""
 
 
@@ -27,7 +27,7 @@ def default_observers(
     *,
     plugins: bool = True,
     rules: Sequence[Rule] | None = None,
-    report: Callable[[Problem], object] = _unheard,
+    report: Callable[[Problem], object] = _ignore,
 ) -> list[Observer]:
     """Make one of each; an observer keeps nothing of its own between results.
 

@@ -179,19 +179,19 @@ def _read(read: Mapping[str, Any]) -> Page | None:
     if not is_web_url(url) or not isinstance(content, str) or not content.strip():
         return None
     title = plain_text(title) if isinstance(title := read.get("title"), str) else ""
-    date = _DAY.match(_told(read, _DATES) or "")
+    date = _DAY.match(_metadata_text(read, _DATES) or "")
     return Page(
         str(url),
         title,
         content,
-        _told(read, _AUTHORS),
-        _told(read, _SITES),
+        _metadata_text(read, _AUTHORS),
+        _metadata_text(read, _SITES),
         date[0] if date else None,
         len(content.split()),
     )
 
 
-def _told(read: Mapping[str, Any], names: Sequence[str]) -> str | None:
+def _metadata_text(read: Mapping[str, Any], names: Sequence[str]) -> str | None:
     """What the page's own metadata say."""
     metadata: object = read.get("metadata")
     if not isinstance(metadata, dict):

@@ -19,7 +19,7 @@ from observers.execution.run import Run
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "load_plugins", "told_of"]
+__all__ = ["GROUP", "load_failure_events", "load_plugins"]
 
 GROUP = "ua_tui.observers"
 
@@ -44,7 +44,7 @@ class _PlugIn:
         return outcome
 
 
-def told_of(problem: Problem) -> list[Event]:
+def load_failure_events(problem: Problem) -> list[Event]:
     """A plug-in that is left out, as the feed tells it: a failed run on no call."""
     return list(Run(problem.plugin, "", "", error=problem.message).finished(announced=False))
 

@@ -147,7 +147,7 @@ def _written(result: ToolResult, workspace: Workspace, path: str) -> bytes:
     taken from its arguments, so that no version is lost.
     """
     if result.call.name in _NATIVE_WRITERS:
-        return _settled(workspace, path)
+        return _read_when_complete(workspace, path)
     data = workspace.read(path, _MAX_SIZE + 1)
     content = result.call.input.get("content")
     answer = next(iter(decode_texts(texts_of(result, workspace)).values), None)
@@ -158,7 +158,7 @@ def _written(result: ToolResult, workspace: Workspace, path: str) -> bytes:
     return data
 
 
-def _settled(workspace: Workspace, path: str) -> bytes:
+def _read_when_complete(workspace: Workspace, path: str) -> bytes:
     """Read a file that has stayed as it is for a while.
 
     Raises:

@@ -45,9 +45,9 @@ from core.web_reader.retry_policy import ReaderPolicy
 from observers.base import ObserverContext
 from observers.catalogue import default_observers
 from observers.compliance import check_subagent
-from observers.execution.offload import Beside
+from observers.execution.offload import ResultOffload
 from observers.execution.runner import ObserverRunner
-from observers.plugins import told_of
+from observers.plugins import load_failure_events
 
 if TYPE_CHECKING:
     from core.demo.launch import DemoEndpoints
@@ -144,8 +144,8 @@ async def compose_session(
         _tell_at_start(bus, left_out)
         aside = Aside(workspace)
         stack.push_async_callback(asyncio.to_thread, aside.close)
-        beside = Beside(aside, [observer.name for observer in observers])
-        runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, beside=beside)
+        offload = ResultOffload(aside, [observer.name for observer in observers])
+        runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, offload=offload)
         stack.callback(runner.abandon)
         runner.start(lambda work: spawn(work, "observer", "observers"))
         private = PrivateFolder()
@@ -205,7 +205,7 @@ def _tell_at_start(bus: Bus, left_out: Sequence[Problem]) -> None:
 def _told_of(problem: Problem) -> Sequence[Event]:
     if problem.group == PIPELINE_GROUP:
         return [PipelineFailed(pipeline=problem.group, handler=problem.plugin, error=problem.message)]
-    return told_of(problem)
+    return load_failure_events(problem)
 
 
 async def _start_demo(settings: Settings, interactive: bool, stack: AsyncExitStack) -> DemoEndpoints:

@@ -17,7 +17,7 @@ from observers.execution.run import Run, perform
 if TYPE_CHECKING:
     from core.concurrency.worker_child import Desk
 
-__all__ = ["LARGE", "Beside", "observe_in_child"]
+__all__ = ["LARGE", "ResultOffload", "observe_in_child"]
 
 LARGE = 256 << 10
 """From this size on, in characters, a result is not observed in this process."""
@@ -25,7 +25,7 @@ LARGE = 256 << 10
 _TASK = "observers.execution.offload:observe_in_child"
 
 
-class Beside:
+class ResultOffload:
     """Has large results observed by the child; `names` are the observers that it knows as well.
 
     An observer whose work may be large although the result is small says so by a method `is_heavy`, which is
@@ -36,7 +36,7 @@ class Beside:
         self._aside = aside
         self._names = frozenset(names)
 
-    def takes(self, observer: Observer, result: ToolResult) -> bool:
+    def accepts(self, observer: Observer, result: ToolResult) -> bool:
         """Whether the child should observe this result."""
         if observer.name not in self._names:
             return False

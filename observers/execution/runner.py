@@ -18,9 +18,9 @@ from core.events.types import Event
 from core.observation import ToolResult
 from core.text import clean_line
 from observers.base import Interest, Observer, ObserverContext
-from observers.execution.offload import Beside
+from observers.execution.offload import ResultOffload
 from observers.execution.run import ObserverMetrics, Run, judge, perform
-from observers.execution.spool import Held, Spill
+from observers.execution.spool import SpoolFile, WaitingResult
 
 __all__ = ["ObserverRunner", "Spawn"]
 
@@ -35,7 +35,7 @@ _LOST = "the session ended before it was done"
 class _Job:
     run: Run
     observer: Observer
-    held: Held
+    waiting: WaitingResult
 
 
 class _Thread:
@@ -66,7 +66,7 @@ class _Thread:
         while (item := self._jobs.get()) is not None:
             job, future = item
             try:
-                result = job.held.load()
+                result = job.waiting.load()
             except Exception as error:
                 job.run.error = clean_line(f"the result could not be read back: {error}")
             else:
@@ -88,7 +88,7 @@ class ObserverRunner:
     A run is published when it starts and when it ends; one made out of curiosity (`Interest.CURIOUS`) only when
     it ends, with both events, and not at all when it came to nothing: then only `metrics` count it.
 
-    With `beside` large results are observed in its child process.
+    With `offload`, large results are observed in its child process.
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class ObserverRunner:
         *,
         workers: int = 4,
         limit: int = 64,
-        beside: Beside | None = None,
+        offload: ResultOffload | None = None,
     ) -> None:
         self._observers = tuple(observers)
         self._context = context
-        self._beside = beside
+        self._offload = offload
         self._publish = publish
         self._workers = workers
         self._limit = limit
@@ -115,7 +115,7 @@ class ObserverRunner:
         self._over: asyncio.Future[None] | None = None
         self._at_work = 0
         self._closing = False
-        self._spill: Spill | None = None
+        self._spool: SpoolFile | None = None
         self._metrics = {observer.name: ObserverMetrics() for observer in self._observers}
 
     @property
@@ -134,7 +134,7 @@ class ObserverRunner:
 
     def submit(self, result: ToolResult) -> None:
         """Queue a result for every observer that wants it; never blocks, drops or raises."""
-        held = Held(result)
+        waiting = WaitingResult(result)
         queued = False
         for observer in self._observers:
             refusal: str | None = None
@@ -152,11 +152,11 @@ class ObserverRunner:
             if self._closing:
                 self._give_up(run, _LOST)
                 continue
-            self._waiting.append(_Job(run, observer, held))
+            self._waiting.append(_Job(run, observer, waiting))
             queued = True
         if queued:
             if len(self._waiting) > self._limit:
-                self._spill_later(held)
+                self._spool_later(waiting)
             self._idle.clear()
             self._wake.set()
 
@@ -198,8 +198,8 @@ class ObserverRunner:
         self._wake.set()
         if self._over is not None and not self._over.done():
             self._over.set_result(None)
-        if self._spill is not None:
-            self._spill.close()
+        if self._spool is not None:
+            self._spool.close()
         return [job.run.label for job in jobs]
 
     async def _work(self, number: int) -> None:
@@ -224,9 +224,9 @@ class ObserverRunner:
 
     def _perform(self, job: _Job, result: ToolResult) -> None:
         """Run a job; for worker threads."""
-        if self._beside is not None and self._beside.takes(job.observer, result):
+        if self._offload is not None and self._offload.accepts(job.observer, result):
             try:
-                self._beside.perform(job.run, result)
+                self._offload.perform(job.run, result)
                 return
             except AsideUnavailable as error:
                 _log.warning("observer %s works in the main process: %s", job.run.label, error)
@@ -259,11 +259,11 @@ class ObserverRunner:
         for event in lost.finished(announced=announced):
             self._publish(event)
 
-    def _spill_later(self, held: Held) -> None:
-        if self._spill is None:
+    def _spool_later(self, waiting: WaitingResult) -> None:
+        if self._spool is None:
             try:
-                self._spill = Spill()
+                self._spool = SpoolFile()
             except OSError as error:
                 _log.warning("waiting results stay in memory: %s", error)
                 return
-        self._spill.put(held)
+        self._spool.put(waiting)

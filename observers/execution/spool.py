@@ -15,20 +15,20 @@ import msgspec
 
 from core.observation import ToolResult
 
-__all__ = ["Held", "Spill"]
+__all__ = ["SpoolFile", "WaitingResult"]
 
 _log = logging.getLogger(__name__)
-_WORTH_SPILLING = 4_096
+_SMALLEST_SPOOLED = 4_096
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(ToolResult)
 
 
 @dataclass(slots=True)
-class Held:
+class WaitingResult:
     """A result shared by the observers that want it, wherever it is at the moment."""
 
     result: ToolResult | None
-    spill: Spill | None = None
+    spool: SpoolFile | None = None
     offset: int = 0
     length: int = 0
 
@@ -37,11 +37,11 @@ class Held:
         result = self.result
         if result is not None:
             return result
-        assert self.spill is not None
-        return self.spill.read(self.offset, self.length)
+        assert self.spool is not None
+        return self.spool.read(self.offset, self.length)
 
 
-class Spill:
+class SpoolFile:
     """Moves results out of memory, in a thread of its own; the file vanishes with the process."""
 
     def __init__(self) -> None:
@@ -49,12 +49,12 @@ class Spill:
         os.unlink(name)
         weakref.finalize(self, os.close, self._file)
         self._end = 0
-        self._queue: SimpleQueue[Held | None] = SimpleQueue()
-        threading.Thread(target=self._work, name="observer-spill", daemon=True).start()
+        self._queue: SimpleQueue[WaitingResult | None] = SimpleQueue()
+        threading.Thread(target=self._work, name="observer-spool", daemon=True).start()
 
-    def put(self, held: Held) -> None:
+    def put(self, waiting: WaitingResult) -> None:
         """Have a result moved to the file soon; costs next to nothing here."""
-        self._queue.put(held)
+        self._queue.put(waiting)
 
     def read(self, offset: int, length: int) -> ToolResult:
         """Read a result back."""
@@ -65,19 +65,19 @@ class Spill:
         self._queue.put(None)
 
     def _work(self) -> None:
-        while (held := self._queue.get()) is not None:
-            result = held.result
+        while (waiting := self._queue.get()) is not None:
+            result = waiting.result
             if result is None:
                 continue
             # A result that cannot be encoded (a lone surrogate) or a full disk leaves it where it is.
             with suppress(OSError, ValueError, TypeError, RecursionError):
                 data = _ENCODER.encode(result)
-                if len(data) < _WORTH_SPILLING:
+                if len(data) < _SMALLEST_SPOOLED:
                     continue
                 self._write(data)
-                held.spill, held.offset, held.length = self, self._end, len(data)
+                waiting.spool, waiting.offset, waiting.length = self, self._end, len(data)
                 self._end += len(data)
-                held.result = None
+                waiting.result = None
             del result
 
     def _write(self, data: bytes) -> None:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from core.errors import WorkspaceError
 from core.storage.workspace import Workspace
 from observers.decoding.urls import is_public_address, normal_forms, web_urls_in, with_masked_parts
-from observers.output.write_lock import Turns
+from observers.output.write_lock import WriteLock
 
 __all__ = ["URL_LIST", "Ledger"]
 
@@ -31,7 +31,7 @@ class Ledger:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._turns = Turns(workspace.path, self._look_again)
+        self._write_lock = WriteLock(workspace.path, self._on_foreign_write)
         self._lock = threading.Lock()
         self._appending = threading.Lock()
         self._rewriting = threading.RLock()
@@ -49,7 +49,7 @@ class Ledger:
 
         Other programs wait meanwhile, other threads do not.
         """
-        return self._turns.taken()
+        return self._write_lock.held()
 
     @property
     def editing(self) -> AbstractContextManager[None]:
@@ -63,16 +63,16 @@ class Ledger:
         counts as the same one, whichever call it came from.
         """
         key = unique[:_CONTENT] if by_content else unique
-        with self._turns.taken(), self._lock:
+        with self._write_lock.held(), self._lock:
             known = self._known(folder)
             found = known.get(key)
             if found is None:
-                self._turns.mark()
+                self._write_lock.mark()
                 known[unique[:_CONTENT]] = known[unique] = f"{folder}/{name}"
                 return None
             return self._workspace.artifact_path(found)
 
-    def settle(self, folder: str, unique: str, path: str) -> None:
+    def set_path(self, folder: str, unique: str, path: str) -> None:
         """Note the path under which a claimed artifact was written, in whichever form."""
         with self._lock:
             known = self._known(folder)
@@ -86,7 +86,7 @@ class Ledger:
 
     def paths(self, folder: str) -> list[str]:
         """The artifacts of `folder`, as paths in the workspace."""
-        with self._turns.taken(), self._lock:
+        with self._write_lock.held(), self._lock:
             return sorted(set(self._known(folder).values()))
 
     def seen_before(self, urls: Sequence[str], forms: Sequence[str] = ()) -> list[bool]:
@@ -95,7 +95,7 @@ class Ledger:
         `forms` are their normal forms, when they are known.
         """
         forms = forms or normal_forms(urls)
-        with self._turns.taken(), self._lock:
+        with self._write_lock.held(), self._lock:
             self._read_list()
             known = self._urls
             if known.isdisjoint(forms) and len(set(forms)) == len(forms):
@@ -118,7 +118,7 @@ class Ledger:
         `forms` are their normal forms, when they are known; `clean` says that there are no secrets in them.
         """
         by_form = dict(zip(forms or normal_forms(urls), urls, strict=True))
-        with self._turns.taken(), self._appending:
+        with self._write_lock.held(), self._appending:
             with self._lock:
                 self._read_list()
                 known = self._listed
@@ -136,7 +136,7 @@ class Ledger:
                 }
             if not new:
                 return
-            self._turns.mark()
+            self._write_lock.mark()
             self._workspace.root.append_lines(URL_LIST, map(str.encode, new.values()))
             with self._lock:
                 self._listed.update(new)
@@ -150,10 +150,10 @@ class Ledger:
     @contextmanager
     def _edited(self) -> Iterator[None]:
         # The turn comes first: a thread that holds it may wait for a thread that holds it as well.
-        with self._turns.taken(), self._rewriting:
+        with self._write_lock.held(), self._rewriting:
             yield
 
-    def _look_again(self) -> None:
+    def _on_foreign_write(self) -> None:
         self._outdated.update(self._artifacts)
         self._list_outdated = True
 

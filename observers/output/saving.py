@@ -100,7 +100,7 @@ def save_once(
         except BaseException:
             context.ledger.release(folder, unique)
             raise
-        context.ledger.settle(folder, unique, written.path)
+        context.ledger.set_path(folder, unique, written.path)
     return Saved(written.path, kind, written.size, written.sha256), written.path
 
 

@@ -1,4 +1,4 @@
-"""Turns at a session's folder: the programs that save in it do so one after the other."""
+"""WriteLock at a session's folder: the programs that save in it do so one after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["Turns"]
+__all__ = ["WriteLock"]
 
 log = logging.getLogger(__name__)
 
@@ -26,20 +26,20 @@ _SHORTEST_PAUSE = 0.0005
 _LONGEST_PAUSE = 0.01
 
 
-class Turns:
+class WriteLock:
     """The turn of this program at a folder, shared by its threads and held by a lock on the folder.
 
     Whoever adds something notes it with `mark` beforehand. When the last to do so was not this object,
-    `look_again` is called as a turn begins, to have what was added read; otherwise nothing can have changed
+    `on_foreign_write` is called as a turn begins, to have what was added read; otherwise nothing can have changed
     since. Safe to use from several threads.
 
     A program that holds its turn for longer than 10 seconds is not waited for, and a lock that cannot be had
     at all is done without: what is saved twice costs less than what is not saved.
     """
 
-    def __init__(self, folder: Path, look_again: Callable[[], None]) -> None:
+    def __init__(self, folder: Path, on_foreign_write: Callable[[], None]) -> None:
         self._folder = folder
-        self._look_again = look_again
+        self._on_foreign_write = on_foreign_write
         self._name = secrets.token_hex(8).encode()
         self._threads = threading.Condition()
         self._thread = threading.local()
@@ -51,7 +51,7 @@ class Turns:
         self._warned = False
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Hold the program's turn; a thread that has it already goes on at once."""
         depth: int = getattr(self._thread, "depth", 0)
         if not depth:
@@ -84,11 +84,11 @@ class Turns:
             while self._holders and time.monotonic() - self._since > _LONGEST_SECONDS:
                 self._threads.wait()
             if not self._holders:
-                self._descriptor = self._take()
+                self._descriptor = self._lock_folder()
                 self._since = time.monotonic()
                 self._marked = self._is_last()
                 if not self._marked:
-                    self._look_again()
+                    self._on_foreign_write()
             self._holders += 1
 
     def _leave(self) -> None:
@@ -103,7 +103,7 @@ class Turns:
                     time.sleep(2 * _LONGEST_PAUSE)
             self._threads.notify_all()
 
-    def _take(self) -> int | None:
+    def _lock_folder(self) -> int | None:
         try:
             descriptor = os.open(self._folder, _FOLDER_FLAGS)
         except OSError as error:

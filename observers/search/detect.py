@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.observation import ToolCall
 from observers.decoding.decode import MAX_DEPTH, Decoded, decode_text
@@ -12,7 +12,14 @@ from observers.decoding.truncated_json import CUT_OFF
 from observers.decoding.urls import is_web_url
 from observers.search.flatten import is_full_row, is_group, is_row, kind_of_word, opened
 from observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, fold
-from observers.search.metadata import answer_before, answer_in, asked, asks, error_in, says_nothing_found
+from observers.search.metadata import (
+    answer_before,
+    answer_in,
+    error_in,
+    has_own_query,
+    query_in,
+    says_nothing_found,
+)
 from observers.search.result_kind import (
     WORDLESS,
     is_named,
@@ -55,16 +62,16 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
     outer = Scope(
         short_name(call.name),
         policy_of(call.name),
-        query=asked(call.input),
+        query=query_in(call.input),
         server_kind=kind_of_server(call.name),
     )
     scopes = [outer]
     pages: list[Page] = []
     like: dict[tuple[str, int, str], list[Page]] = {}
     for value in _documents(decoded.values, outer):
-        for page in _walk(value, outer, inner, scopes):
+        for page in _Walk(outer, inner, scopes).pages_of(value):
             # Lists that are alike to look at are few; comparing each with every other would take long.
-            alike = like.setdefault((page.kind, len(page.items), _looks(page.items)), [])
+            alike = like.setdefault((page.kind, len(page.items), _signature(page.items)), [])
             if not any(page.items == other.items for other in alike):
                 alike.append(page)
                 pages.append(page)
@@ -75,17 +82,17 @@ def recognise(call: ToolCall, decoded: Decoded) -> list[Page]:
         outer.answer = answer_in(decoded.prose)
     for scope in scopes:
         if scope.policy is Policy.SEARCH and not any(page.scope is scope for page in pages):
-            pages += _in_prose("\n".join(scope.texts), scope) or _alone(scope, scopes, decoded)
+            pages += _in_prose("\n".join(scope.texts), scope) or _page_without_results(scope, scopes, decoded)
     return pages
 
 
-def _looks(items: Sequence[Any]) -> str:
+def _signature(items: Sequence[Any]) -> str:
     """The first of some items in short: the same for items that are the same."""
     first = items[0] if items else None
     return str(url_of(first) or list(first.values())[:2] if isinstance(first, dict) else first)[:200]
 
 
-def _alone(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
+def _page_without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[Page]:
     """The page of a search without results, or none when nothing says that this is one."""
     if scope is scopes[0]:
         if len(scopes) > 1:
@@ -161,76 +168,115 @@ def _of_columns(value: list[Any]) -> list[Any]:
             return value
 
 
-def _walk(value: Any, outer: Scope, inner: Sequence[Scope], scopes: list[Scope]) -> Iterator[Page]:
-    """Visit everything in a result once, in order and to a limited depth."""
-    waiting: list[tuple[Any, str, tuple[str, ...], Scope]] = [(value, "", (), outer)]
-    visited = 0
-    while waiting:
-        value, key, path, scope = waiting.pop()
-        visited += 1
-        if visited > _MAX_VALUES or len(path) > MAX_DEPTH or scope.policy is Policy.NEVER:
-            continue
-        match value:
-            case str():
-                if value.lstrip()[:2].strip('"')[:1] in ("{", "["):
-                    if key in WRAPPERS or (scope.policy is Policy.SEARCH and value[-1:] in ("}", "]", '"')):
-                        part = decode_text(value)
-                        documents = _documents(part.values, scope)
-                        waiting += [(item, "", (*path, key), scope) for item in reversed(documents)]
-                        if key in WRAPPERS and scope.policy is Policy.SEARCH and path and part.prose:
-                            scope.texts.append(part.prose)
-                elif key in WRAPPERS and scope.policy is Policy.SEARCH and path:
-                    scope.texts.append(value)
-            case dict():
-                executed = executed_in(value, scope, inner, scopes)
-                if executed is not None:
-                    waiting += [(item, "response", path, executed) for item in responses_of(value)]
-                    continue
-                feed = value.get("feed")
-                if scope.policy is not Policy.SEARCH and isinstance(feed, dict) and "title" in feed:
-                    continue
-                if visited <= _MOST_LEARNT_FROM:
-                    learn(value, scope)
-                if (rows := _keyed_rows(value, scope)) is not None:
-                    yield Page(scope, kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
-                    continue
-                if (rows := _numbered_rows(value, scope)) is not None:
-                    yield Page(scope, refined_kind(None, key, rows, scope), rows, named=True)
-                    continue
-                waiting += [
-                    (item, folded, (*path, folded), scope)
-                    for name, item in reversed(value.items())
-                    if isinstance(item, dict | list | str) and (folded := fold(name)) not in SKIPPED
-                ]
-            case list():
-                if scope.policy is Policy.SEARCH:
-                    value = _of_columns(_documents_in(value) or value)
-                kind = kind_of_list(value, key, path, scope)
-                if kind is not None:
-                    items, others = opened(value, kind, images=kind == "images")
-                    items = _not_cut_in_their_address(items)
-                    for own, rows in _by_feature(items, kind) if items else ():
-                        yield Page(
-                            scope,
-                            own,
-                            rows,
-                            repeats=isinstance(value[0], str),
-                            named=is_named(key, own, scope),
-                        )
-                    waiting += [(group, name, (*path, name), scope) for name, group in reversed(others)]
-                elif value:
-                    several = sum(1 for item in value[:8] if asks(item)) > 1
-                    children = [item for item in value if isinstance(item, dict | list)]
-                    waiting += [
-                        (item, key, (*path, "[]"), _own(scope, scopes) if several else scope)
-                        for item in reversed(children)
-                    ]
-                    if _is_list_of_objects(value) and not any(CUT_OFF in item for item in children):
-                        scope.other_lists = scope.other_lists or not any(runs_a_tool(item) for item in value)
-                elif not path:
-                    scope.marked = True
-            case _:
-                pass
+class _Walk:
+    """A visit of everything in one result, in order and to a limited depth."""
+
+    def __init__(self, outer: Scope, inner: Sequence[Scope], scopes: list[Scope]) -> None:
+        self._outer = outer
+        self._inner = inner
+        self._scopes = scopes
+        self._waiting: list[_Place] = []
+        self._visited = 0
+
+    def pages_of(self, value: Any) -> Iterator[Page]:
+        """Every list of results in `value`."""
+        self._waiting = [_Place(value, "", (), self._outer)]
+        while self._waiting:
+            place = self._waiting.pop()
+            self._visited += 1
+            if (
+                self._visited > _MAX_VALUES
+                or len(place.path) > MAX_DEPTH
+                or place.scope.policy is Policy.NEVER
+            ):
+                continue
+            match place.value:
+                case str():
+                    self._visit_text(place.value, place)
+                case dict():
+                    yield from self._visit_object(place.value, place)
+                case list():
+                    yield from self._visit_list(place.value, place)
+                case _:
+                    pass
+
+    def _visit_text(self, text: str, place: _Place) -> None:
+        key, path, scope = place.key, place.path, place.scope
+        wraps, searches = key in WRAPPERS, scope.policy is Policy.SEARCH
+        if text.lstrip()[:2].strip('"')[:1] not in ("{", "["):
+            if wraps and searches and path:
+                scope.texts.append(text)
+        elif wraps or (searches and text[-1:] in ("}", "]", '"')):
+            part = decode_text(text)
+            documents = _documents(part.values, scope)
+            self._waiting += [_Place(item, "", (*path, key), scope) for item in reversed(documents)]
+            if wraps and searches and path and part.prose:
+                scope.texts.append(part.prose)
+
+    def _visit_object(self, value: dict[str, Any], place: _Place) -> Iterator[Page]:
+        key, path, scope = place.key, place.path, place.scope
+        executed = executed_in(value, scope, self._inner, self._scopes)
+        if executed is not None:
+            self._waiting += [_Place(item, "response", path, executed) for item in responses_of(value)]
+            return
+        feed = value.get("feed")
+        if scope.policy is not Policy.SEARCH and isinstance(feed, dict) and "title" in feed:
+            return
+        if self._visited <= _MOST_LEARNT_FROM:
+            learn(value, scope)
+        if (rows := _keyed_rows(value, scope)) is not None:
+            yield Page(scope, kind_of_list(rows, key, path, scope) or "web", rows, repeats=True)
+        elif (rows := _numbered_rows(value, scope)) is not None:
+            yield Page(scope, refined_kind(None, key, rows, scope), rows, named=True)
+        else:
+            self._waiting += [
+                _Place(item, folded, (*path, folded), scope)
+                for name, item in reversed(value.items())
+                if isinstance(item, dict | list | str) and (folded := fold(name)) not in SKIPPED
+            ]
+
+    def _visit_list(self, value: list[Any], place: _Place) -> Iterator[Page]:
+        key, path, scope = place.key, place.path, place.scope
+        if scope.policy is Policy.SEARCH:
+            value = _of_columns(_documents_in(value) or value)
+        kind = kind_of_list(value, key, path, scope)
+        if kind is not None:
+            yield from self._visit_results(value, kind, place)
+        elif value:
+            self._visit_items(value, place)
+        elif not path:
+            scope.marked = True
+
+    def _visit_results(self, value: list[Any], kind: str, place: _Place) -> Iterator[Page]:
+        """A list of results of one kind, and the groups in it that hold further lists."""
+        scope = place.scope
+        items, others = opened(value, kind, images=kind == "images")
+        items = _not_cut_in_their_address(items)
+        repeats = isinstance(value[0], str)
+        for own, rows in _by_feature(items, kind) if items else ():
+            yield Page(scope, own, rows, repeats=repeats, named=is_named(place.key, own, scope))
+        self._waiting += [_Place(group, name, (*place.path, name), scope) for name, group in reversed(others)]
+
+    def _visit_items(self, value: list[Any], place: _Place) -> None:
+        """A list that is none of results: its items may hold some."""
+        scope, path = place.scope, (*place.path, "[]")
+        several = sum(1 for item in value[:8] if has_own_query(item)) > 1
+        children = [item for item in value if isinstance(item, dict | list)]
+        self._waiting += [
+            _Place(item, place.key, path, _own(scope, self._scopes) if several else scope)
+            for item in reversed(children)
+        ]
+        if _is_list_of_objects(value) and not any(CUT_OFF in item for item in children):
+            scope.other_lists = scope.other_lists or not any(runs_a_tool(item) for item in value)
+
+
+class _Place(NamedTuple):
+    """A value to visit, with its key, the keys above it and the search that it belongs to."""
+
+    value: Any
+    key: str
+    path: tuple[str, ...]
+    scope: Scope
 
 
 def _not_cut_in_their_address(items: list[Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from observers.search.keys import (
     Field,
     fold,
 )
-from observers.search.metadata import asks
+from observers.search.metadata import has_own_query
 from observers.search.rows import field_of, url_of
 
 __all__ = [
@@ -235,12 +235,17 @@ def is_row(item: Any, *, images: bool, named: bool) -> bool:
 
 def is_group(item: Any) -> bool:
     """Whether an item only gathers results."""
-    return isinstance(item, dict) and not asks(item) and url_of(item) is None and group_in(item) is not None
+    return (
+        isinstance(item, dict)
+        and not has_own_query(item)
+        and url_of(item) is None
+        and group_in(item) is not None
+    )
 
 
 def is_titled(item: Any) -> bool:
     """A row without an address: it has a title and says something else of what it is."""
-    if not isinstance(item, dict) or asks(item) or group_in(item) is not None or CUT_OFF in item:
+    if not isinstance(item, dict) or has_own_query(item) or group_in(item) is not None or CUT_OFF in item:
         return False
     row = told(item) or item
     if _is_message(row) or not _ELSEWHERE.isdisjoint(map(fold, row)):

@@ -1,4 +1,4 @@
-"""What a result says of its search as a whole: what was asked, what the answer is, why it failed."""
+"""What a result says of its search as a whole: what was query_in, what the answer is, why it failed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = [
     "answer_before",
     "answer_in",
     "answer_of",
-    "asked",
-    "asks",
     "details_of",
     "error_in",
     "error_of",
+    "has_own_query",
+    "query_in",
     "says_nothing_found",
 ]
 
@@ -68,7 +68,7 @@ _ANSWER = re.compile(r"^\W*(?:(?:direct|ai|quick|short) )?answer\W*:\W*", re.IGN
 _LONGEST_NOTICE = 2000
 
 
-def asked(arguments: Mapping[str, Any]) -> str | None:
+def query_in(arguments: Mapping[str, Any]) -> str | None:
     """What was searched for, by the usual names."""
     for name in QUERIES:
         query = arguments.get(name)
@@ -77,7 +77,7 @@ def asked(arguments: Mapping[str, Any]) -> str | None:
     return None
 
 
-def asks(value: object) -> bool:
+def has_own_query(value: object) -> bool:
     """Whether an object is one search of several: it names its own query."""
     return isinstance(value, dict) and any(
         isinstance(value.get(name), str | dict) and value[name] for name in _OWN_QUERIES
@@ -85,7 +85,7 @@ def asks(value: object) -> bool:
 
 
 def details_of(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The objects in which providers repeat what was asked."""
+    """The objects in which providers repeat what was query_in."""
     found: list[dict[str, Any]] = []
     for name in _DETAILS:
         details = value.get(name)

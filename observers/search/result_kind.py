@@ -7,7 +7,7 @@ from typing import Any
 from observers.decoding.urls import is_web_url
 from observers.search.flatten import is_full_row, is_group, is_row, is_titled, kind_of_word
 from observers.search.keys import KINDS, SURE, fold
-from observers.search.metadata import asks
+from observers.search.metadata import has_own_query
 from observers.search.scope import Scope
 from observers.search.tool_names import Policy, kind_of_name
 
@@ -67,14 +67,14 @@ def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope
     named = kind is not None or key == "sources"
     rows = sum(1 for item in sample if is_row(item, images=images, named=named))
     if key in SURE and (rows or search):
-        odd = rows == 0 and any(isinstance(item, list) or asks(item) for item in sample)
+        odd = rows == 0 and any(isinstance(item, list) or has_own_query(item) for item in sample)
         return None if odd else refined_kind(kind, key, value, scope)
     if search and rows * 2 < len(sample):
         titled = sum(1 for item in sample if is_titled(item))
         promised = refined_kind(kind, key, value, scope)
         if (rows + titled) * 2 > len(sample) and is_named(key, promised, scope):
             return promised
-    if (rows == 0 and kind is None) or all(asks(item) for item in sample):
+    if (rows == 0 and kind is None) or all(has_own_query(item) for item in sample):
         return None
     if rows < 3:
         rows += sum(1 for item in sample if is_group(item))

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.observation import ToolCall
 from observers.search.keys import EMPTY_MARKS, PAGE_MARKS, fold
-from observers.search.metadata import answer_of, asked, details_of, error_of
+from observers.search.metadata import answer_of, details_of, error_of, query_in
 from observers.search.rows import url_of
 from observers.search.tool_names import Policy, inner_policy_of, is_multi_execute, short_name
 
@@ -33,7 +33,7 @@ class Scope:
 
 
 def inner_calls(call: ToolCall) -> list[Scope]:
-    """The searches that the input of a call asks for, in order, when it runs several tools."""
+    """The searches that the input of a call has_own_query for, in order, when it runs several tools."""
     tools = call.input.get("tools") if is_multi_execute(call.name) else None
     if not isinstance(tools, list):
         return []
@@ -43,7 +43,9 @@ def inner_calls(call: ToolCall) -> list[Scope]:
         arguments = tool.get("arguments") if isinstance(tool, dict) else None
         name = slug if isinstance(slug, str) and slug else short_name(call.name)
         scopes.append(
-            Scope(name, inner_policy_of(name), query=asked(arguments if isinstance(arguments, dict) else {}))
+            Scope(
+                name, inner_policy_of(name), query=query_in(arguments if isinstance(arguments, dict) else {})
+            )
         )
     return scopes
 
@@ -72,7 +74,7 @@ def executed_in(
     name = slug or (asking.tool if asking else scope.tool)
     executed = Scope(name, inner_policy_of(name), query=asking.query if asking else None)
     if executed.query is None and isinstance(arguments := value.get("arguments"), dict):
-        executed.query = asked(arguments)
+        executed.query = query_in(arguments)
     executed.error = error_of(value)
     response = value.get("response")
     if isinstance(response, dict):
@@ -97,9 +99,9 @@ def learn(value: Mapping[str, Any], scope: Scope) -> None:
         folded = fold(name)
         if folded in PAGE_MARKS or (item == [] and folded in EMPTY_MARKS):
             scope.marked = True
-    scope.query = scope.query or asked(value)
+    scope.query = scope.query or query_in(value)
     for details in details_of(value):
-        scope.query = scope.query or asked(details)
+        scope.query = scope.query or query_in(details)
         scope.engine = scope.engine or str(details.get("engine") or details.get("type") or "")
     scope.answer = scope.answer or answer_of(value)
     scope.error = scope.error or error_of(value)

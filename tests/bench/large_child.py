@@ -23,7 +23,7 @@ from core.observation import ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
 from observers.catalogue import default_observers
-from observers.execution.offload import Beside
+from observers.execution.offload import ResultOffload
 from observers.execution.runner import ObserverRunner
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.pages import TOOL, answer, lean, long, result
@@ -71,8 +71,10 @@ class Bench:
         self.items = 0
         self.said: list[str] = []
         observers = default_observers()
-        beside = Beside(self.aside, [observer.name for observer in observers])
-        self.runner = ObserverRunner(observers, ObserverContext(self.workspace), self._publish, beside=beside)
+        offload = ResultOffload(self.aside, [observer.name for observer in observers])
+        self.runner = ObserverRunner(
+            observers, ObserverContext(self.workspace), self._publish, offload=offload
+        )
         self.runner.start(asyncio.create_task)
 
     async def settled(self, number: int, block: str) -> ToolResult:

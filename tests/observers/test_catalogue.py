@@ -18,7 +18,7 @@ from observers.base import Observer, ObserverContext
 from observers.catalogue import default_observers
 from observers.execution.replay import observe_result
 from observers.execution.runner import ObserverRunner
-from observers.plugins import load_plugins, told_of
+from observers.plugins import load_failure_events, load_plugins
 from tests.observers.plugin_package import example, install, install_example
 
 Make = Callable[..., ToolResult]
@@ -124,7 +124,7 @@ def test_what_is_no_observer_is_left_out_and_said(
     assert observers == []
     assert problem.plugin == "odd"
     assert told in problem.message
-    first, last = told_of(problem)
+    first, last = load_failure_events(problem)
     assert isinstance(first, ObserverStarted)
     assert isinstance(last, ObserverFinished)
     assert (last.status, last.observer, last.error) == ("failed", "odd", problem.message)

@@ -29,7 +29,7 @@ from observers.base import ObserverContext, Outcome, Saved
 from observers.catalogue import default_observers
 from observers.corpus import Corpus
 from observers.decoding.decode import decode_bytes
-from observers.execution.offload import Beside
+from observers.execution.offload import ResultOffload
 from observers.execution.run import Run, perform
 from observers.execution.runner import ObserverRunner
 from observers.media import Media
@@ -230,8 +230,8 @@ async def test_what_cannot_be_read_is_told_of_and_stops_nobody(
 ) -> None:
     observers = [*default_observers(plugins=False), Probe(write_down)]
     events: list[Event] = []
-    beside = Beside(aside, [observer.name for observer in observers if observer.name != "probe"])
-    runner = ObserverRunner(observers, context, events.append, beside=beside)
+    offload = ResultOffload(aside, [observer.name for observer in observers if observer.name != "probe"])
+    runner = ObserverRunner(observers, context, events.append, offload=offload)
     runner.start(asyncio.get_running_loop().create_task)
     hostile = {
         "lists": "[" * 100_000,
@@ -263,8 +263,8 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     events: list[Event] = []
     observers = default_observers(plugins=False)
-    beside = Beside(aside, [observer.name for observer in observers])
-    runner = ObserverRunner(observers, context, events.append, beside=beside)
+    offload = ResultOffload(aside, [observer.name for observer in observers])
+    runner = ObserverRunner(observers, context, events.append, offload=offload)
     runner.start(asyncio.get_running_loop().create_task)
     rows = [{"title": "T" * 400, "url": f"https://a.example/{n}"} for n in range(2_000)]
     runner.submit(result(SEARCH, {"results": rows}))
@@ -275,16 +275,16 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
 def test_a_small_article_that_means_large_files_is_for_the_child(
     context: ObserverContext, result: Make, aside: Aside
 ) -> None:
-    beside = Beside(aside, ["corpus"])
+    offload = ResultOffload(aside, ["corpus"])
     url = "https://a.example/7"
     page = {"reader_result": {"title": "T", "url": url, "content": "The article."}}
     article = result(READER, page, "toolu_2", url=url)
-    assert not beside.takes(Corpus(), article)
+    assert not offload.accepts(Corpus(), article)
     rows = [{"title": "T" * 400, "url": f"https://a.example/{n}"} for n in range(3_000)]
     (saved,) = SearchResults().observe(result(SEARCH, {"results": rows}), context).artifacts
-    assert beside.takes(Corpus(), article)
-    assert not beside.takes(SearchResults(), article)
-    run = beside.perform(Run("corpus", READER, "toolu_2"), article)
+    assert offload.accepts(Corpus(), article)
+    assert not offload.accepts(SearchResults(), article)
+    run = offload.perform(Run("corpus", READER, "toolu_2"), article)
     assert (run.error, run.outcome.items) == (None, 1)
     row = strict(context.workspace.read_artifact(saved.path))["results"][7]
     assert (row["url"], row["content"]) == (url, "The article.")

@@ -65,7 +65,7 @@ HUGE = "0x" + "f" * 9_000
 
 
 @pytest.mark.parametrize(
-    ("text", "told_of"),
+    ("text", "load_failure_events"),
     [
         ("just text", "starts with front matter"),
         ("---\nname: [\n---\n", "is not YAML in line"),
@@ -92,7 +92,9 @@ HUGE = "0x" + "f" * 9_000
         (agent("a") + "x" * 110_000, "prompt has more than 100,000"),
     ],
 )
-def test_a_file_that_is_wrong_is_told_and_the_others_count(tmp_path: Path, text: str, told_of: str) -> None:
+def test_a_file_that_is_wrong_is_told_and_the_others_count(
+    tmp_path: Path, text: str, load_failure_events: str
+) -> None:
     project, *_ = places(tmp_path)
     path = write(project, "wrong.md", text)
     write(project, "right.md", agent("right"))
@@ -100,7 +102,7 @@ def test_a_file_that_is_wrong_is_told_and_the_others_count(tmp_path: Path, text:
     assert "right" in {each.name for each in found.subagents}
     assert "a" not in {each.name for each in found.subagents}
     assert told(found).startswith(str(path))
-    assert re.search(told_of, told(found)), told(found)
+    assert re.search(load_failure_events, told(found)), told(found)
     assert "\n" not in told(found)
 
 

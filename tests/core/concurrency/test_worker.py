@@ -26,7 +26,7 @@ from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext
-from observers.execution.offload import LARGE, Beside
+from observers.execution.offload import LARGE, ResultOffload
 from observers.execution.run import Run, perform
 from observers.search.observer import SearchResults
 from observers.workbench_activity import WorkbenchActivity
@@ -175,9 +175,9 @@ def observe(
     run = Run(observer.name, tool, tool_use_id)
     if aside is None:
         return perform(run, observer, result, ObserverContext(workspace))
-    beside = Beside(aside, [observer.name])
-    assert beside.takes(observer, result)
-    return beside.perform(run, result)
+    offload = ResultOffload(aside, [observer.name])
+    assert offload.accepts(observer, result)
+    return offload.perform(run, result)
 
 
 @pytest.mark.parametrize("tool", [SEARCH, WORKBENCH])
@@ -219,7 +219,7 @@ def test_several_large_results_keep_their_signed_addresses(workspace: Workspace,
             ToolResult(call=ToolCall(tool_use_id=f"toolu_{number}", name=SEARCH), observation=whole)
         )
     for number, result in enumerate(results):
-        run = Beside(aside, ["search_results"]).perform(
+        run = ResultOffload(aside, ["search_results"]).perform(
             Run("search_results", SEARCH, f"toolu_{number}"), result
         )
         (saved,) = run.outcome.artifacts
@@ -382,15 +382,15 @@ def test_observers_of_other_packages_work_in_the_child(
         tool_name=SEARCH, tool_use_id="toolu_1", server="s", content=(TextContent("é" * LARGE),)
     )
     result = ToolResult(call=ToolCall(tool_use_id="toolu_1", name=SEARCH), observation=observation)
-    beside = Beside(aside, ["counter", "gone"])
-    run = beside.perform(Run("counter", SEARCH, "toolu_1"), result)
+    offload = ResultOffload(aside, ["counter", "gone"])
+    run = offload.perform(Run("counter", SEARCH, "toolu_1"), result)
     assert run.error is None
     (saved,) = run.outcome.artifacts
     kept = json.loads(workspace.read(saved.path))
     assert kept["size"] == LARGE
     assert kept["pid"] not in (os.getpid(), None)
     with pytest.raises(AsideUnavailable, match="no observer gone"):
-        beside.perform(Run("gone", SEARCH, "toolu_1"), result)
+        offload.perform(Run("gone", SEARCH, "toolu_1"), result)
 
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD" * 9_000}}
