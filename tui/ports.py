@@ -10,9 +10,20 @@ from core.events.types import Event, McpServer
 from core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
+    from core.settings.model import Settings
     from core.telemetry.tracer import Trace
 
-__all__ = ["Build", "BusPort", "ServersPort", "SessionPort", "Spawn", "Spawned", "WorkspacePort"]
+__all__ = [
+    "Build",
+    "BusPort",
+    "Openable",
+    "ScreenHost",
+    "ServersPort",
+    "SessionPort",
+    "Spawn",
+    "Spawned",
+    "WorkspacePort",
+]
 
 
 class Spawned(Protocol):
@@ -194,3 +205,58 @@ class SessionPort(Protocol):
 
 Build = Callable[[Spawn], Awaitable[SessionPort]]
 """Makes the session; heavy imports happen in here, behind the first frame."""
+
+
+class Openable(Protocol):
+    """A part of the application that opens its own dialog."""
+
+    def open(self) -> object:
+        """Open the dialog."""
+        ...
+
+
+class ScreenHost(Protocol):
+    """What `open_screen(app)` of a screen with a command may use of the application."""
+
+    @property
+    def settings(self) -> Settings:
+        """What the person configured."""
+        ...
+
+    @property
+    def session(self) -> SessionPort | None:
+        """The session; None before it starts."""
+        ...
+
+    @property
+    def setup(self) -> Openable:
+        """The setup of the model."""
+        ...
+
+    @property
+    def modelling(self) -> Openable:
+        """The choice of the model."""
+        ...
+
+    @property
+    def queries(self) -> Openable:
+        """The queue."""
+        ...
+
+    @property
+    def spending(self) -> Openable:
+        """The spending limit."""
+        ...
+
+    @property
+    def status(self) -> Openable:
+        """The status line."""
+        ...
+
+    def open_sessions(self) -> None:
+        """Show the sessions."""
+        ...
+
+    def push_screen(self, screen: Any) -> object:
+        """Show a screen."""
+        ...

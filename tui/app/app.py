@@ -330,6 +330,10 @@ class UaTuiApp(
         else:
             self.frame.show("conversation" if self.frame.prompt.has_focus else "prompt")
 
+    def open_sessions(self) -> None:
+        """Show the sessions."""
+        self.above.sessions()
+
     def on_status_line_opened(self, event: StatusLine.Opened) -> None:
         """Run the command of the cell that was clicked; where there is none, show the whole status."""
         command = next((each for each in commands_of(self) if each.name == event.command), None)

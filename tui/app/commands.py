@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tui.layout.frame import PANES
-from tui.widgets.command import Command
+from tui.ports import ScreenHost
+from tui.widgets.command import Command, declared_commands
 from tui.widgets.placeholder import Slot
 
 if TYPE_CHECKING:
@@ -27,22 +29,8 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         ),
         Command("stop", "Stop the agent", keys("stop"), partial(_stop, app)),
         Command("restart", "Restart the agent", keys("restart"), app.action_restart),
-        Command("setup", "Setup", "How the model is reached: key, login, server", app.setup.open),
-        Command("model", "Model", "What answers, and how hard it thinks", app.modelling.open),
-        Command("queue", "Queue", f"What waits; {keys('prompt.queue')} in the prompt", app.queries.open),
-        Command("sessions", "Sessions", "Read one, go on with one, find one", app.above.sessions),
-        Command(
-            "connections",
-            "Connections",
-            "Servers, keys, targets; tests them",
-            app.above.connections,
-            ("servers", "mcp"),
-        ),
-        Command("agents", "Sub-agents and skills", "Where from; what is wrong", app.above.agents),
-        Command("blacklist", "Blacklist of the web reader", "Sites passed over", app.above.blacklist),
-        Command("status", "Status in words", "What the line at the bottom says", app.status.open),
+        *_of_screens(app),
         Command("trace-link", "Link to the session's trace", "In Logfire; else its id", app.above.trace),
-        Command("budget", "Budget", "What the session may cost", app.spending.open),
         *_in_panes(app),
         Command("editor", "Write on in the editor", keys("prompt.edit"), frame.prompt.action_edit_outside),
         Command("maximise", "Maximise the pane", keys("pane.maximise"), frame.action_maximise),
@@ -57,6 +45,17 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("keys-here", "Keys of where you are", keys("help.here"), app.action_keys_here),
         Command("quit", "Quit", keys("quit"), lambda: app.call_later(app.action_quit)),
     )
+
+
+def _of_screens(app: UaTuiApp) -> Iterator[Command]:
+    """The commands that screens declare; a screen is imported when its command runs."""
+    for each in declared_commands("tui.screens"):
+        shown = f"{each.help} ({app.keys.shown(each.key)})" if each.key else each.help
+        yield Command(each.name, each.title, shown, partial(_open_screen, app, each.module), each.aliases)
+
+
+def _open_screen(app: ScreenHost, module: str) -> None:
+    import_module(module).open_screen(app)
 
 
 def _in_panes(app: UaTuiApp) -> Iterator[Command]:

@@ -2,17 +2,69 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
-__all__ = ["Command", "command_problem", "commands_for", "typed_command"]
+__all__ = ["Command", "CommandSpec", "command_problem", "commands_for", "declared_commands", "typed_command"]
 
 _WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?")
 _SEND_ANYWAY = "Put a space before it to send it to the agent."
 _MOST_SUGGESTED = 3
+_DECLARATION = "\nCOMMAND = CommandSpec("
+
+
+@dataclass(frozen=True)
+class CommandSpec:
+    """How a screen declares its command, with literals only: `COMMAND = CommandSpec("queue", ...)` in its module.
+
+    The module also has a function `open_screen(app)`, which the command calls; see `tui.ports.ScreenHost`.
+    The specs are read from the source (`declared_commands`), because importing every screen takes long.
+
+    Attributes:
+        order: the place among the commands; lower comes first.
+        key: the id of a key that is shown after the help.
+        module: the module that declares it; filled in when it is found.
+    """
+
+    name: str
+    title: str
+    help: str
+    order: int
+    aliases: tuple[str, ...] = ()
+    key: str = ""
+    module: str = ""
+
+
+@cache
+def declared_commands(package: str) -> tuple[CommandSpec, ...]:
+    """Return the commands that the modules of a package declare, in their order; imports none of them."""
+    spec = find_spec(package)
+    found = []
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        for path in Path(folder).rglob("*.py"):
+            source = path.read_text("utf-8")
+            if (start := source.find(_DECLARATION)) >= 0:
+                module = ".".join((package, *path.relative_to(folder).with_suffix("").parts))
+                found.append(_read_spec(source[start + 1 :], module))
+    return tuple(sorted(found, key=lambda each: (each.order, each.name)))
+
+
+def _read_spec(source: str, module: str) -> CommandSpec:
+    first, _, rest = source.partition("\n")
+    text = first if first.endswith(")") else first + rest.partition("\n)")[0] + "\n)"
+    [statement] = ast.parse(text).body
+    assert isinstance(statement, ast.Assign)
+    assert isinstance(statement.value, ast.Call)
+    positional = [ast.literal_eval(each) for each in statement.value.args]
+    named = {each.arg: ast.literal_eval(each.value) for each in statement.value.keywords if each.arg}
+    return replace(CommandSpec(*positional, **named), module=module)
 
 
 @dataclass(frozen=True)

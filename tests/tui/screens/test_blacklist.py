@@ -197,7 +197,7 @@ async def test_the_command_opens_it(tmp_path: Path) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await until(lambda: app.session_folder is not None)
         commands = {command.title: command.callback for command in app.get_system_commands(app.screen)}
-        commands["Blacklist of the web reader"]()
+        commands["Web reader blacklist"]()
         await until(lambda: isinstance(app.screen, BlacklistScreen))
         await until(lambda: "papers.example" in screen_text(app))
         await pilot.pause()

@@ -115,9 +115,10 @@ async def test_a_preview_and_screens_of_their_own_tell_their_keys(tmp_path: Path
         assert isinstance(app.screen, ViewerScreen)
         app.screen.dismiss()
         await pilot.pause()
+        commands = {each.name: each for each in commands_of(app)}
         for open_it, kind, place in (
-            (app.above.sessions, SessionsScreen, "sessions"),
-            (app.above.blacklist, BlacklistScreen, "blacklist"),
+            (commands["sessions"].run, SessionsScreen, "sessions"),
+            (commands["blacklist"].run, BlacklistScreen, "blacklist"),
         ):
             open_it()
             await until(lambda kind=kind: isinstance(app.screen, kind))  # type: ignore[misc]

@@ -38,27 +38,6 @@ class Above:
         for each in told:
             app.notify(each, severity="warning", timeout=TOLD_SECONDS, markup=False)
 
-    def blacklist(self) -> None:
-        """Show the sites the web reader cannot read."""
-        from core.storage.workspace import WORKSPACES
-        from core.web_reader.blacklist import Blacklist
-        from tui.screens.services.blacklist import BlacklistScreen
-
-        base = self._app.settings.workspace_base
-        self._app.push_screen(BlacklistScreen(Blacklist(base / WORKSPACES)))
-
-    def connections(self) -> None:
-        """Show what the session is connected to."""
-        from tui.screens.services.connections import ConnectionsScreen
-
-        self._app.push_screen(ConnectionsScreen(self._app.settings, lambda: self._app.session))
-
-    def agents(self) -> None:
-        """Show the sub-agents and skills."""
-        from tui.screens.services.agents import AgentsScreen
-
-        self._app.push_screen(AgentsScreen(self._app.settings, lambda: self._app.session))
-
     def trace(self) -> None:
         """Offer to open the session's trace, where it goes to a place that has pages; else say what is known of it."""
         from tui.screens.files.link import follow_link

@@ -17,15 +17,23 @@ from core.errors import UniversalAgentError
 from core.settings.model import Places, Settings
 from core.text import clean_line
 from tui.keys.keymap import Keys, keys_of
-from tui.ports import SessionPort
+from tui.ports import ScreenHost, SessionPort
 from tui.screens.services import agent_rows as say
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.choice_list import ChoiceList
+from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import NARROW
 from tui.widgets.modal import Closing
 from tui.widgets.workers import start_job
 
-__all__ = ["AgentList", "AgentsScreen"]
+__all__ = ["COMMAND", "AgentList", "AgentsScreen", "open_screen"]
+
+COMMAND = CommandSpec("agents", "Sub-agents and skills", "Source and problems", order=60)
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Show the sub-agents and skills."""
+    app.push_screen(AgentsScreen(app.settings, lambda: app.session))
 
 
 class AgentList(ChoiceList, inherit_bindings=False):

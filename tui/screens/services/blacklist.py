@@ -14,12 +14,17 @@ from textual.widgets import Button, OptionList, Static
 from textual.widgets.option_list import Option
 
 from core.errors import UniversalAgentError
+from core.storage.workspace import WORKSPACES
 from core.text import clean_line
 from core.web_reader.blacklist import STRIKES, Blacklist, Listing
+from tui.ports import ScreenHost
 from tui.widgets.choice_list import ChoiceList
+from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 
-__all__ = ["BlacklistScreen"]
+__all__ = ["COMMAND", "BlacklistScreen", "open_screen"]
+
+COMMAND = CommandSpec("blacklist", "Web reader blacklist", "Sites skipped", order=70)
 
 _EMPTY = (
     "No site is on the list. One is put there for 30 days when the web reader refused its pages three times."
@@ -27,6 +32,11 @@ _EMPTY = (
 _WHAT = (
     "The web reader refused pages of these sites. Those with three errors are skipped until the day shown."
 )
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Show the blacklist."""
+    app.push_screen(BlacklistScreen(Blacklist(app.settings.workspace_base / WORKSPACES)))
 
 
 class BlacklistScreen(Dialog[None]):

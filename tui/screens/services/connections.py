@@ -26,20 +26,30 @@ from core.settings.model import Settings
 from core.telemetry.tracer import trace_targets
 from core.text import clean_line
 from tui.keys.keymap import Keys, keys_of
-from tui.ports import SessionPort
+from tui.ports import ScreenHost, SessionPort
 from tui.screens.services import connection_rows as say
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.choice_list import ChoiceList
+from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import NARROW
 from tui.widgets.modal import Closing
 from tui.widgets.workers import start_job
 
-__all__ = ["ConnectionsScreen", "ServerList"]
+__all__ = ["COMMAND", "ConnectionsScreen", "ServerList", "open_screen"]
+
+COMMAND = CommandSpec(
+    "connections", "Connections", "Servers, keys, targets, tests", order=50, aliases=("servers", "mcp")
+)
 
 LOOK_AGAIN_SECONDS = 2.0
 ROOMY = NARROW[1][0]
 
 Examine = Callable[[Settings], AsyncIterator[Check]]
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Show the connections."""
+    app.push_screen(ConnectionsScreen(app.settings, lambda: app.session))
 
 
 class ServerList(ChoiceList, inherit_bindings=False):

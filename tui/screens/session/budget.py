@@ -12,12 +12,21 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from core.events.units import money, spent_of
+from tui.ports import ScreenHost
 from tui.screens.requests.text_answer import Writing
+from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
-__all__ = ["BudgetScreen", "amount_of"]
+__all__ = ["COMMAND", "BudgetScreen", "amount_of", "open_screen"]
+
+COMMAND = CommandSpec("budget", "Budget", "Spending limit of the session", order=90)
 
 _LONGEST = 12
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Open the spending limit."""
+    app.spending.open()
 
 
 def amount_of(text: str) -> float | None:

@@ -17,20 +17,29 @@ from textual.widgets.option_list import Option
 from core.provider.models import KnownModel, ModelChoice
 from core.settings.model import EFFORTS, Effort
 from core.text import clean_line
+from tui.ports import ScreenHost
 from tui.render.format import middle_cut, tail_cut
 from tui.render.session_terms import effort_of, fallback_of
 from tui.screens.requests.text_answer import Writing
 from tui.widgets.choice_list import ChoiceList
+from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import NARROW, Box, Foot
 from tui.widgets.modal import Closing
 
-__all__ = ["ModelScreen"]
+__all__ = ["COMMAND", "ModelScreen", "open_screen"]
+
+COMMAND = CommandSpec("model", "Model", "Choose the model, effort and fallback", order=20)
 
 _NAME = 22
 _GAP = 2
 _LONGEST = 200
 _IN_USE = "●"
 _PRICE = re.compile(r"\$[\d.,]+/\$[\d.,]+")
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Open the choice of the model."""
+    app.modelling.open()
 
 
 class ModelScreen(Closing[ModelChoice | None]):

@@ -12,12 +12,21 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.keys.keymap import keys_of
+from tui.ports import ScreenHost
 from tui.render.format import first_line
 from tui.widgets.choice_list import ChoiceList
+from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import NARROW, Box, Foot
 from tui.widgets.modal import Closing
 
-__all__ = ["QueueScreen"]
+__all__ = ["COMMAND", "QueueScreen", "open_screen"]
+
+COMMAND = CommandSpec("queue", "Queue", "Queued queries", order=30, key="prompt.queue")
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Open the queue."""
+    app.queries.open()
 
 
 class QueueScreen(Closing[str | None]):

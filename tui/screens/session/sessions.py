@@ -21,14 +21,18 @@ from core.history.headline import Summary
 from core.history.index import SessionIndex
 from core.text import clean_line
 from tui.keys.keymap import keys_of
+from tui.ports import ScreenHost
 from tui.render.format import tail_cut
 from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.session.session_list import MARKS, SessionList
 from tui.viewers.view.chrome import KeyLine, TitleLine
+from tui.widgets.command import CommandSpec
 from tui.widgets.modal import Closing
 from tui.widgets.workers import start_job
 
-__all__ = ["SORTS", "SessionsScreen"]
+__all__ = ["COMMAND", "SORTS", "SessionsScreen", "open_screen"]
+
+COMMAND = CommandSpec("sessions", "Sessions", "Read, resume, search, delete", order=40)
 
 SORTS = ("newest", "longest", "dearest", "by title")
 SLICE_SECONDS = 0.05
@@ -42,6 +46,11 @@ _MOST_WORDS = 24
 """Cells of what is searched for that stand in the title."""
 
 Item = TypeVar("Item")
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Show the sessions."""
+    app.open_sessions()
 
 
 class SessionsScreen(Closing[Path | None]):

@@ -10,10 +10,19 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Button
 
+from tui.ports import ScreenHost
 from tui.screens.application.error import Rows
+from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 
-__all__ = ["StatusScreen"]
+__all__ = ["COMMAND", "StatusScreen", "open_screen"]
+
+COMMAND = CommandSpec("status", "Session status", "The status line in sentences", order=80)
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Show the status of the session."""
+    app.status.open()
 
 
 class StatusScreen(Dialog[None]):

@@ -21,19 +21,28 @@ from core.errors import SettingsError
 from core.provider.probe import ModelVerdict
 from core.provider.setup import Given, Plan, SettingUp, Stored, wrong_entry
 from core.settings.model import Settings
+from tui.ports import ScreenHost
 from tui.screens.setup.pages import FORMS, WAYS, Form, Said, WayRow, paragraphs
 from tui.screens.setup.setup_login import LoginPage
 from tui.terminal.login import log_in
+from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 from tui.widgets.workers import start_job
 
-__all__ = ["SetUp", "SetupScreen"]
+__all__ = ["COMMAND", "SetUp", "SetupScreen", "open_screen"]
+
+COMMAND = CommandSpec("setup", "Setup", "Set up the model: key, login, server", order=10)
 
 LETTERS = ("a", "c", "z", "l", "d")
 ALSO = (
     "ANTHROPIC_API_KEY in the environment does as well, or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN. "
     "COMPOSIO_API_KEY adds mail, search and 500 more tools."
 )
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Open the setup of the model."""
+    app.setup.open()
 
 
 @dataclass(frozen=True)

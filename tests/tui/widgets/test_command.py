@@ -1,0 +1,44 @@
+"""Commands that screens declare: found without importing them, and each with a screen to open."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import import_module
+
+import pytest
+
+from tui.widgets.command import CommandSpec, declared_commands
+
+DECLARED = declared_commands("tui.screens")
+
+
+def test_the_commands_of_the_screens_are_found_in_their_order() -> None:
+    assert [each.name for each in DECLARED] == [
+        "setup",
+        "model",
+        "queue",
+        "sessions",
+        "connections",
+        "agents",
+        "blacklist",
+        "status",
+        "budget",
+    ]
+
+
+@pytest.mark.parametrize("spec", DECLARED, ids=lambda spec: spec.name)
+def test_what_is_read_from_the_source_is_what_the_module_declares(spec: CommandSpec) -> None:
+    module = import_module(spec.module)
+    assert replace(module.COMMAND, module=spec.module) == spec
+    assert callable(module.open_screen)
+
+
+def test_no_screen_is_imported_to_find_the_commands() -> None:
+    code = (
+        "import sys; from tui.widgets.command import declared_commands; assert declared_commands('tui.screens'); "
+        "print([each for each in sys.modules if each.startswith(('tui.screens.', 'textual'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
