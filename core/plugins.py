@@ -21,7 +21,15 @@ from core.text import clean_line
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["LOAD_SECONDS", "PIPELINE_GROUP", "Problem", "imported", "load_points", "said", "with_plugins"]
+__all__ = [
+    "LOAD_SECONDS",
+    "PIPELINE_GROUP",
+    "PluginProblem",
+    "describe_exception",
+    "load_entry_point",
+    "load_entry_points",
+    "register_plugins",
+]
 
 LOAD_SECONDS = 10.0
 
@@ -30,7 +38,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PluginProblem:
     """A plug-in that is left out: its group, its name, and what to do about it."""
 
     group: str
@@ -38,10 +46,10 @@ class Problem:
     message: str
 
 
-def load_points(
+def load_entry_points(
     group: str,
     make: Callable[[EntryPoint], T],
-    report: Callable[[Problem], object],
+    report: Callable[[PluginProblem], object],
     *,
     seconds: float = LOAD_SECONDS,
 ) -> Iterator[T]:
@@ -57,12 +65,12 @@ def load_points(
             label = clean_line(point.name, 60) or "a plug-in"
             message = f"{_origin(point)} is left out: {clean_line(str(error), 400)}"
             _log.warning("plug-in %s: %s", label, message, exc_info=error.__cause__)
-            report(Problem(group, label, message))
+            report(PluginProblem(group, label, message))
         else:
             yield made
 
 
-def imported(point: EntryPoint) -> object:
+def load_entry_point(point: EntryPoint) -> object:
     """Import what an entry point names.
 
     Raises:
@@ -72,16 +80,16 @@ def imported(point: EntryPoint) -> object:
         return point.load()
     except BaseException as error:
         raise PluginError(
-            f"it cannot be imported ({said(error)}); mend or uninstall it, or start with --no-plugins"
+            f"it cannot be imported ({describe_exception(error)}); mend or uninstall it, or start with --no-plugins"
         ) from error
 
 
-def said(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """An error of a plug-in in a line."""
     return clean_line(f"{type(error).__name__}: {error}", 240)
 
 
-def _entry_points(group: str, report: Callable[[Problem], object]) -> list[EntryPoint]:
+def _entry_points(group: str, report: Callable[[PluginProblem], object]) -> list[EntryPoint]:
     from importlib.metadata import entry_points
 
     try:
@@ -91,7 +99,7 @@ def _entry_points(group: str, report: Callable[[Problem], object]) -> list[Entry
         reason = clean_line(f"{type(error).__name__}: {error}", 300)
         _log.warning("plug-ins cannot be listed: %s", reason, exc_info=error)
         message = f"the installed packages cannot be listed ({reason}); none was loaded"
-        report(Problem(group, "plug-ins", message))
+        report(PluginProblem(group, "plug-ins", message))
         return []
 
 
@@ -128,8 +136,8 @@ PIPELINE_GROUP = "ua_tui.pipelines"
 Register = Callable[[Pipelines], object]
 
 
-def with_plugins(
-    pipelines: Pipelines, report: Callable[[Problem], object], *, seconds: float = LOAD_SECONDS
+def register_plugins(
+    pipelines: Pipelines, report: Callable[[PluginProblem], object], *, seconds: float = LOAD_SECONDS
 ) -> Pipelines:
     """Return pipelines with the handlers of every plug-in as well.
 
@@ -141,13 +149,13 @@ def with_plugins(
     def make(point: EntryPoint) -> Pipelines:
         return _registered(point, whole)
 
-    for made in load_points(PIPELINE_GROUP, make, report, seconds=seconds):
+    for made in load_entry_points(PIPELINE_GROUP, make, report, seconds=seconds):
         whole = made
     return whole
 
 
 def _registered(point: EntryPoint, pipelines: Pipelines) -> Pipelines:
-    register = imported(point)
+    register = load_entry_point(point)
     if not callable(register) or inspect.iscoroutinefunction(register):
         raise PipelineError("it names no plain function; see docs/pipelines.md for what it needs")
     attempt = pipelines.copy()
@@ -156,5 +164,5 @@ def _registered(point: EntryPoint, pipelines: Pipelines) -> Pipelines:
     except PipelineError:
         raise
     except BaseException as error:
-        raise PipelineError(f"registering its handlers failed ({said(error)})") from error
+        raise PipelineError(f"registering its handlers failed ({describe_exception(error)})") from error
     return attempt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from core.agent.definitions.rules import Rule
-from core.plugins import Problem
+from core.plugins import PluginProblem
 from observers.base import Observer
 from observers.compliance import Compliance
 from observers.corpus import Corpus
@@ -19,7 +19,7 @@ from observers.workbench_activity import WorkbenchActivity
 __all__ = ["default_observers"]
 
 
-def _ignore(_problem: Problem) -> None:
+def _ignore(_problem: PluginProblem) -> None:
     """Leave a problem to the log."""
 
 
@@ -27,7 +27,7 @@ def default_observers(
     *,
     plugins: bool = True,
     rules: Sequence[Rule] | None = None,
-    report: Callable[[Problem], object] = _ignore,
+    report: Callable[[PluginProblem], object] = _ignore,
 ) -> list[Observer]:
     """Make one of each; an observer keeps nothing of its own between results.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from core.agent.definitions.prompts import shipped_subagents
-from core.agent.definitions.rules import Rule, is_kept
+from core.agent.definitions.rules import Rule, is_satisfied
 from core.observation import ToolCall, ToolResult
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext, Outcome, input_text
@@ -39,7 +39,7 @@ def check_subagent(
     `rules` are the shipped ones by default.
     """
     for rule in shipped_rules() if rules is None else rules:
-        if rule.holds(agent, request) and not is_kept(rule, workspace):
+        if rule.holds(agent, request) and not is_satisfied(rule, workspace):
             return Violation(rule.name, agent, rule.required, rule.message)
     return None
 

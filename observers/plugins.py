@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import ObserverError
 from core.events.types import Event
 from core.observation import ToolCall, ToolResult
-from core.plugins import LOAD_SECONDS, Problem, imported, load_points, said
+from core.plugins import LOAD_SECONDS, PluginProblem, describe_exception, load_entry_point, load_entry_points
 from core.text import clean_line
 from observers.base import Interest, Observer, ObserverContext, Outcome
 from observers.execution.run import Run
@@ -44,13 +44,13 @@ class _PlugIn:
         return outcome
 
 
-def load_failure_events(problem: Problem) -> list[Event]:
+def load_failure_events(problem: PluginProblem) -> list[Event]:
     """A plug-in that is left out, as the feed tells it: a failed run on no call."""
     return list(Run(problem.plugin, "", "", error=problem.message).finished(announced=False))
 
 
 def load_plugins(
-    taken: Sequence[str], report: Callable[[Problem], object], *, seconds: float = LOAD_SECONDS
+    taken: Sequence[str], report: Callable[[PluginProblem], object], *, seconds: float = LOAD_SECONDS
 ) -> list[Observer]:
     """Make the observers of every plug-in, in the order of their entry points' names.
 
@@ -68,20 +68,22 @@ def load_plugins(
         return _PlugIn(name, made)
 
     found: list[Observer] = []
-    for each in load_points(GROUP, make, report, seconds=seconds):
+    for each in load_entry_points(GROUP, make, report, seconds=seconds):
         names.add(each.name)
         found.append(each)
     return found
 
 
 def _made(point: EntryPoint) -> Any:
-    target = imported(point)
+    target = load_entry_point(point)
     if not callable(target):
         return target
     try:
         return target()
     except BaseException as error:
-        raise ObserverError(f"making the observer without arguments failed ({said(error)})") from error
+        raise ObserverError(
+            f"making the observer without arguments failed ({describe_exception(error)})"
+        ) from error
 
 
 def _checked_name(made: Any) -> str:
@@ -94,7 +96,7 @@ def _checked_name(made: Any) -> str:
         name: object = made.name
         methods = {method: getattr(made, method, None) for method in ("wants", "observe")}
     except Exception as error:
-        raise ObserverError(f"it has no name ({said(error)}); give it one") from error
+        raise ObserverError(f"it has no name ({describe_exception(error)}); give it one") from error
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = clean_line(repr(name), 60)
         raise ObserverError(f"its name {shown} will not do: take up to 40 small letters, digits, _ and -")

@@ -29,13 +29,13 @@ from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
 from core.events.types import Event, PipelineFailed, SessionStarted
 from core.pipelines import Handler, Pipelines
-from core.plugins import PIPELINE_GROUP, Problem, with_plugins
+from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from core.provider.request import small_request
 from core.records.counters import Tally
 from core.records.log import install_root_handler
 from core.records.recorder import Recording
 from core.redaction.redactor import Redactor, error_raised
-from core.session.resume import Resume, conversation_to_resume, read_so_far
+from core.session.resume import Resume, conversation_to_resume, read_previous_state
 from core.session.session import Session, SessionParts, Spawn, spawn_task
 from core.settings.model import Places, Settings
 from core.settings.secrets import secrets
@@ -109,21 +109,21 @@ async def compose_session(
         else:
             workspace = await asyncio.to_thread(Workspace.go_on, resume.folder, redactor)
         stack.callback(workspace.close)
-        so_far = conversation = None
+        previous = conversation = None
         overruled: Mapping[str, str | float | None] = {}
         if resume is not None:
-            so_far = await asyncio.to_thread(read_so_far, workspace)
-            held = so_far.kept.hold(settings, resume.named)
+            previous = await asyncio.to_thread(read_previous_state, workspace)
+            held = previous.kept.apply(settings, resume.named)
             settings, overruled = held.settings, held.overruled
             # Where somebody is there to raise it, a limit that was set in the session need not keep it from going on.
             if not (interactive and "max_cost_usd" in held.kept):
-                _check_cost(settings, so_far.tally)
+                _check_cost(settings, previous.tally)
             if not resume.fresh:
                 home = agent_home or settings.claude_config_dir or Path.home() / ".claude"
-                conversation = conversation_to_resume(so_far, workspace.path, home)
-            so_far.recorder.go_on(time.monotonic, time.time())
-        bus = Bus(so_far.last_seq if so_far is not None else 0)
-        recorder = so_far.recorder if so_far is not None else None
+                conversation = conversation_to_resume(previous, workspace.path, home)
+            previous.recorder.go_on(time.monotonic, time.time())
+        bus = Bus(previous.last_seq if previous is not None else 0)
+        recorder = previous.recorder if previous is not None else None
         recording = Recording(settings, workspace, redactor, bus, handler, on_line, recorder)
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
@@ -134,13 +134,13 @@ async def compose_session(
                 roster, settings, lambda where, error: bus.publish(error_raised(where, error, redactor))
             )
         )
-        left_out: list[Problem] = []
+        left_out: list[PluginProblem] = []
         observers = await asyncio.to_thread(
             default_observers, plugins=settings.plugins, rules=roster.rules, report=left_out.append
         )
         pipelines = default_pipelines(ReaderPolicy(Blacklist.beside(workspace)))
         if settings.plugins:
-            pipelines = await asyncio.to_thread(with_plugins, pipelines, left_out.append)
+            pipelines = await asyncio.to_thread(register_plugins, pipelines, left_out.append)
         _tell_at_start(bus, left_out)
         aside = Aside(workspace)
         stack.push_async_callback(asyncio.to_thread, aside.close)
@@ -175,7 +175,7 @@ async def compose_session(
                 subagents=roster.subagents,
                 skills=roster.chosen,
             ),
-            so_far=so_far,
+            previous=previous,
             overruled=overruled,
             own_servers=own,
             pipelines=pipelines,
@@ -189,7 +189,7 @@ async def compose_session(
         raise
 
 
-def _tell_at_start(bus: Bus, left_out: Sequence[Problem]) -> None:
+def _tell_at_start(bus: Bus, left_out: Sequence[PluginProblem]) -> None:
     """Have it told which plug-ins are left out, right after the session's first event."""
 
     def tell(event: Event) -> None:
@@ -202,7 +202,7 @@ def _tell_at_start(bus: Bus, left_out: Sequence[Problem]) -> None:
     unsubscribe = bus.subscribe(tell)
 
 
-def _told_of(problem: Problem) -> Sequence[Event]:
+def _told_of(problem: PluginProblem) -> Sequence[Event]:
     if problem.group == PIPELINE_GROUP:
         return [PipelineFailed(pipeline=problem.group, handler=problem.plugin, error=problem.message)]
     return load_failure_events(problem)

@@ -154,7 +154,7 @@ class SessionPort(Protocol):
         ...
 
     @property
-    def queue_held(self) -> bool:
+    def queue_paused(self) -> bool:
         """Whether the waiting queries stay until `resume_queue` or the next `submit`."""
         ...
 

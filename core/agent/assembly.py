@@ -14,19 +14,19 @@ from uuid import uuid4
 
 from core.agent.auth.wait import IsConnected
 from core.agent.definitions.prompts import SubagentDefinition
-from core.agent.definitions.skills import Skill, lay_out
+from core.agent.definitions.skills import Skill, install_skills
 from core.agent.environment import PrivateFolder
 from core.agent.hooks import AgentHooks, SubagentCheck
 from core.agent.loop import AgentLoop
-from core.agent.mcp.reconnect import Renewing
+from core.agent.mcp.reconnect import SessionRenewal
 from core.agent.mcp.servers import Servers
 from core.agent.mcp.states import ServerStates
-from core.agent.messages.result_storage import Settler
+from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import ResultAdapter
 from core.agent.messages.translate import Translator
 from core.agent.messages.usage import Prices
-from core.agent.options import Briefing, ServersGiven, brief, build_options
-from core.agent.permissions.gate import Answer, PermissionGate
+from core.agent.options import Briefing, McpConfig, build_options, write_briefing
+from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.transcripts import cost_so_far, transcript_of
 from core.concurrency.worker import Aside
@@ -118,10 +118,10 @@ class AgentAssembly:
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
-        self._wanted: set[str] = set()
+        self._requested: set[str] = set()
         self._states = ServerStates(parts.redactor)
         self.servers = Servers(self._states, publish, self.reopen, renew=self.renew, report=report)
-        self._renewing = Renewing(self._opened.get, self.servers.reconnect, report)
+        self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
         self.models = Models(settings, publish)
         self.commands: frozenset[str] = frozenset()
         self.is_connected: IsConnected | None = None
@@ -132,7 +132,7 @@ class AgentAssembly:
         """What the agent is told; None until it is written."""
         return self._briefing.system_prompt if self._briefing else None
 
-    def answer(self, request_id: str, answer: Answer) -> bool:
+    def answer(self, request_id: str, answer: PermissionReply) -> bool:
         """Answer a waiting tool call; False when it does not wait any more."""
         return self._gate.answer(request_id, answer)
 
@@ -147,11 +147,11 @@ class AgentAssembly:
         if self._servers is None:
             self._servers = {}
             await self._open_connections()
-        await self._open_wanted()
+        await self._open_requested()
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
-            await self._lay_out_skills()
-            self._briefing = brief(
+            await self._install_skills()
+            self._briefing = write_briefing(
                 parts.workspace.path, parts.now(), notes, parts.subagents, parts.skills, self._skills_folder
             )
         translator = Translator(
@@ -170,10 +170,10 @@ class AgentAssembly:
         )
         cost_before = await asyncio.to_thread(self._cost_before) if self._begun else 0.0
         options = await build_options(
-            self._chosen(),
+            self._effective_settings(),
             self._briefing,
             workspace=parts.workspace.path,
-            servers=self._servers_given(self._servers),
+            servers=self._mcp_config(self._servers),
             config_dir=parts.agent_home,
             environ=parts.environ,
             hooks=hooks,
@@ -186,15 +186,15 @@ class AgentAssembly:
             hooks=hooks,
             gate=self._gate,
             translator=translator,
-            settler=Settler(adapter, parts.workspace, parts.redactor, parts.aside),
+            result_store=ResultStore(adapter, parts.workspace, parts.redactor, parts.aside),
             servers=self.servers,
             publish=self._publish,
-            on_result=self._take_result,
+            on_result=self._on_result,
             models=self.models,
             cost_before=cost_before,
         )
         self._last = translator
-        for event in translator.servers_seen([]):
+        for event in translator.update_servers([]):
             self._publish(event)
         await loop.connect()
         self.commands = loop.commands
@@ -208,9 +208,9 @@ class AgentAssembly:
             if connection.close is not None:
                 connection.close()
 
-    async def _lay_out_skills(self) -> None:
+    async def _install_skills(self) -> None:
         if self._parts.skills:
-            for problem in await asyncio.to_thread(lay_out, self._parts.skills, self._skills_folder):
+            for problem in await asyncio.to_thread(install_skills, self._parts.skills, self._skills_folder):
                 self._report("skills", SettingsError(problem))
 
     def _cost_before(self) -> float:
@@ -220,7 +220,7 @@ class AgentAssembly:
         )
         return 0.0 if found is None else cost_so_far(found)
 
-    def _chosen(self) -> Settings:
+    def _effective_settings(self) -> Settings:
         """The settings with the model that was chosen, and with what a connection may cost.
 
         The agent holds nothing against that which was spent before.
@@ -238,13 +238,13 @@ class AgentAssembly:
     def _agent_home(self) -> Path:
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
 
-    def want(self, name: str) -> None:
+    def request_connection(self, name: str) -> None:
         """Have a connection opened again as soon as an agent is connected: there is none now."""
-        self._wanted.add(name)
+        self._requested.add(name)
 
-    async def _open_wanted(self) -> None:
-        while self._wanted:
-            name = self._wanted.pop()
+    async def _open_requested(self) -> None:
+        while self._requested:
+            name = self._requested.pop()
             try:
                 await self.reopen(name)
             except UniversalAgentError as error:
@@ -257,7 +257,7 @@ class AgentAssembly:
             UniversalAgentError: it cannot be opened now either.
         """
         if name not in self._opened or not self._opened[name].servers:
-            self._take(name, await self._parts.connectors[name]())
+            self._add_connection(name, await self._parts.connectors[name]())
         opened = self._opened[name]
         if opened.note and not opened.servers:
             raise ConnectionFailed(opened.note)
@@ -272,19 +272,19 @@ class AgentAssembly:
         opened = self._opened.get(name)
         if opened is None or opened.expiry is None or not await opened.expiry.is_over():
             return None
-        self._take(name, await self._parts.connectors[name]())
+        self._add_connection(name, await self._parts.connectors[name]())
         if opened.close is not None:
             opened.close()
         return dict(self._opened[name].servers)
 
-    def _servers_given(self, servers: Mapping[str, dict[str, Any]]) -> ServersGiven:
+    def _mcp_config(self, servers: Mapping[str, dict[str, Any]]) -> McpConfig:
         here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
         others = {name: config for name, config in servers.items() if name not in here}
-        return ServersGiven(self._private.write_servers(others), here)
+        return McpConfig(self._private.write_servers(others), here)
 
-    def _take_result(self, result: ToolResult) -> None:
+    def _on_result(self, result: ToolResult) -> None:
         self._parts.on_result(result)
-        self._renewing.look(result)
+        self._renewal.check_result(result)
 
     async def _open_connections(self) -> None:
         connectors = self._parts.connectors
@@ -292,7 +292,7 @@ class AgentAssembly:
         for name, result in zip(connectors, opened, strict=True):
             match result:
                 case Connection():
-                    self._take(name, result)
+                    self._add_connection(name, result)
                 case UniversalAgentError():
                     self._leave_out(name, result)
                 case Exception():
@@ -301,7 +301,7 @@ class AgentAssembly:
                 case BaseException():
                     raise result
 
-    def _take(self, name: str, connection: Connection) -> None:
+    def _add_connection(self, name: str, connection: Connection) -> None:
         self._opened[name] = connection
         self._servers = {**(self._servers or {}), **connection.servers}
         self.is_connected = connection.is_connected or self.is_connected
@@ -309,8 +309,8 @@ class AgentAssembly:
             self._parts.redactor.add(secret)
         if connection.note:
             log.info("%s", connection.note)
-            self._states.leave_out(McpServer(name=name, status=connection.status, error=connection.note))
+            self._states.exclude(McpServer(name=name, status=connection.status, error=connection.note))
 
     def _leave_out(self, name: str, error: UniversalAgentError) -> None:
-        self._states.leave_out(McpServer(name=name, status="failed", error=str(error)))
+        self._states.exclude(McpServer(name=name, status="failed", error=str(error)))
         self._report(name, error)

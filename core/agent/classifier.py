@@ -48,7 +48,7 @@ _KNOWLEDGE = re.compile(
     r"define|explain|name|translate|spell|convert|calculate)\b",
     re.IGNORECASE,
 )
-_SETTLED = re.compile(
+_ESTABLISHED = re.compile(
     r"\b(capital of|meaning of|definition of|difference between|synonym|antonym|plural of|formula|theorem|"
     r"square root|how many (days|hours|minutes|seconds|legs|sides|planets|continents|centimet|inches|grams)|"
     r"recursion|boiling point|speed of light|invented|painted|wrote|discovered|translate)\b",
@@ -86,7 +86,7 @@ def decide_by_rules(text: str) -> tuple[Decision, str] | None:
         return "COMPLEX", "it is long"
     if found := _NEEDS_TOOLS.search(text):
         return "COMPLEX", f"it says “{found.group(0).strip()[:30]}”"
-    if _KNOWLEDGE.match(text) and _SETTLED.search(text) and not _HOLDERS_OF_OFFICE.search(text):
+    if _KNOWLEDGE.match(text) and _ESTABLISHED.search(text) and not _HOLDERS_OF_OFFICE.search(text):
         return "SIMPLE", "a question of settled knowledge"
     return None
 

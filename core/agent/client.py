@@ -56,12 +56,12 @@ class AgentClient:
         except TimeoutError as error:
             await self.disconnect()
             raise AgentUnavailable(
-                f"{self._cli} did not answer within {_CONNECT_DEADLINE:g} s{self._said()}: start again"
+                f"{self._cli} did not answer within {_CONNECT_DEADLINE:g} s{self._last_words()}: start again"
             ) from error
         except Exception as error:
             await self.disconnect()
             raise AgentUnavailable(
-                f"{self._cli} could not be started: {clean(str(error))}{self._said()}"
+                f"{self._cli} could not be started: {clean(str(error))}{self._last_words()}"
             ) from error
         if (pid := self._pid()) is not None:
             self._guard = OrphanGuard(pid)
@@ -79,9 +79,13 @@ class AgentClient:
             async for message in self._client.receive_messages():
                 yield message
         except sdk.ProcessError as error:
-            raise AgentUnavailable(f"the agent died ({_exit_of(error.exit_code)}){self._said()}") from error
+            raise AgentUnavailable(
+                f"the agent died ({_exit_of(error.exit_code)}){self._last_words()}"
+            ) from error
         except sdk.ClaudeSDKError as error:
-            raise AgentUnavailable(f"the agent's stream broke: {clean(str(error))}{self._said()}") from error
+            raise AgentUnavailable(
+                f"the agent's stream broke: {clean(str(error))}{self._last_words()}"
+            ) from error
         finally:
             if self._guard is not None and self._pid() is None:
                 # Its number may be given to another process by and by.
@@ -98,7 +102,7 @@ class AgentClient:
         try:
             await self._client.query(text if message_id is None else _one(text, message_id))
         except (sdk.ClaudeSDKError, OSError) as error:
-            raise AgentUnavailable(f"the agent is gone: {clean(str(error))}{self._said()}") from error
+            raise AgentUnavailable(f"the agent is gone: {clean(str(error))}{self._last_words()}") from error
 
     async def interrupt(self) -> None:
         """Ask the agent to stop what it is doing; its result still comes through `messages()`."""
@@ -143,7 +147,7 @@ class AgentClient:
                 self._added | {name: {"type": "sdk", "instance": query.sdk_mcp_servers[name]}}
             )
             return
-        await _asked(self._client.reconnect_mcp_server(name))
+        await _await_control(self._client.reconnect_mcp_server(name))
 
     async def switch_server(self, name: str, *, on: bool) -> None:
         """Give the agent the tools of an MCP server, or take them away and end it.
@@ -151,7 +155,7 @@ class AgentClient:
         Raises:
             ConnectionFailed: it could not be done; the message is the agent's.
         """
-        await _asked(self._client.toggle_mcp_server(name, on))
+        await _await_control(self._client.toggle_mcp_server(name, on))
 
     async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
         """Connect MCP servers that the agent was not started with.
@@ -176,7 +180,7 @@ class AgentClient:
         # The command line lets go of servers that are not named, but for those of its file.
         here = {name: {"type": "sdk", "name": name} for name in query.sdk_mcp_servers if name not in without}
         request = {"subtype": "mcp_set_servers", "servers": self._added | here}
-        await _asked(query._send_control_request(request))
+        await _await_control(query._send_control_request(request))
 
     def kill(self) -> None:
         """End an agent that does not stop when asked; `messages()` then raises."""
@@ -209,7 +213,7 @@ class AgentClient:
             self._stderr.append(text)
             log.info("agent: %s", text)
 
-    def _said(self) -> str:
+    def _last_words(self) -> str:
         return f"; it said: {self._stderr[-1]}" if self._stderr else ""
 
 
@@ -224,7 +228,7 @@ async def _serve_here(query: Any, name: str, instance: Any) -> None:
         await old.aclose()
 
 
-async def _asked(request: Awaitable[object]) -> None:
+async def _await_control(request: Awaitable[object]) -> None:
     try:
         await request
     except Exception as error:

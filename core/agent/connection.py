@@ -43,7 +43,7 @@ class AgentConnection:
         self._made_for: object = None
         self._over = over
         self._died = died
-        self._one_at_a_time = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._connecting: asyncio.Task[AgentLoop] | None = None
         self._handles: list[Handle] = []
 
@@ -53,14 +53,14 @@ class AgentConnection:
         return self.loop is not None and self.loop.is_alive
 
     @property
-    def is_fit(self) -> bool:
+    def is_current(self) -> bool:
         """Whether there is an agent to be asked on the terms of now."""
         return self.is_alive and self._made_for == self._terms()
 
     @property
-    def untaken(self) -> Sequence[str]:
+    def undelivered(self) -> Sequence[str]:
         """What was said into the last query and not taken up, oldest first."""
-        return () if self.loop is None else self.loop.untaken
+        return () if self.loop is None else self.loop.undelivered
 
     async def connect(self) -> bool:
         """Connect the agent; False when it is connected already.
@@ -68,10 +68,10 @@ class AgentConnection:
         Raises:
             AgentUnavailable: it could not be started, or the session is over.
         """
-        async with self._one_at_a_time:
+        async with self._lock:
             if self._over():
                 raise AgentUnavailable("the session is over")
-            if self.is_fit:
+            if self.is_current:
                 return False
             old, self.loop = self.loop, None
             if old is not None:

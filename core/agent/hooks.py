@@ -107,7 +107,7 @@ class AgentHooks:
             "UserPromptSubmit": [HookMatcher(hooks=[self._prompt])],
         }
 
-    def take_copies(self, tool_use_id: str) -> HookCopies:
+    def pop_copies(self, tool_use_id: str) -> HookCopies:
         """Hand over, and forget, what the hooks were given for a call."""
         return self._copies.pop(tool_use_id, None) or HookCopies()
 
@@ -121,7 +121,7 @@ class AgentHooks:
         self._copies.clear()
         self._sent_back.clear()
 
-    def goes_on(self, call: str | None) -> None:
+    def note_subagent_active(self, call: str | None) -> None:
         """Take note that the sub-agent of a call works: one that was sent back really went."""
         for event in self._sent_back.pop(call or "", ()):
             self._publish(event)

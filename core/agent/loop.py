@@ -16,9 +16,16 @@ from core.agent.auth.links import find_auth_link
 from core.agent.client import AgentClient
 from core.agent.hooks import AgentHooks
 from core.agent.mcp.servers import Servers
-from core.agent.messages.result_storage import Settler
+from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import RawResult
-from core.agent.messages.translate import OpenCall, RawToolResult, Taken, Translator, TurnBegun, TurnResult
+from core.agent.messages.translate import (
+    OpenCall,
+    RawToolResult,
+    SteeringAccepted,
+    Translator,
+    TurnResult,
+    TurnStarted,
+)
 from core.agent.permissions.gate import PermissionGate
 from core.agent.turn import Stopping, Turn, TurnOutcome
 from core.errors import AgentUnavailable
@@ -63,7 +70,7 @@ class AgentLoop:
         hooks: AgentHooks,
         gate: PermissionGate,
         translator: Translator,
-        settler: Settler,
+        result_store: ResultStore,
         servers: Servers,
         publish: Callable[[Event], Event],
         on_result: Callable[[ToolResult], None],
@@ -74,7 +81,7 @@ class AgentLoop:
         self._hooks = hooks
         self._gate = gate
         self._translator = translator
-        self._settler = settler
+        self._result_store = result_store
         self._servers = servers
         self._publish = publish
         self._on_result = on_result
@@ -84,7 +91,7 @@ class AgentLoop:
         self._models = models
         self._stopping = Stopping(self._client)
         self.failure: AgentUnavailable | None = None
-        self.untaken: list[str] = []
+        self.undelivered: list[str] = []
         self.commands: frozenset[str] = frozenset()
         self.ended = asyncio.Event()
 
@@ -105,7 +112,7 @@ class AgentLoop:
             self._translator.prices.read_list(listed)
             self._models.read_list(listed)
             self.commands = frozenset(await self._client.commands())
-            await self._servers.take_up(lambda: self._client if self.is_alive else None)
+            await self._servers.attach(lambda: self._client if self.is_alive else None)
         except BaseException:
             await self._client.disconnect()
             raise
@@ -114,9 +121,9 @@ class AgentLoop:
         """Read the agent until it ends; the one reader. Ends, never raises, when the agent does."""
         try:
             async for message in self._client.messages():
-                self._hooks.goes_on(getattr(message, "parent_tool_use_id", None))
+                self._hooks.note_subagent_active(getattr(message, "parent_tool_use_id", None))
                 for item in self._translator.feed(message):
-                    await self._take(item)
+                    await self._handle_item(item)
             self._end(None)
         except AgentUnavailable as error:
             self._end(error)
@@ -129,7 +136,7 @@ class AgentLoop:
 
     async def watch_servers(self) -> None:
         """Publish the state of the MCP servers until none is pending any more."""
-        await self._servers.attend()
+        await self._servers.watch_startup()
 
     async def run(self, query_id: str, text: str, *, simple: bool, model: str | None) -> TurnOutcome:
         """Run one query to its end.
@@ -147,11 +154,11 @@ class AgentLoop:
         try:
             async with self._model(model):
                 await self._client.query(text)
-                turn.asked = True
+                turn.sent = True
                 result = await turn.done
         finally:
             self._turn = None
-            self.untaken = list(turn.steering.waiting.values())
+            self.undelivered = list(turn.steering.waiting.values())
             self._close_open("cancelled")
         return self._outcome(turn, result)
 
@@ -159,16 +166,16 @@ class AgentLoop:
         """Say something into the running query; False when no query listens.
 
         The agent takes it up at its next step, which `query_steered` tells. What it did not take up before the
-        query ended is in `untaken` then.
+        query ended is in `undelivered` then.
         """
         turn = self._turn
-        if turn is None or not turn.asked or turn.interrupted or turn.done.done():
+        if turn is None or not turn.sent or turn.interrupted or turn.done.done():
             return False
         message_id = turn.steering.add(text)
         try:
             await self._client.query(text, message_id)
         except AgentUnavailable:
-            return turn.steering.taken(message_id) is None
+            return turn.steering.accept(message_id) is None
         return True
 
     async def interrupt(self) -> None:
@@ -211,48 +218,52 @@ class AgentLoop:
                 except Exception as error:
                     log.warning("the model could not be switched back: %s", error)
 
-    async def _take(self, item: Event | RawToolResult | TurnResult | Taken | TurnBegun) -> None:
+    async def _handle_item(
+        self, item: Event | RawToolResult | TurnResult | SteeringAccepted | TurnStarted
+    ) -> None:
         match item:
             case RawToolResult():
                 await self._finish_call(item)
             case TurnResult():
                 self._end_turn(item)
-            case TurnBegun():
-                if self._turn is not None and self._turn.going_on is not None:
-                    self._turn.going_on.cancel()
-            case Taken(message_id=message_id):
+            case TurnStarted():
+                if self._turn is not None and self._turn.steering_timeout is not None:
+                    self._turn.steering_timeout.cancel()
+            case SteeringAccepted(message_id=message_id):
                 if self._turn is not None:
-                    self._note_taken(self._turn, message_id)
+                    self._report_steered(self._turn, message_id)
             case SubagentFinished(status="error") if self._turn is not None and self._turn.is_stopped:
                 self._publish(msgspec.structs.replace(item, status="cancelled"))
             case Event():
                 self._publish(item)
                 self._react(item)
 
-    def _note_taken(self, turn: Turn, message_id: str) -> None:
-        if (text := turn.steering.taken(message_id)) is not None:
+    def _report_steered(self, turn: Turn, message_id: str) -> None:
+        if (text := turn.steering.accept(message_id)) is not None:
             self._publish(QuerySteered(query_id=turn.query_id, text=clean(text)))
 
     def _end_turn(self, result: TurnResult) -> None:
         turn = self._turn
         if turn is None or turn.done.done():
             return
-        if turn.interrupted and turn.steering.went_on:
+        if turn.interrupted and turn.steering.continued:
             # A further turn was begun with what still waits, and was stopped before the agent told so.
             for message_id in list(turn.steering.waiting):
-                self._note_taken(turn, message_id)
+                self._report_steered(turn, message_id)
         if (whole := turn.steering.end(result)) is not None:
             turn.done.set_result(whole)
             return
-        turn.going_on = asyncio.get_running_loop().call_later(_TAKEN_WITHIN, self._go_without, turn)
+        turn.steering_timeout = asyncio.get_running_loop().call_later(
+            _TAKEN_WITHIN, self._end_without_steering, turn
+        )
         if turn.interrupted:
             # The agent is about to begin what was said last: that is to be stopped, too.
             # Asked before that turn has begun the agent does nothing, and it does not say when it would.
             self._stopping.ask_until(turn.done)
 
     @staticmethod
-    def _go_without(turn: Turn) -> None:
-        if not turn.done.done() and turn.steering.waiting and (result := turn.steering.give_up()):
+    def _end_without_steering(turn: Turn) -> None:
+        if not turn.done.done() and turn.steering.waiting and (result := turn.steering.pending_result()):
             turn.done.set_result(result)
 
     def _react(self, event: Event) -> None:
@@ -277,14 +288,14 @@ class AgentLoop:
         if call is None:
             log.warning("a result came for the unknown call %s", raw.tool_use_id)
             return
-        copies = self._hooks.take_copies(raw.tool_use_id)
+        copies = self._hooks.pop_copies(raw.tool_use_id)
         effective = call.input if copies.effective_input is None else copies.effective_input
         ended = time.monotonic()
         duration_ms = (ended - call.started) * 1000
         denial = self._gate.denial_of(call.tool_use_id)
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
-            self._settler.settle,
+            self._result_store.store,
             RawResult(
                 block=raw.block,
                 is_error=raw.is_error,

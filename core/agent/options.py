@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.agent.definitions.prompts import SubagentDefinition, filled, read_prompt, shipped_subagents
+from core.agent.definitions.prompts import SubagentDefinition, fill_prompt, read_prompt, shipped_subagents
 from core.agent.definitions.skills import PLUGIN, Skill
 from core.agent.environment import cli_environment
 from core.settings.model import Settings
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from core.agent.hooks import AgentHooks
 
-__all__ = ["BASE_TOOLS", "Briefing", "ServersGiven", "brief", "build_options"]
+__all__ = ["BASE_TOOLS", "Briefing", "McpConfig", "build_options", "write_briefing"]
 
 BASE_TOOLS = ("Agent", "TodoWrite", "WebSearch", "Read", "Glob", "Grep")
 _MAX_LINE = 64 << 20
@@ -45,14 +45,14 @@ class Briefing:
 
 
 @dataclass(frozen=True)
-class ServersGiven:
+class McpConfig:
     """The MCP servers of an agent: a file with those that it connects by itself, and those in this process."""
 
     file: Path
     here: Mapping[str, Any]
 
 
-def brief(
+def write_briefing(
     workspace: Path,
     now: datetime,
     server_notes: Mapping[str, str],
@@ -72,7 +72,7 @@ def brief(
     given = shipped_subagents({}) if subagents is None else subagents
     return Briefing(
         read_prompt("system", values),
-        tuple(filled(each, values) for each in given),
+        tuple(fill_prompt(each, values) for each in given),
         tuple(skill.name for skill in skills),
         skills_folder,
     )
@@ -83,7 +83,7 @@ async def build_options(
     briefing: Briefing,
     *,
     workspace: Path,
-    servers: ServersGiven,
+    servers: McpConfig,
     config_dir: Path | None,
     environ: Mapping[str, str],
     hooks: AgentHooks,
@@ -132,7 +132,7 @@ async def build_options(
         max_budget_usd=settings.max_cost_usd,
         cwd=workspace,
         cli_path=settings.cli_path,
-        env=cli_environment(environ, {**_given_environment(settings, config_dir), **telemetry}),
+        env=cli_environment(environ, {**_own_environment(settings, config_dir), **telemetry}),
         include_partial_messages=True,
         forward_subagent_text=True,
         max_buffer_size=_MAX_LINE,
@@ -150,7 +150,7 @@ def _home_of(settings: Settings, config_dir: Path | None) -> str | None:
     return None if chosen is None or chosen == Path.home() / ".claude" else str(chosen)
 
 
-def _given_environment(settings: Settings, config_dir: Path | None) -> dict[str, str]:
+def _own_environment(settings: Settings, config_dir: Path | None) -> dict[str, str]:
     given = {
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",

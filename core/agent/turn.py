@@ -15,7 +15,7 @@ from core.events.types import Usage
 from core.observation import ToolCall
 from core.provider.error_messages import AT_LIMIT
 
-__all__ = ["Steering", "Stoppable", "Stopping", "Turn", "TurnFailed", "TurnOutcome"]
+__all__ = ["Steering", "StoppableAgent", "Stopping", "Turn", "TurnFailed", "TurnOutcome"]
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Steering:
     _before: TurnResult | None = None
 
     @property
-    def went_on(self) -> bool:
+    def continued(self) -> bool:
         """Whether a result came while something still had to be taken up, so that a further turn follows."""
         return self._before is not None
 
@@ -40,7 +40,7 @@ class Steering:
         self.waiting[message_id] = text
         return message_id
 
-    def taken(self, message_id: str) -> str | None:
+    def accept(self, message_id: str) -> str | None:
         """The text that the agent has taken up; None when it is not of these."""
         return self.waiting.pop(message_id, None)
 
@@ -52,7 +52,7 @@ class Steering:
         self._before = result
         return None if self.waiting else result
 
-    def give_up(self) -> TurnResult | None:
+    def pending_result(self) -> TurnResult | None:
         """The result there is, when the agent does not go on; None when there is none."""
         return self._before
 
@@ -88,9 +88,9 @@ class TurnFailed(AgentError):
 class Turn:
     """What is known of a query while the agent works on it.
 
-    `done` has what the agent ends it with. `asked` says that the agent has it, `refusal` why it is stopped though
-    nobody asked for that, `links` which links to open were told of, and `going_on` is the timer that ends it when the
-    agent does not take up what was said last.
+    `done` gets the result from the agent. `sent` says that the agent has the query, `refusal` why it is stopped
+    although nobody asked for that, `links` which links were reported. `steering_timeout` is the timer that ends the
+    turn if the agent does not accept the last steering message.
     """
 
     query_id: str
@@ -101,8 +101,8 @@ class Turn:
     calls: list[ToolCall] = field(default_factory=list)
     interrupted: bool = False
     refusal: str | None = None
-    asked: bool = False
-    going_on: asyncio.TimerHandle | None = None
+    sent: bool = False
+    steering_timeout: asyncio.TimerHandle | None = None
     steering: Steering = field(default_factory=Steering)
 
     @property
@@ -135,7 +135,7 @@ _STOP_WITHIN = 6.0
 _ASK_AGAIN = 0.4
 
 
-class Stoppable(Protocol):
+class StoppableAgent(Protocol):
     """An agent that can be asked to stop, and ended."""
 
     async def interrupt(self) -> None:
@@ -148,7 +148,7 @@ class Stoppable(Protocol):
 class Stopping:
     """Everything that is under way to stop an agent; what still is when the agent is let go ends with it."""
 
-    def __init__(self, agent: Stoppable) -> None:
+    def __init__(self, agent: StoppableAgent) -> None:
         self._agent = agent
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from core.agent.definitions.roster import Entry, Roster, entries, expected_servers, problems_of, read_roster
+from core.agent.definitions.roster import (
+    Roster,
+    RosterEntry,
+    expected_servers,
+    problems_of,
+    read_roster,
+    roster_entries,
+)
 from core.doctor.check import Finding, failed, ok
 from core.settings.model import Places, Settings
 
@@ -14,7 +21,7 @@ _MOST = 20
 def look_at_roster(settings: Settings, places: Places) -> dict[str, Finding]:
     """Read every file as a session here would; gives what is to be said by whom it is said of."""
     roster = read_roster(settings, places)
-    listed = entries(roster, settings, expected_servers(settings, places.cwd))
+    listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     found = {
         f"{'Skill' if entry.kind == 'skill' else 'Sub-agent'} {entry.name}": failed(
             " ".join(told), f"{_what_becomes_of(entry)}; ua-tui agents lists every file"
@@ -30,8 +37,8 @@ def look_at_roster(settings: Settings, places: Places) -> dict[str, Finding]:
     return found or {"Sub-agents": ok(_counted(roster))}
 
 
-def _what_becomes_of(entry: Entry) -> str:
-    if entry.state == "wrong":
+def _what_becomes_of(entry: RosterEntry) -> str:
+    if entry.state == "broken":
         return "a session has it all the same, without what is wrong in it"
     return "a session goes on without it"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from core.doctor.check import Finding, failed, ok, skipped, warning
-from core.provider.claude_login import look_for_login
+from core.provider.claude_login import find_login
 from core.provider.probe import ModelVerdict, check_model
 from core.settings.model import Settings
 
@@ -35,12 +35,12 @@ async def ask_model(
     """Ask one model for one token; a login is only looked for, as nobody but the agent can use it."""
     verdict = await check_model(replace(settings, model=model), deadline=within, environ=environ)
     if verdict.kind == "nothing_set":
-        login = await asyncio.to_thread(look_for_login, settings)
+        login = await asyncio.to_thread(find_login, settings)
         if not login.usable:
-            return failed(f"no key, no token and no server. {login.told}", _NOTHING_SET)
+            return failed(f"no key, no token and no server. {login.message}", _NOTHING_SET)
         if model != settings.model:
             return skipped("with a login only a session can try it")
-        return ok(f"{login.told} Only a session can try it.")
+        return ok(f"{login.message} Only a session can try it.")
     if verdict.kind == "unknown_model" and model is None and settings.base_url:
         # What the agent asks for when nobody named a model is its own business, and may be another one.
         return warning(f"no model is named: {verdict.message}", _named(verdict))

@@ -214,7 +214,7 @@ class PastSession:
         return ()
 
     @property
-    def queue_held(self) -> bool:
+    def queue_paused(self) -> bool:
         """Nothing is held back."""
         return False
 

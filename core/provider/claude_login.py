@@ -14,7 +14,7 @@ from typing import Any
 
 from core.settings.model import Settings
 
-__all__ = ["Login", "claude_program", "login_command", "login_environment", "look_for_login"]
+__all__ = ["Login", "claude_program", "find_login", "login_command", "login_environment"]
 
 _LARGEST = 1 << 20
 
@@ -24,23 +24,23 @@ class Login:
     """What was found of a login; `usable` says whether a session can be tried with it."""
 
     usable: bool
-    told: str
+    message: str
 
 
-def look_for_login(settings: Settings, now: datetime | None = None) -> Login:
+def find_login(settings: Settings, now: datetime | None = None) -> Login:
     """Look for a login where the agent would, and whether it is still valid; its tokens are read by nobody else."""
     folder = settings.claude_config_dir or Path.home() / ".claude"
     path = folder / ".credentials.json"
     try:
         with path.open("rb") as file:
-            told: Any = json.loads(file.read(_LARGEST))
+            message: Any = json.loads(file.read(_LARGEST))
     except FileNotFoundError:
         return Login(False, f"There is no login in {folder} yet.")
     except OSError as error:
         return Login(False, f"The login in {path} cannot be read: {error.strerror}.")
     except (ValueError, RecursionError):
         return Login(False, f"The login in {path} cannot be read: log in again.")
-    account = told.get("claudeAiOauth") if isinstance(told, dict) else None
+    account = message.get("claudeAiOauth") if isinstance(message, dict) else None
     if not isinstance(account, dict) or not (account.get("accessToken") or account.get("refreshToken")):
         return Login(False, f"There is no login in {path}: log in again.")
     until = account.get("expiresAt")

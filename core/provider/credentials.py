@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from core.errors import SettingsError
-from core.provider.claude_login import look_for_login
+from core.provider.claude_login import find_login
 from core.provider.probe import shown_server
 from core.provider.request import DEFAULT_URL
 from core.settings.files import UserFile
@@ -71,7 +71,7 @@ def credentials_of(
             else:
                 place = f"your {USER_FILE}" if name in in_user_file else "given by the program"
         found.append(Credential(service, ENVIRONMENT[name][1], place))
-    login = clean_line(str(settings.claude_config_dir)) if look_for_login(settings).usable else ""
+    login = clean_line(str(settings.claude_config_dir)) if find_login(settings).usable else ""
     found.insert(2, Credential("model", "Claude login", login))
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["AT_LIMIT", "REFUSALS", "failure_words", "retry_words"]
+__all__ = ["AT_LIMIT", "REFUSALS", "describe_failure", "describe_retry"]
 
 _SERVICE = "the model's service"
 _NO_CONNECTION = "no connection to "
@@ -80,7 +80,7 @@ _CODE = re.compile(r"\b(E[A-Z_]{4,})\b")
 _LONGEST = 200
 
 
-def retry_words(error: str) -> str:
+def describe_retry(error: str) -> str:
     """Say why a request to the model is tried again, of the name that the agent has for it; a clause, no sentence."""
     if error.startswith(_NO_CONNECTION):
         return f"{_SERVICE} at {error.removeprefix(_NO_CONNECTION)} cannot be reached"
@@ -91,7 +91,7 @@ def retry_words(error: str) -> str:
     return f"{_SERVICE} did not answer as it should ({error})"
 
 
-def failure_words(said: str) -> str:
+def describe_failure(said: str) -> str:
     """Say why a query failed, of what the agent says of it; what is not known is given as it came."""
     for pattern, words in _FAILURES:
         if (found := pattern.match(said)) is not None:

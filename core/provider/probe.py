@@ -75,7 +75,7 @@ _AWAY = frozenset({"overloaded", "unreachable", "no_host", "tls", "timeout"})
 class ModelVerdict:
     """How the request went.
 
-    `server` is the address without a password, `status` the HTTP status where there was one, `said` what the server
+    `server` is the address without a password, `status` the HTTP status where there was one, `detail` what the server
     said for itself, cleaned and without secrets, and `models` names it knows, told of only when it does not know
     `model`. `seconds` is how long it took.
     """
@@ -84,7 +84,7 @@ class ModelVerdict:
     server: str
     model: str
     status: int | None = None
-    said: str = ""
+    detail: str = ""
     models: tuple[str, ...] = ()
     seconds: float = 0.0
     with_key: bool = True
@@ -107,7 +107,7 @@ class ModelVerdict:
 
     @property
     def _told(self) -> str:
-        told = f": {self.said}" if self.said else ""
+        told = f": {self.detail}" if self.detail else ""
         match self.kind:
             case "ok":
                 return f"{self.model} at {self.server} answered in {self.seconds:.1f} s."
@@ -225,15 +225,15 @@ async def check_model(
     redactor = Redactor(secrets(settings, os.environ if environ is None else environ))
     began = time.monotonic()
 
-    def verdict(kind: VerdictKind, status: int | None = None, said: str = "", **more: Any) -> ModelVerdict:
+    def verdict(kind: VerdictKind, status: int | None = None, detail: str = "", **more: Any) -> ModelVerdict:
         took = time.monotonic() - began
-        shown = clean_line(redactor.redact(said), _LONGEST_SAID)
+        shown = clean_line(redactor.redact(detail), _LONGEST_SAID)
         return ModelVerdict(
             kind=kind,
             server=server,
             model=clean_line(model),
             status=status,
-            said=shown,
+            detail=shown,
             seconds=took,
             with_key=has_key,
             **more,
@@ -252,9 +252,9 @@ async def check_model(
         limits = httpx.Timeout(deadline, connect=min(_CONNECT_SECONDS, deadline))
         client = await asyncio.to_thread(httpx.AsyncClient, timeout=limits, headers=headers)
     except ValueError:
-        return verdict("malformed", said=_MALFORMED)
+        return verdict("malformed", detail=_MALFORMED)
     except (OSError, ssl.SSLError) as error:
-        return verdict("tls", said=f"the certificates of this machine cannot be read: {error}")
+        return verdict("tls", detail=f"the certificates of this machine cannot be read: {error}")
     async with client:
         try:
             async with asyncio.timeout(deadline):
@@ -262,13 +262,13 @@ async def check_model(
         except TimeoutError:
             return verdict("timeout")
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError, ssl.SSLError) as error:
-            kind, said = _trouble(error, httpx)
-            return verdict(kind, said=said)
-        kind, said = _judged(status, data)
+            kind, detail = _trouble(error, httpx)
+            return verdict(kind, detail=detail)
+        kind, detail = _judged(status, data)
         names = (
             await _models(client, f"{url.removesuffix('messages')}models") if kind == "unknown_model" else ()
         )
-    return verdict(kind, status, said, models=names)
+    return verdict(kind, status, detail, models=names)
 
 
 async def _asked(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> tuple[int, bytes]:
@@ -301,14 +301,14 @@ async def _models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
 def _judged(status: int, data: bytes) -> tuple[VerdictKind, str]:
     """What an answer means, and what the server says in it."""
     told = _decoded(data)
-    said, code = _said(told)
+    detail, code = _said(told)
     if told is None:
-        said = _looks_like(data)
+        detail = _looks_like(data)
     if status == 200 and isinstance(told, dict) and isinstance(told.get("content"), list):
         return "ok", ""
-    about = f"{code} {said}".casefold()
+    about = f"{code} {detail}".casefold()
     if told is not None and any(word in about for word in ("credit", "balance", "billing")):
-        return "no_credit", said
+        return "no_credit", detail
     kind: VerdictKind
     match status:
         case 401:
@@ -317,7 +317,7 @@ def _judged(status: int, data: bytes) -> tuple[VerdictKind, str]:
             kind = "no_credit"
         case 403:
             kind = "forbidden"
-        case 400 | 404 | 422 if said and "model" in about and told is not None:
+        case 400 | 404 | 422 if detail and "model" in about and told is not None:
             kind = "unknown_model"
         case 400 | 413 | 422 if told is not None:
             kind = "rejected"
@@ -327,7 +327,7 @@ def _judged(status: int, data: bytes) -> tuple[VerdictKind, str]:
             kind = "overloaded"
         case _:
             kind = "not_an_api"
-    return kind, said or (HTTPStatus(status).phrase if status in set(HTTPStatus) else "")
+    return kind, detail or (HTTPStatus(status).phrase if status in set(HTTPStatus) else "")
 
 
 def _decoded(data: bytes) -> Any:

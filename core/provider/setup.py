@@ -21,17 +21,17 @@ from core.settings.secrets import secrets
 __all__ = [
     "LOCAL_URL",
     "ZAI_URL",
-    "Given",
-    "Plan",
-    "SettingUp",
-    "Stored",
-    "Way",
-    "tidy_address",
-    "tidy_key",
-    "wrong_entry",
+    "ModelSetup",
+    "SetupInput",
+    "SetupMethod",
+    "SetupPlan",
+    "StoredSetup",
+    "find_input_error",
+    "normalize_address",
+    "normalize_key",
 ]
 
-Way = Literal["anthropic", "login", "zai", "server"]
+SetupMethod = Literal["anthropic", "login", "zai", "server"]
 
 ZAI_URL = "https://api.z.ai/api/anthropic"
 LOCAL_URL = "http://127.0.0.1:11434"
@@ -50,7 +50,7 @@ _ENDPOINT = re.compile(r"/+v1(/+messages)?/*$")
 
 
 @dataclass(frozen=True)
-class Given:
+class SetupInput:
     """What a person entered, tidied; what a way does not ask for is empty."""
 
     key: str = field(default="", repr=False)
@@ -59,10 +59,10 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SetupPlan:
     """What is to be stored, setting by setting (None takes one out), and the settings to go on with."""
 
-    way: Way
+    way: SetupMethod
     changes: Mapping[str, str | None] = field(repr=False)
     settings: Settings
 
@@ -73,20 +73,20 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredSetup:
     """Where something was stored, and what must be known about it."""
 
     path: Path
     warnings: tuple[str, ...] = ()
 
 
-def tidy_key(text: str) -> str:
+def normalize_key(text: str) -> str:
     """Take from a key what gets around it when it is copied: blanks, line ends, quotes, the name of a variable."""
     line = _ASSIGNED.sub("", text.strip(), count=1) if _ASSIGNED.match(text.strip()) else text
     return "".join(line.split()).strip("\"'`")
 
 
-def tidy_address(text: str) -> str:
+def normalize_address(text: str) -> str:
     """Write an address as a base URL: with a scheme, without what the Messages API adds to it."""
     address = "".join(text.split()).strip("\"'`")
     if address and "://" not in address:
@@ -94,7 +94,7 @@ def tidy_address(text: str) -> str:
     return _ENDPOINT.sub("", address).rstrip("/")
 
 
-def wrong_entry(way: Way, given: Given) -> tuple[str, str] | None:
+def find_input_error(way: SetupMethod, given: SetupInput) -> tuple[str, str] | None:
     """Say which field is wrong and what is wrong with it; None when all can be tried."""
     needs_key = way in ("anthropic", "zai")
     if way == "server" and not given.address:
@@ -122,7 +122,7 @@ def wrong_entry(way: Way, given: Given) -> tuple[str, str] | None:
     return None
 
 
-class SettingUp:
+class ModelSetup:
     """Makes, checks and stores what a person chose, starting from the `settings` there are.
 
     `environ`, `cwd` and `config_dir` say where settings are looked for, as for `load_settings`.
@@ -160,17 +160,17 @@ class SettingUp:
             return f"{server}, without a key"
         return "the Claude login" if settings.has_login else ""
 
-    def given(self, way: Way) -> Given:
+    def given(self, way: SetupMethod) -> SetupInput:
         """What is known already of what a way asks for; never a key or a password."""
         now = self.settings
         if way == "zai" and now.base_url == ZAI_URL:
-            return Given(model=now.model or "")
+            return SetupInput(model=now.model or "")
         if way == "server" and now.base_url is not None and now.base_url != ZAI_URL:
             address = now.base_url if urlsplit(now.base_url).password is None else ""
-            return Given(address=address, model=now.model or "")
-        return Given()
+            return SetupInput(address=address, model=now.model or "")
+        return SetupInput()
 
-    def plan(self, way: Way, given: Given) -> Plan:
+    def plan(self, way: SetupMethod, given: SetupInput) -> SetupPlan:
         """Make settings of what was entered, in which there is nothing wrong.
 
         What belongs to another way is taken out: a key would be sent to whichever server is set.
@@ -192,9 +192,9 @@ class SettingUp:
             for name in ("model", "simple_model", "fallback_model"):
                 if getattr(now, name) is not None:
                     changes.setdefault(name, None)
-        return Plan(way, changes, replace(now, demo=False, **changes))  # type: ignore[arg-type]  # texts or None
+        return SetupPlan(way, changes, replace(now, demo=False, **changes))  # type: ignore[arg-type]  # texts or None
 
-    def told(self, plan: Plan) -> str:
+    def describe_changes(self, plan: SetupPlan) -> str:
         """Name the settings that storing sets and takes out."""
         there = self._file.names()
         sets = [name for name, value in plan.changes.items() if value is not None]
@@ -203,26 +203,26 @@ class SettingUp:
         parts += [f"takes out {', '.join(out)}"] if out else []
         return " and ".join(parts)
 
-    def replaced(self, way: Way) -> tuple[str, ...]:
+    def replaced(self, way: SetupMethod) -> tuple[str, ...]:
         """Name the settings of the file that storing a way would change or take out."""
         there = self._file.names()
-        return tuple(name for name in self.plan(way, Given()).changes if name in there)
+        return tuple(name for name in self.plan(way, SetupInput()).changes if name in there)
 
-    async def check(self, plan: Plan) -> ModelVerdict:
+    async def check(self, plan: SetupPlan) -> ModelVerdict:
         """Ask the model once whether it would answer."""
         deadline = _LOADING_SECONDS if plan.way == "server" else DEADLINE
         return await check_model(plan.settings, deadline=deadline, environ=self._environ)
 
-    def store(self, plan: Plan) -> Stored:
+    def store(self, plan: SetupPlan) -> StoredSetup:
         """Store what was chosen in the user's own settings file.
 
         Raises:
             SettingsError: it could not be stored; the file is as it was.
         """
         path = self._file.store(plan.changes)
-        return Stored(path, self._warnings(plan))
+        return StoredSetup(path, self._warnings(plan))
 
-    def _warnings(self, plan: Plan) -> tuple[str, ...]:
+    def _warnings(self, plan: SetupPlan) -> tuple[str, ...]:
         """What makes the next start differ from what was stored."""
         where = {"environ": self._environ, "cwd": self._cwd}
         try:

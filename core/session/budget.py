@@ -45,8 +45,8 @@ class Budget:
         self._stopped = False
         self._ends_at_limit = False
         self._running = 0.0
-        self._untold = 0.0
-        self._told: Literal["none", "warning", "spent"] = "none"
+        self._unreported_usd = 0.0
+        self._reported: Literal["none", "warning", "spent"] = "none"
 
     @property
     def limit_usd(self) -> float | None:
@@ -56,14 +56,14 @@ class Budget:
     @property
     def left_usd(self) -> float | None:
         """What the queries to come may cost, at least 0; None for no limit."""
-        return None if self._limit is None else max(0.0, self._limit - self._so_far)
+        return None if self._limit is None else max(0.0, self._limit - self._total_usd)
 
     @property
     def is_spent(self) -> bool:
         """Whether no further query may begin."""
-        return self._limit is not None and self._so_far >= self._limit
+        return self._limit is not None and self._total_usd >= self._limit
 
-    def take(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Count what an event tells of, and warn when it is time."""
         match event:
             case TokensSpent(cost_usd=float(cost), parent_tool_use_id=parent):
@@ -72,12 +72,12 @@ class Budget:
                     self._stopped = True
                     self._stop()
                 if not self._stopped:
-                    self.look()
+                    self.check()
             case QueryFinished(cost_usd=cost):
                 # A query that ended without a word of its cost, as when the agent died, did cost something.
-                self._untold += self._running if cost is None else 0.0
+                self._unreported_usd += self._running if cost is None else 0.0
                 self._running = 0.0
-                self.look()
+                self.check()
                 self._stopped = self._ends_at_limit = False
             case _:
                 return
@@ -86,9 +86,9 @@ class Budget:
         """Take down that the query which is about to end was stopped at the limit, as its end tells."""
         self._ends_at_limit = True
 
-    def refuse(self) -> None:
+    def report_refusal(self) -> None:
         """Tell that a query waits which may not begin."""
-        self._tell("spent", refused=True)
+        self._report("spent", refused=True)
 
     def raise_to(self, limit_usd: float) -> None:
         """Let the session cost more.
@@ -96,39 +96,39 @@ class Budget:
         Raises:
             SettingsError: it is no amount, or the session has cost that already.
         """
-        if not math.isfinite(limit_usd) or limit_usd <= self._so_far:
-            raise SettingsError(f"the limit must be above ${self._so_far:.2f}, which the session has cost")
+        if not math.isfinite(limit_usd) or limit_usd <= self._total_usd:
+            raise SettingsError(f"the limit must be above ${self._total_usd:.2f}, which the session has cost")
         self._limit = limit_usd
-        self._told = "none"
-        self._publish(BudgetRaised(spent_usd=self._so_far, limit_usd=limit_usd))
-        self.look()
+        self._reported = "none"
+        self._publish(BudgetRaised(spent_usd=self._total_usd, limit_usd=limit_usd))
+        self.check()
 
     @property
     def _is_over(self) -> bool:
-        return self._limit is not None and self._so_far + self._running >= self._limit
+        return self._limit is not None and self._total_usd + self._running >= self._limit
 
     @property
-    def _so_far(self) -> float:
-        return (self._spent() or 0.0) + self._untold
+    def _total_usd(self) -> float:
+        return (self._spent() or 0.0) + self._unreported_usd
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Tell how things stand, unless that was told."""
         if self._limit is None:
             return
         if self.is_spent:
-            self._tell("spent")
-        elif self._so_far + self._running >= WARN_AT * self._limit:
-            self._tell("warning")
+            self._report("spent")
+        elif self._total_usd + self._running >= WARN_AT * self._limit:
+            self._report("warning")
 
-    def _tell(self, level: Literal["warning", "spent"], *, refused: bool = False) -> None:
-        if self._limit is None or (not refused and _RANK[level] <= _RANK[self._told]):
+    def _report(self, level: Literal["warning", "spent"], *, refused: bool = False) -> None:
+        if self._limit is None or (not refused and _RANK[level] <= _RANK[self._reported]):
             return
-        self._told = level
+        self._reported = level
         running = self._running if level == "warning" else 0.0
         self._publish(
             BudgetReached(
                 level=level,
-                spent_usd=self._so_far + running,
+                spent_usd=self._total_usd + running,
                 limit_usd=self._limit,
                 refused=refused,
                 stopped=self._ends_at_limit and not refused,

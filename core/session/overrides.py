@@ -12,16 +12,16 @@ from core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
 from core.provider.models import ModelChoice, checked_choice
 from core.settings.model import Settings
 
-__all__ = ["KEPT", "Held", "Kept"]
+__all__ = ["OVERRIDABLE", "Overrides", "ResumedSettings"]
 
-KEPT = ("model", "fallback_model", "effort", "max_cost_usd")
+OVERRIDABLE = ("model", "fallback_model", "effort", "max_cost_usd")
 """The settings that can be chosen in a session."""
 
 Value = str | float | None
 
 
 @dataclass(frozen=True)
-class Held:
+class ResumedSettings:
     """The settings that a session goes on with.
 
     `kept` are the names of those that were chosen in it; `overruled` is what was chosen but does not hold any more.
@@ -33,12 +33,12 @@ class Held:
 
 
 @dataclass
-class Kept:
+class Overrides:
     """What a person chose in a session, by the names of the settings; nothing of what was never chosen."""
 
     chosen: dict[str, Value] = field(default_factory=dict)
 
-    def take(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take up one event of the journal, in order."""
         match event:
             case ModelChosen():
@@ -55,14 +55,14 @@ class Kept:
             case _:
                 pass
 
-    def hold(self, settings: Settings, named: Collection[str]) -> Held:
+    def apply(self, settings: Settings, named: Collection[str]) -> ResumedSettings:
         """Say what holds: the choices of the session, but for what was `named` for this run of it.
 
         A choice that this version cannot make sense of gives way, too: nothing of it keeps a session from going on.
         """
         changes: dict[str, Any] = {}
         overruled: dict[str, Value] = {}
-        for name in filter(self.chosen.__contains__, KEPT):
+        for name in filter(self.chosen.__contains__, OVERRIDABLE):
             value = self.chosen[name]
             if name not in named and _makes_sense(name, value):
                 changes[name] = value
@@ -74,7 +74,7 @@ class Kept:
         if fallback is not None and fallback == settings.model and "fallback_model" not in named:
             settings = replace(settings, fallback_model=None)
             overruled["fallback_model"] = fallback
-        return Held(settings, frozenset(changes), overruled)
+        return ResumedSettings(settings, frozenset(changes), overruled)
 
 
 def _makes_sense(name: str, value: Value) -> bool:

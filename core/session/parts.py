@@ -9,7 +9,7 @@ from enum import StrEnum
 from core.agent.assembly import AgentParts
 from core.connections.trust import OwnConnections
 from core.pipelines import Pipelines
-from core.session.resume import SoFar
+from core.session.resume import PreviousState
 
 __all__ = ["SessionParts", "SessionState"]
 
@@ -29,7 +29,7 @@ class SessionState(StrEnum):
 class SessionParts:
     """What a session is made of, put together by the composition root.
 
-    `so_far` is what the session was before, when it goes on, and `overruled` what was chosen in it and does not hold
+    `previous` is what the session was before, when it goes on, and `overruled` what was chosen in it and does not hold
     any more, by the names of the settings. `own_servers` are the user's MCP servers. `ask_model` is
     the classifier's small request. `drain` waits for the observers and names what they lost.
     `after_finish` runs once `session_finished` is published.
@@ -37,7 +37,7 @@ class SessionParts:
 
     agent: AgentParts
     pipelines: Pipelines
-    so_far: SoFar | None = None
+    previous: PreviousState | None = None
     overruled: Mapping[str, str | float | None] = field(default_factory=dict)
     own_servers: OwnConnections | None = None
     ask_model: Callable[[str, str], Awaitable[str]] | None = None

@@ -33,12 +33,12 @@ from core.history.journal_reader import PastJournal
 from core.history.session import JOURNAL, runs_elsewhere
 from core.records.counters import Tally
 from core.records.digest import Recorder
-from core.session.overrides import Kept
+from core.session.overrides import Overrides
 from core.settings.model import Settings
 from core.storage.queue_file import read_queue
 from core.storage.workspace import Workspace
 
-__all__ = ["Resume", "SoFar", "conversation_to_resume", "read_so_far", "resume_with"]
+__all__ = ["PreviousState", "Resume", "conversation_to_resume", "prepare_resume", "read_previous_state"]
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class Resume:
 
 
 @dataclass(kw_only=True)
-class SoFar:
+class PreviousState:
     """What a session was when it was left.
 
     `conversation` is the agent's id of the newest conversation, and `spoken` says whether the model said anything
@@ -75,21 +75,21 @@ class SoFar:
     last_query: int = 0
     tally: Tally = field(default_factory=Tally)
     queue: tuple[str, ...] = ()
-    kept: Kept = field(default_factory=Kept)
+    kept: Overrides = field(default_factory=Overrides)
     _open: dict[tuple[str, str], Event] = field(default_factory=dict)
     _estimates: dict[str, float] = field(default_factory=dict)
     _run: tuple[float, float] = (0.0, 0.0)
 
-    def take(self, events: Iterable[Event]) -> None:
+    def handle_events(self, events: Iterable[Event]) -> None:
         """Take events of the journal, in order."""
         for event in events:
             self.last_seq = max(self.last_seq, event.seq)
             if not _is_later(event):
                 self._run = (self._run[0], event.at.timestamp())
-            self._take(event)
+            self._handle_event(event)
             self.recorder(event)
 
-    def ends(self) -> Iterator[Event]:
+    def closing_events(self) -> Iterator[Event]:
         """The ends of everything that has none, since the program was ended in the middle of it.
 
         They belong before the `session_started` that the session goes on with.
@@ -133,8 +133,8 @@ class SoFar:
                 case _:
                     continue
 
-    def _take(self, event: Event) -> None:
-        self.kept.take(event)
+    def _handle_event(self, event: Event) -> None:
+        self.kept.handle_event(event)
         match event:
             case SessionStarted():
                 self._end_run()
@@ -188,7 +188,7 @@ class SoFar:
             self.tally.earlier_ms += max(0.0, last - began) * 1000
         self._run = (0.0, 0.0)
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """There is nothing more in the journal: what has no end yet cost what was estimated."""
         self._end_run()
         for estimate in self._estimates.values():
@@ -196,7 +196,7 @@ class SoFar:
 
 
 def _is_later(event: Event) -> bool:
-    """Whether an event may be one that comes when the session goes on, as `SoFar.ends` do: no run lasted until then."""
+    """Whether an event may have been added when the session was resumed, so that no run lasted until then."""
     match event:
         case SessionStarted():
             return True
@@ -208,7 +208,7 @@ def _is_later(event: Event) -> bool:
             return False
 
 
-def read_so_far(workspace: Workspace) -> SoFar:
+def read_previous_state(workspace: Workspace) -> PreviousState:
     """Read what a session was from its journal, however long that is: call it in a thread.
 
     Raises:
@@ -223,25 +223,25 @@ def read_so_far(workspace: Workspace) -> SoFar:
 
     journal = PastJournal(workspace.path / JOURNAL)
     try:
-        so_far = SoFar(recorder=Recorder(workspace.redactor, stored_size=stored_size))
+        previous = PreviousState(recorder=Recorder(workspace.redactor, stored_size=stored_size))
         for _, events in journal.batches(0):
-            so_far.take(events)
+            previous.handle_events(events)
     finally:
         journal.close()
-    if not so_far.session_id:
+    if not previous.session_id:
         raise JournalError(
             f"The journal {journal.path} does not tell how its session began: it cannot go on. "
             "`ua-tui open` shows what there is."
         )
-    so_far.settle()
+    previous.finish()
     try:
-        so_far.queue = read_queue(workspace)
+        previous.queue = read_queue(workspace)
     except WorkspaceError as error:
         log.warning("%s", error)
-    return so_far
+    return previous
 
 
-def resume_with(
+def prepare_resume(
     settings: Settings, folder: Path, *, fresh: bool = False, named: Collection[str] = ()
 ) -> tuple[Settings, Resume]:
     """Say how a session goes on: one of the demo as that, and no other does.
@@ -267,7 +267,7 @@ def resume_with(
     return replace(settings, demo=demo), Resume(folder, fresh, frozenset(named))
 
 
-def conversation_to_resume(so_far: SoFar, folder: Path, agent_home: Path) -> str | None:
+def conversation_to_resume(previous: PreviousState, folder: Path, agent_home: Path) -> str | None:
     """The id of the agent's conversation that goes on; None when none was begun.
 
     `agent_home` is where the command-line agent keeps its state.
@@ -275,11 +275,11 @@ def conversation_to_resume(so_far: SoFar, folder: Path, agent_home: Path) -> str
     Raises:
         ConversationGone: the model said something in it, but the transcript is not there any more.
     """
-    if so_far.conversation is None:
+    if previous.conversation is None:
         return None
-    if transcript_of(so_far.conversation, worked_in=folder, agent_home=agent_home) is not None:
-        return so_far.conversation
-    if so_far.spoken:
+    if transcript_of(previous.conversation, worked_in=folder, agent_home=agent_home) is not None:
+        return previous.conversation
+    if previous.spoken:
         raise ConversationGone(
             f"the agent's record of the conversation in {folder.name} is gone: it was looked for in {agent_home}. "
             "The agent removes old ones, and finds none once the folder was moved or another login is used"

@@ -38,7 +38,7 @@ class QueryRunner:
         self._handle: Handle | None = None
 
     @property
-    def is_held(self) -> bool:
+    def is_paused(self) -> bool:
         """Whether what waits stays until a person lets it go on, or gives a higher budget."""
         return self._queue.held or (self._budget.is_spent and len(self._queue) > 0)
 
@@ -48,7 +48,7 @@ class QueryRunner:
             self._ended.clear()
             self._handle = spawn(self._run_all(), "queries", "agent")
 
-    def rouse(self) -> None:
+    def wake(self) -> None:
         """Look again for a query that may run."""
         self._idle.clear()
         self._wake.set()
@@ -87,6 +87,6 @@ class QueryRunner:
 
     def _next(self) -> str | None:
         if self._queue.ready and self._budget.is_spent:
-            self._budget.refuse()
+            self._budget.report_refusal()
             return None
         return self._queue.take()

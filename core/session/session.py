@@ -14,7 +14,7 @@ from core.agent.auth.wait import AuthOutcome, AuthWait
 from core.agent.classifier import Classifier
 from core.agent.connection import AgentConnection
 from core.agent.mcp.servers import Servers
-from core.agent.permissions.gate import Answer
+from core.agent.permissions.gate import PermissionReply
 from core.agent.query import QueryPath
 from core.agent.turn import TurnOutcome
 from core.bus import Bus
@@ -48,7 +48,7 @@ __all__ = ["Handle", "Session", "SessionParts", "SessionState", "Spawn", "spawn_
 
 log = logging.getLogger(__name__)
 
-_LET_GO_WITHIN = 7.0
+_CLOSE_TIMEOUT = 7.0
 
 
 class Session:
@@ -86,25 +86,25 @@ class Session:
             over=lambda: self._finished,
             died=self._died,
         )
-        so_far = parts.so_far
-        self._queue = QueryQueue(self.workspace, so_far.queue if so_far is not None else ())
+        previous = parts.previous
+        self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
         self._runner = QueryRunner(self._queue, self._budget, self._run_query)
         self._interrupting = False
         self._finished = False
-        self._tally = so_far.tally if so_far is not None else Tally()
-        self._last_query = so_far.last_query if so_far is not None else 0
+        self._tally = previous.tally if previous is not None else Tally()
+        self._last_query = previous.last_query if previous is not None else 0
         self._auth = AuthWait(
             spawn,
             lambda: self._assembly.is_connected,
             publish=bus.publish,
             runs=lambda: self.state is SessionState.RUNNING,
-            go_on=self._go_on,
-            looks=parts.agent.interactive,
+            continue_query=self._continue,
+            polls=parts.agent.interactive,
         )
         bus.subscribe(self._tally.count)
-        bus.subscribe(self._budget.take)
-        bus.subscribe(self._auth.take)
-        bus.subscribe(self.servers.take)
+        bus.subscribe(self._budget.handle_event)
+        bus.subscribe(self._auth.handle_event)
+        bus.subscribe(self.servers.handle_event)
 
     @property
     def queued(self) -> tuple[str, ...]:
@@ -112,9 +112,9 @@ class Session:
         return tuple(self._queue)
 
     @property
-    def queue_held(self) -> bool:
+    def queue_paused(self) -> bool:
         """Whether the waiting queries stay until `resume_queue`, the next `submit` or a higher budget."""
-        return self._runner.is_held
+        return self._runner.is_paused
 
     @property
     def pending_auth(self) -> AuthRequired | None:
@@ -144,8 +144,8 @@ class Session:
 
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
-        settings, so_far = self.settings, self._parts.so_far
-        for end in so_far.ends() if so_far is not None else ():
+        settings, previous = self.settings, self._parts.previous
+        for end in previous.closing_events() if previous is not None else ():
             self.bus.publish(end)
         self.bus.publish(
             SessionStarted(
@@ -160,12 +160,12 @@ class Session:
                 permission_mode=settings.effective_permission_mode,
                 demo=settings.demo,
                 provider_session_id=self._assembly.conversation_id,
-                resumed_from=so_far.session_id if so_far is not None else None,
-                queries_before=so_far.tally.queries if so_far is not None else 0,
+                resumed_from=previous.session_id if previous is not None else None,
+                queries_before=previous.tally.queries if previous is not None else 0,
                 overruled=dict(self._parts.overruled),
             )
         )
-        self._budget.look()
+        self._budget.check()
         await self._connect_or_fail()
         if self._parts.own_servers is not None:
             self._parts.own_servers.ask()
@@ -175,7 +175,7 @@ class Session:
         """Take a query: it runs now, or waits behind the ones before it."""
         if text.strip() and not self._finished:
             self._queue.add(text.strip())
-            self._runner.rouse()
+            self._runner.wake()
 
     async def ask(self, text: str) -> AsyncIterator[Event]:
         """Run a query: `async for event in session.ask(...)` gives its events, the last one a `QueryFinished`.
@@ -227,7 +227,7 @@ class Session:
         if self._agent.loop is not None and await self._agent.loop.steer(text):
             return True
         self._queue.add_first(text)
-        self._runner.rouse()
+        self._runner.wake()
         return False
 
     def unqueue(self) -> str | None:
@@ -240,9 +240,9 @@ class Session:
 
     def resume_queue(self) -> None:
         """Go on with the queries that are held since one before them did not succeed."""
-        if self.queue_held:
+        if self.queue_paused:
             self._queue.release()
-            self._runner.rouse()
+            self._runner.wake()
 
     def raise_budget(self, limit_usd: float) -> None:
         """Let the session cost more; what waits for that runs. A running query keeps the limit it began with.
@@ -252,7 +252,7 @@ class Session:
         """
         self._budget.raise_to(limit_usd)
         if self._queue.ready:
-            self._runner.rouse()
+            self._runner.wake()
 
     async def wait_idle(self) -> None:
         """Wait until no query runs and none waits but those that are held."""
@@ -276,7 +276,7 @@ class Session:
         patterns: Sequence[str] = (),
     ) -> bool:
         """Answer a waiting tool call; False when it does not wait any more."""
-        return self._assembly.answer(request_id, Answer(allow, scope, reason, tuple(patterns)))
+        return self._assembly.answer(request_id, PermissionReply(allow, scope, reason, tuple(patterns)))
 
     def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
         """Say whether an MCP server of the folder is trusted; one that is gets connected.
@@ -286,7 +286,7 @@ class Session:
         """
         own = self._parts.own_servers
         if own is not None and own.answer(server, decision) and self.servers.reconnect(server):
-            self._assembly.want(server)
+            self._assembly.request_connection(server)
 
     def finish_auth(self, outcome: AuthOutcome) -> None:
         """Say how the waiting authentication went; when it is complete the agent goes on by itself."""
@@ -307,24 +307,24 @@ class Session:
         await self.interrupt()
         if self.state is SessionState.STOPPING:
             try:
-                await asyncio.wait_for(self._runner.wait_idle(), _LET_GO_WITHIN)
+                await asyncio.wait_for(self._runner.wait_idle(), _CLOSE_TIMEOUT)
             except TimeoutError:
                 log.warning("the running query was cut off")
         self.state = SessionState.CLOSED
         try:
-            await self._let_go()
+            await self._release()
         finally:
-            await self._conclude(reason)
+            await self._finish(reason)
 
-    async def _let_go(self) -> None:
+    async def _release(self) -> None:
         """End what runs: the agent, the looking, the task of the queries."""
         await self._agent.close()
         # The configuration in it has keys: whatever happens next, it must not stay behind.
         self._assembly.close()
         self._auth.close()
-        await self._runner.end(_LET_GO_WITHIN)
+        await self._runner.end(_CLOSE_TIMEOUT)
 
-    async def _conclude(self, reason: str) -> None:
+    async def _finish(self, reason: str) -> None:
         """Let the observers finish, publish the end and close the records."""
         try:
             self._assembly.close()
@@ -339,10 +339,10 @@ class Session:
             finally:
                 self.workspace.close()
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         if not self._finished:
             self._queue.add_first(GO_ON)
-            self._runner.rouse()
+            self._runner.wake()
 
     async def _connect_or_fail(self) -> None:
         try:
@@ -381,8 +381,8 @@ class Session:
         finally:
             if self.state in {SessionState.RUNNING, SessionState.STOPPING, SessionState.STARTING}:
                 self.state = SessionState.IDLE if self._agent.is_alive else SessionState.FAILED
-            for untaken in reversed(self._agent.untaken):
-                self._queue.add_first(untaken)
+            for message in reversed(self._agent.undelivered):
+                self._queue.add_first(message)
             self._tally.spend(outcome.cost_usd)
             if outcome.at_limit:
                 self._budget.note_stop()
@@ -402,7 +402,7 @@ class Session:
         return outcome.status
 
     async def _attempt(self, text: str, context: AgentContext) -> TurnOutcome:
-        if not self._agent.is_fit:
+        if not self._agent.is_current:
             self.state = SessionState.STARTING
             await self._connect()
         loop = self._agent.loop

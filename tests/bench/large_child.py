@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from core.agent.messages.result_storage import Settler
+from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import RawResult, ResultAdapter
 from core.concurrency.worker import Aside
 from core.events.types import ArtifactSaved, Event, ObserverFinished
@@ -80,7 +80,7 @@ class Bench:
     async def settled(self, number: int, block: str) -> ToolResult:
         """A result as the loop hands it over: read and stored by the settler, in a thread."""
         adapter = ResultAdapter(saved_results_root=None)
-        settler = Settler(adapter, self.workspace, self.workspace.redactor, self.aside)
+        settler = ResultStore(adapter, self.workspace, self.workspace.redactor, self.aside)
         call = result(number, "").call
         now = datetime.now(UTC)
         facts = {
@@ -91,7 +91,7 @@ class Bench:
             "ended_at": now,
             "duration_ms": 1.0,
         }
-        observation, _ = await asyncio.to_thread(settler.settle, RawResult(block=block), facts)
+        observation, _ = await asyncio.to_thread(settler.store, RawResult(block=block), facts)
         return msgspec.structs.replace(result(number, ""), observation=observation)
 
     async def rest(self) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.pipelines import BeforeTool, Pipelines
-from core.plugins import PIPELINE_GROUP, Problem, with_plugins
+from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from tests.observers.plugin_package import install_package
 
 DENIES = """
@@ -16,19 +16,19 @@ def register(pipelines):
     {more}
 """
 
-Plugged = Callable[..., tuple[Pipelines, list[Problem]]]
+Plugged = Callable[..., tuple[Pipelines, list[PluginProblem]]]
 
 
 @pytest.fixture
 def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plugged:
     monkeypatch.syspath_prepend(str(tmp_path))
 
-    def load(**sources: str) -> tuple[Pipelines, list[Problem]]:
+    def load(**sources: str) -> tuple[Pipelines, list[PluginProblem]]:
         for name, source in sources.items():
             module = f"handlers_{name}_{abs(hash(source))}"
             install_package(tmp_path, module, source, {PIPELINE_GROUP: {name: f"{module}:register"}})
-        problems: list[Problem] = []
-        return with_plugins(Pipelines(), problems.append, seconds=5.0), problems
+        problems: list[PluginProblem] = []
+        return register_plugins(Pipelines(), problems.append, seconds=5.0), problems
 
     return load
 
@@ -76,7 +76,7 @@ async def test_one_that_never_ends_is_left_behind(tmp_path: Path, monkeypatch: p
     monkeypatch.syspath_prepend(str(tmp_path))
     source = "import time\ndef register(pipelines): time.sleep(60)\n"
     install_package(tmp_path, "handlers_slow", source, {PIPELINE_GROUP: {"slow": "handlers_slow:register"}})
-    problems: list[Problem] = []
-    pipelines = with_plugins(Pipelines(), problems.append, seconds=0.1)
+    problems: list[PluginProblem] = []
+    pipelines = register_plugins(Pipelines(), problems.append, seconds=0.1)
     assert "did not load within 0.1 seconds" in problems[0].message
     assert pipelines.handlers("tool.before_execute") == ()

@@ -35,7 +35,7 @@ async def test_what_waits_survives_an_interrupt_and_what_was_said_is_kept(tmp_pa
         await session.interrupt()
         await session.wait_idle()
         assert session.state is SessionState.IDLE
-        assert session.queue_held
+        assert session.queue_paused
         assert len(session.queued) == 2
         assert any(event.text for event in of(events, MessageFinished))
         assert session.unqueue() == "What is the capital of Spain?"
@@ -58,7 +58,7 @@ async def test_what_waits_survives_the_death_of_the_agent_and_an_end(tmp_path: P
         assert session.state is SessionState.FAILED
         assert len(session.queued) == 2
         await session.restart()
-        assert session.queue_held
+        assert session.queue_paused
         session.submit("What is the capital of Italy?")
         asked = of(events, QueryReceived)
         while len(asked) < 2:

@@ -153,7 +153,7 @@ async def test_an_interrupt_keeps_what_was_said_and_the_prompt_usable(tmp_path: 
         assert session.queued == ("What is the capital of France?",)
         session.resume_queue()
         await session.wait_idle()
-        assert not session.queue_held
+        assert not session.queue_paused
     first, second = of(events, QueryFinished)
     assert (first.status, second.status) == ("interrupted", "success")
     assert "Paris" in second.text

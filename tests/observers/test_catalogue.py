@@ -12,7 +12,7 @@ import pytest
 
 from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolResult
-from core.plugins import Problem
+from core.plugins import PluginProblem
 from observers.api import ObserverError, keep_json
 from observers.base import Observer, ObserverContext
 from observers.catalogue import default_observers
@@ -33,15 +33,15 @@ QUIET = """
 @pytest.fixture
 def plugged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[list[Observer], list[Problem]]]:
+) -> Callable[..., tuple[list[Observer], list[PluginProblem]]]:
     """Install a package with this source and these entry points, and load what is installed."""
 
-    def install_and_load(source: str, **points: str) -> tuple[list[Observer], list[Problem]]:
+    def install_and_load(source: str, **points: str) -> tuple[list[Observer], list[PluginProblem]]:
         # Modules stay imported for the whole run of the tests: each test has its own.
         module = f"plugin_{abs(hash(tmp_path))}"
         named = {name: target.replace("here", module) for name, target in points.items()}
         monkeypatch.syspath_prepend(str(install(tmp_path / "site", module, HEAD + source, **named)))
-        problems: list[Problem] = []
+        problems: list[PluginProblem] = []
         observers = default_observers(report=problems.append)
         assert [observer.name for observer in observers][: len(BUILT_IN)] == BUILT_IN
         return observers[len(BUILT_IN) :], problems
@@ -118,7 +118,7 @@ def test_a_broken_plug_in_is_a_line_for_the_person_and_no_traceback(tmp_path: Pa
     ],
 )
 def test_what_is_no_observer_is_left_out_and_said(
-    plugged: Callable[..., tuple[list[Observer], list[Problem]]], body: str, told: str
+    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]], body: str, told: str
 ) -> None:
     observers, (problem,) = plugged(f"class It:\n    {body}", odd="here:It")
     assert observers == []
@@ -131,7 +131,7 @@ def test_what_is_no_observer_is_left_out_and_said(
 
 
 def test_of_two_plug_ins_with_one_name_the_first_has_it(
-    plugged: Callable[..., tuple[list[Observer], list[Problem]]],
+    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]],
 ) -> None:
     source = (
         f"class It:\n    name = 'same'{QUIET}\ndef give(): return It()\nready = It()\nready.name = 'ready'\n"
@@ -146,7 +146,7 @@ def test_a_plug_in_that_never_finishes_loading_is_left_behind(
 ) -> None:
     source = "import threading\nclass It:\n    def __init__(self): threading.Event().wait()\n"
     monkeypatch.syspath_prepend(str(install(tmp_path, "plugin_hangs", source, slow="plugin_hangs:It")))
-    problems: list[Problem] = []
+    problems: list[PluginProblem] = []
     assert load_plugins([], problems.append, seconds=0.1) == []
     assert "did not load within 0.1 seconds" in problems[0].message
 
@@ -171,7 +171,7 @@ def test_a_plug_in_that_never_finishes_loading_is_left_behind(
     ],
 )
 async def test_what_a_plug_in_does_wrong_is_a_failed_run(
-    plugged: Callable[..., tuple[list[Observer], list[Problem]]],
+    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]],
     context: ObserverContext,
     result: Make,
     wants: str,
@@ -205,7 +205,7 @@ def _spawn(work: Any) -> object:
 
 
 def test_what_was_saved_counts_although_another_claim_is_wrong(
-    plugged: Callable[..., tuple[list[Observer], list[Problem]]], context: ObserverContext, result: Make
+    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]], context: ObserverContext, result: Make
 ) -> None:
     source = """
 class It:
@@ -224,7 +224,7 @@ class It:
 
 
 def test_a_name_that_changes_later_stays_what_it_was(
-    plugged: Callable[..., tuple[list[Observer], list[Problem]]], context: ObserverContext, result: Make
+    plugged: Callable[..., tuple[list[Observer], list[PluginProblem]]], context: ObserverContext, result: Make
 ) -> None:
     source = f"""
 import itertools

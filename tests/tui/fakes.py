@@ -93,7 +93,7 @@ class FakeSession:
     outcomes: list[str] = field(default_factory=list)
     trusted: list[tuple[str, str]] = field(default_factory=list)
     interrupts: int = 0
-    queue_held: bool = False
+    queue_paused: bool = False
     commands: tuple[str, ...] = ("compact", "mine:tidy")
     steered: list[str] = field(default_factory=list)
     deaf: bool = False
@@ -161,7 +161,7 @@ class FakeSession:
         return True
 
     def resume_queue(self) -> None:
-        self.queue_held = False
+        self.queue_paused = False
         if self.waiting:
             self.submit(self.waiting.pop(0))
 
@@ -171,7 +171,7 @@ class FakeSession:
 
     async def interrupt(self) -> None:
         self.interrupts += 1
-        self.queue_held = bool(self.waiting)
+        self.queue_paused = bool(self.waiting)
         self.finish("interrupted")
 
     def answer_permission(

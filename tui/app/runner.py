@@ -66,8 +66,8 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
     Raises:
         SettingsError: there is no such theme, or the session that is to go on cannot.
     """
-    from core.session.overrides import KEPT
-    from core.session.resume import Resume, resume_with
+    from core.session.overrides import OVERRIDABLE
+    from core.session.resume import Resume, prepare_resume
     from tui.app.sessions_app import resumed_folder
 
     while True:
@@ -86,7 +86,7 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
             if app.session_folder is not None and not was.demo:
                 # What another server said may be refused by this one, which has models of its own, too.
                 moved = settings.base_url != was.base_url
-                changed = {name for name in KEPT if getattr(settings, name) != getattr(was, name)}
+                changed = {name for name in OVERRIDABLE if getattr(settings, name) != getattr(was, name)}
                 changed |= {"model", "fallback_model"} if moved else set()
                 resume = Resume(app.session_folder, fresh=moved, named=frozenset(changed))
             continue
@@ -97,4 +97,4 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
         folder = resumed_folder(result)
         if folder is None:
             return app.return_code or 0
-        settings, resume = resume_with(replace(settings, demo=False), folder)
+        settings, resume = prepare_resume(replace(settings, demo=False), folder)

@@ -11,7 +11,7 @@ from core.text import clean_line
 from tui.cli.output import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.agent.definitions.roster import Entry
+    from core.agent.definitions.roster import RosterEntry
 
 __all__ = ["add_arguments", "run", "tools_of"]
 
@@ -29,12 +29,12 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a settings file is wrong.
     """
-    from core.agent.definitions.roster import entries, expected_servers, problems_of, read_roster
+    from core.agent.definitions.roster import expected_servers, problems_of, read_roster, roster_entries
     from core.settings.model import Places, load_settings
 
     settings, places = load_settings(), Places.of()
     roster = read_roster(settings, places)
-    listed = entries(roster, settings, expected_servers(settings, places.cwd))
+    listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:
         told = {"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)}
         print_line(json.dumps(told, indent=2))
@@ -47,14 +47,14 @@ def run(args: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def tools_of(entry: Entry) -> str:
+def tools_of(entry: RosterEntry) -> str:
     """How many tools a sub-agent names, in a word."""
     if entry.kind == "skill" or entry.state == "left out":
         return "-"
     return "all" if entry.tools is None else str(len(entry.tools)) if entry.tools else "none"
 
 
-def _list(listed: list[Entry]) -> None:
+def _list(listed: list[RosterEntry]) -> None:
     rows = [
         _HEADER,
         *(

@@ -23,7 +23,7 @@ from tui.cli.output import complain, print_line
 
 if TYPE_CHECKING:
     from core.events.types import Event
-    from core.plugins import Problem
+    from core.plugins import PluginProblem
     from core.settings.model import Settings
     from core.storage.workspace import Workspace
     from observers.base import ObserverContext
@@ -164,7 +164,7 @@ class _Report:
             print_line("nothing saved: the session has no finished tool calls")
         return EXIT_FAILED if self._failed else 0
 
-    def _left_out(self, problem: Problem) -> None:
+    def _left_out(self, problem: PluginProblem) -> None:
         self._failed = True
         _say(f"{problem.plugin}: {clean_line(problem.message, 500)}")
 

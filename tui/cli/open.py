@@ -83,9 +83,9 @@ def run(args: argparse.Namespace) -> int:
     from tui.app.sessions_app import resumed_folder
 
     if (folder := resumed_folder(result)) is not None:
-        from core.session.resume import resume_with
+        from core.session.resume import prepare_resume
         from tui.app.runner import run_screen
 
-        settings, resume = resume_with(settings, folder)
+        settings, resume = prepare_resume(settings, folder)
         return run_screen(settings, resume=resume)
     return app.return_code or 0

@@ -78,13 +78,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _sessions(args: argparse.Namespace) -> int:
-    from core.session.resume import resume_with
+    from core.session.resume import prepare_resume
     from tui.app.sessions_app import run
 
     settings, folder = run(args)
     if folder is None:
         return 0
-    settings, resume = resume_with(settings, folder)
+    settings, resume = prepare_resume(settings, folder)
     return start_on_screen(settings, None, resume)
 
 
@@ -115,13 +115,13 @@ def _resume(args: argparse.Namespace) -> int:
 def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple[Settings, Resume]:
     """Find the session that is to go on."""
     from core.history.lookup import find_session
-    from core.session.resume import resume_with
+    from core.session.resume import prepare_resume
 
     folder = find_session(settings.workspace_base, wanted)
     options = {"model": args.model, "effort": args.effort, "max_cost_usd": args.max_cost}
     # An empty one stands for the default, and is a word of the person, too.
     named = [name for name, given in options.items() if given is not None]
-    return resume_with(settings, folder, fresh=args.fresh, named=named)
+    return prepare_resume(settings, folder, fresh=args.fresh, named=named)
 
 
 def _observe(args: argparse.Namespace) -> int:

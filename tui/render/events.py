@@ -32,7 +32,7 @@ from core.events.types import (
     TracingFailed,
 )
 from core.events.units import milliseconds, size, spent_of
-from core.provider.error_messages import REFUSALS, retry_words
+from core.provider.error_messages import REFUSALS, describe_retry
 from core.text import clean, clean_line
 from tui.render.server_changes import BROKEN, ServerChanges, failure_of
 from tui.render.session_terms import goes_on_with
@@ -191,7 +191,7 @@ class EventLines:
             case AuthRequired():
                 return say.link.format(account=event.toolkit or "the account", url=event.url)
             case ApiRetry():
-                why = clean_line(retry_words(event.error), 300)
+                why = clean_line(describe_retry(event.error), 300)
                 if event.error in REFUSALS:
                     # It is not tried again.
                     return say.refused.format(why=why)

@@ -11,7 +11,7 @@ from typing import Literal
 from core.concurrency.spawn import Handle, Spawn
 from core.events.types import AuthFinished, AuthRequired, Event, QueryFinished, ToolCallStarted
 
-__all__ = ["AuthOutcome", "AuthWait", "AuthWatch", "IsConnected"]
+__all__ = ["AccountPoll", "AuthOutcome", "AuthWait", "IsConnected"]
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ OFTEN_FOR_SECONDS = 600.0
 """A link lives about as long; who comes back later does not mind some seconds more."""
 
 
-class AuthWatch:
+class AccountPoll:
     """Follows one account at a time, from its link to its being active.
 
     Args:
@@ -47,14 +47,14 @@ class AuthWatch:
         self._often = OFTEN_SECONDS if often is None else often
         self._handle: Handle | None = None
 
-    def begin(self, event: AuthRequired) -> None:
+    def start(self, event: AuthRequired) -> None:
         """Follow the account of this link instead of another one's."""
-        self.end()
+        self.stop()
         is_connected = self._service()
         if event.toolkit and is_connected is not None:
             self._handle = self._spawn(self._follow(event.toolkit, is_connected), "account", "auth")
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Look no more."""
         handle, self._handle = self._handle, None
         if handle is not None:
@@ -105,38 +105,38 @@ class AuthWait:
         *,
         publish: Callable[[Event], object],
         runs: Callable[[], bool],
-        go_on: Callable[[], None],
-        looks: bool,
+        continue_query: Callable[[], None],
+        polls: bool,
     ) -> None:
         self.pending: AuthRequired | None = None
         self._publish = publish
         self._runs = runs
-        self._go_on = go_on
-        self._looks = looks
-        self._owes_go_on = False
-        self._watch = AuthWatch(spawn, service, self.connected)
+        self._continue_query = continue_query
+        self._polls = polls
+        self._continue_after_query = False
+        self._watch = AccountPoll(spawn, service, self.connected)
 
-    def take(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take an event of the session."""
         match event:
             case AuthRequired():
                 self.pending = event
-                if self._looks:
-                    self._watch.begin(event)
+                if self._polls:
+                    self._watch.start(event)
             case ToolCallStarted():
-                self._owes_go_on = False
-            case QueryFinished(status=status) if self._owes_go_on:
-                self._owes_go_on = False
+                self._continue_after_query = False
+            case QueryFinished(status=status) if self._continue_after_query:
+                self._continue_after_query = False
                 if status == "success":
-                    self._go_on()
+                    self._continue_query()
             case _:
                 pass
 
     def finish(self, outcome: AuthOutcome) -> None:
         """Say how the waiting went; when it is complete the agent goes on by itself."""
-        self._watch.end()
-        if self._end(outcome) and outcome == "completed":
-            self._go_on()
+        self._watch.stop()
+        if self._finish_wait(outcome) and outcome == "completed":
+            self._continue_query()
 
     def connected(self) -> None:
         """Let the agent go on with the account, which is connected by now.
@@ -146,14 +146,14 @@ class AuthWait:
         if not self._runs():
             self.finish("completed")
         elif self.pending is not None:
-            self._owes_go_on = True
-            self._end("completed")
+            self._continue_after_query = True
+            self._finish_wait("completed")
 
     def close(self) -> None:
         """Look no more."""
-        self._watch.end()
+        self._watch.stop()
 
-    def _end(self, outcome: AuthOutcome) -> bool:
+    def _finish_wait(self, outcome: AuthOutcome) -> bool:
         waiting, self.pending = self.pending, None
         if waiting is not None:
             self._publish(AuthFinished(toolkit=waiting.toolkit, outcome=outcome))

@@ -12,7 +12,7 @@ from typing import Any
 from core.errors import SettingsError
 from core.text import clean_line
 
-__all__ = ["LARGEST", "is_below", "needed_text", "read_markdown", "split_front_matter"]
+__all__ = ["LARGEST", "is_below", "read_markdown", "required_text", "split_front_matter"]
 
 LARGEST = 128 << 10
 """The most bytes of such a file."""
@@ -100,7 +100,7 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
     return fields, body
 
 
-def needed_text(fields: Mapping[Any, Any], name: str, longest: int, *, origin: str) -> str:
+def required_text(fields: Mapping[Any, Any], name: str, longest: int, *, origin: str) -> str:
     """Take a text that must be there, in one line.
 
     Raises:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any, Literal
 
-from core.agent.definitions.front_matter import needed_text, split_front_matter
+from core.agent.definitions.front_matter import required_text, split_front_matter
 from core.agent.definitions.rules import Rule, read_rules
 from core.errors import SettingsError
 from core.text import clean, clean_line
@@ -18,7 +18,7 @@ __all__ = [
     "MODEL_ALIASES",
     "Source",
     "SubagentDefinition",
-    "filled",
+    "fill_prompt",
     "read_prompt",
     "read_subagent",
     "shipped_subagents",
@@ -37,7 +37,7 @@ _LONGEST_PROMPT = 100_000
 _MOST_TOOLS = 200
 _LONGEST_TOOL = 200
 
-UNHEEDED = frozenset({"hooks", "mcpServers", "permissionMode", "memory", "skills", "initialPrompt"})
+IGNORED_FIELDS = frozenset({"hooks", "mcpServers", "permissionMode", "memory", "skills", "initialPrompt"})
 """What other programs read there, and what a file could give itself rights or tools with."""
 
 
@@ -47,7 +47,7 @@ class SubagentDefinition:
 
     `tools` are those it has of the session's, None for all of them; `without` are taken away again.
     `rules` are what it must have done before it may stop; the agent itself is never told of them beforehand.
-    `origin` is the file, as it is shown; `unheeded` are fields of it that have no effect here.
+    `origin` is the file, as it is shown; `ignored_fields` are fields of it that have no effect here.
     """
 
     name: str
@@ -59,7 +59,7 @@ class SubagentDefinition:
     without: tuple[str, ...] = ()
     source: Source = "shipped"
     origin: str = ""
-    unheeded: tuple[str, ...] = ()
+    ignored_fields: tuple[str, ...] = ()
 
 
 def read_prompt(name: str, values: Mapping[str, str]) -> str:
@@ -75,7 +75,7 @@ def shipped_subagents(values: Mapping[str, str]) -> list[SubagentDefinition]:
     return [read_subagent(f.read_text(encoding="utf-8"), values, origin=f.name) for f in files]
 
 
-def filled(definition: SubagentDefinition, values: Mapping[str, str]) -> SubagentDefinition:
+def fill_prompt(definition: SubagentDefinition, values: Mapping[str, str]) -> SubagentDefinition:
     """A definition with the `{placeholders}` of its prompt filled in."""
     return replace(definition, prompt=_fill(definition.prompt, values))
 
@@ -96,7 +96,7 @@ def read_subagent(
         SettingsError: the front matter is missing, incomplete or wrong; the message names `origin`.
     """
     fields, body = split_front_matter(text, origin=origin, what="a sub-agent")
-    name = needed_text(fields, "name", 64, origin=origin)
+    name = required_text(fields, "name", 64, origin=origin)
     if not _NAME.fullmatch(name):
         raise SettingsError(
             f"{origin}: the name {name!r} has other characters than letters, digits, _ and -: change it"
@@ -106,7 +106,7 @@ def read_subagent(
         raise SettingsError(f"{origin}: the prompt has more than {_LONGEST_PROMPT:,} characters: shorten it")
     return SubagentDefinition(
         name=name,
-        description=needed_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin),
+        description=required_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin),
         prompt=_fill(prompt, values),
         tools=_tools(fields, "tools", origin),
         model=_model(fields.get("model"), origin, any_model=any_model),
@@ -114,7 +114,9 @@ def read_subagent(
         without=_tools(fields, "disallowedTools", origin) or (),
         source=source,
         origin=origin,
-        unheeded=tuple(sorted(UNHEEDED.intersection(each for each in fields if isinstance(each, str)))),
+        ignored_fields=tuple(
+            sorted(IGNORED_FIELDS.intersection(each for each in fields if isinstance(each, str)))
+        ),
     )
 
 

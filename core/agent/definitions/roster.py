@@ -10,7 +10,13 @@ from typing import Literal
 from core.agent.definitions.prompts import Source, SubagentDefinition
 from core.agent.definitions.rules import Rule
 from core.agent.definitions.skills import FoundSkills, Skill, chosen_skills, find_skills
-from core.agent.definitions.subagents import Found, ToolFinding, find_subagents, homes, look_at_tools
+from core.agent.definitions.subagents import (
+    FoundSubagents,
+    ToolFinding,
+    check_tools,
+    definition_folders,
+    find_subagents,
+)
 from core.agent.options import BASE_TOOLS
 from core.connections.composio.session import SERVER as COMPOSIO
 from core.connections.toolkit import SERVER as TOOLKIT
@@ -21,23 +27,23 @@ from core.events.types import Event, McpServer, McpStatus, SessionStarted
 from core.settings.model import EXTRA_TOOLS, Places, Settings
 
 __all__ = [
-    "Entry",
     "Roster",
+    "RosterEntry",
+    "RosterState",
     "RosterWatch",
-    "State",
-    "entries",
     "expected_servers",
     "problems_of",
     "read_roster",
+    "roster_entries",
 ]
 
-MOST_TOLD = 5
+MAX_REPORTED = 5
 """How many problems a session tells of, one by one, as it starts."""
 
 _PENDING = frozenset({"pending", "reconnecting", "enabling", "disabling"})
 _OTHER_MODELS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 
-State = Literal["ready", "wrong", "left out", "replaced", "off"]
+RosterState = Literal["ready", "broken", "left out", "replaced", "off"]
 """What becomes of a file: it is used, also when a tool is wrong; it is not; another one has its name; it is not on."""
 
 
@@ -45,7 +51,7 @@ State = Literal["ready", "wrong", "left out", "replaced", "off"]
 class Roster:
     """What was found for a session: its sub-agents, the skills there are, and those that are switched on."""
 
-    found: Found
+    found: FoundSubagents
     skills: FoundSkills
     chosen: tuple[Skill, ...] = ()
     not_chosen: tuple[str, ...] = ()
@@ -68,12 +74,12 @@ class Roster:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class RosterEntry:
     """A file of the list. `problems` are to be mended; `notes` are to be known."""
 
     kind: Literal["agent", "skill"]
     name: str
-    state: State
+    state: RosterState
     source: Source
     origin: str
     description: str = ""
@@ -88,10 +94,13 @@ def read_roster(settings: Settings, places: Places) -> Roster:
     where = {"cwd": places.cwd, "home": places.home, "config_dir": places.config_dir}
     # Elsewhere than at Anthropic a model may have any name.
     any_model = bool(settings.base_url) or any(places.environ.get(name) for name in _OTHER_MODELS)
-    skills = find_skills(homes("skills", **where))
+    skills = find_skills(definition_folders("skills", **where))
     chosen, problems = chosen_skills(settings.skills, skills.skills)
     return Roster(
-        find_subagents(homes("agents", **where), any_model=any_model), skills, tuple(chosen), tuple(problems)
+        find_subagents(definition_folders("agents", **where), any_model=any_model),
+        skills,
+        tuple(chosen),
+        tuple(problems),
     )
 
 
@@ -113,13 +122,13 @@ def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
     ]
 
 
-def entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) -> list[Entry]:
+def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) -> list[RosterEntry]:
     """Everything that was found, sub-agents first, what is wrong before what is right."""
     listed = [
-        *(_unusable("agent", each.origin, each.source, each.problem) for each in roster.found.unusable),
+        *(_unusable_entry("agent", each.origin, each.source, each.problem) for each in roster.found.unusable),
         *(_subagent(each, roster, settings, servers) for each in roster.subagents),
         *(
-            Entry(
+            RosterEntry(
                 kind="agent",
                 name=name,
                 state="replaced",
@@ -133,12 +142,15 @@ def entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) ->
             for name, lost in roster.found.replaced.items()
             for each in lost
         ),
-        *(_unusable("skill", each.origin, each.source, each.problem) for each in roster.skills.unusable),
+        *(
+            _unusable_entry("skill", each.origin, each.source, each.problem)
+            for each in roster.skills.unusable
+        ),
     ]
     for skill in (*roster.skills.skills, *roster.skills.replaced):
-        state, notes = _standing(skill, roster)
+        state, notes = _skill_state(skill, roster)
         listed.append(
-            Entry(
+            RosterEntry(
                 kind="skill",
                 name=skill.name,
                 state=state,
@@ -151,7 +163,7 @@ def entries(roster: Roster, settings: Settings, servers: Sequence[McpServer]) ->
     return listed
 
 
-def problems_of(entry: Entry) -> list[str]:
+def problems_of(entry: RosterEntry) -> list[str]:
     """What is wrong with a file, each told with its name."""
     named = entry.state != "left out"
     return [f"{entry.origin}: {problem}" if named else problem for problem in entry.problems]
@@ -166,7 +178,7 @@ class RosterWatch:
         self._roster = roster
         self._settings = settings
         self._report = report
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._begun = False
 
     def __call__(self, event: Event) -> None:
@@ -174,29 +186,34 @@ class RosterWatch:
         match event:
             case SessionStarted() if not self._begun:
                 self._begun = True
-                self._tell(self._roster.problems)
-            case McpStatus(servers=servers) if _are_settled(servers):
+                self._report_problems(self._roster.problems)
+            case McpStatus(servers=servers) if _are_started(servers):
                 found = [
-                    (definition, self._new(definition, servers)) for definition in self._roster.subagents
+                    (definition, self._new_findings(definition, servers))
+                    for definition in self._roster.subagents
                 ]
-                self._tell([_named(definition, new) for definition, new in found if new])
+                self._report_problems([_named(definition, new) for definition, new in found if new])
             case _:
                 return
 
-    def _new(self, definition: SubagentDefinition, servers: Sequence[McpServer]) -> list[ToolFinding]:
+    def _new_findings(
+        self, definition: SubagentDefinition, servers: Sequence[McpServer]
+    ) -> list[ToolFinding]:
         if definition.source == "shipped":
             return []
-        found = _look(definition, self._settings, servers)
-        new = [each for each in found if each.wrong and (definition.origin, each.tool) not in self._told]
-        self._told.update((definition.origin, each.tool) for each in new)
+        found = _check_tools(definition, self._settings, servers)
+        new = [
+            each for each in found if each.is_problem and (definition.origin, each.tool) not in self._reported
+        ]
+        self._reported.update((definition.origin, each.tool) for each in new)
         return new
 
-    def _tell(self, problems: Sequence[str]) -> None:
-        for problem in problems[:MOST_TOLD]:
+    def _report_problems(self, problems: Sequence[str]) -> None:
+        for problem in problems[:MAX_REPORTED]:
             self._report("sub-agents and skills", SettingsError(problem))
-        if (more := len(problems) - MOST_TOLD) > 0:
-            told = f"{more} more files of sub-agents and skills are wrong: /agents lists them."
-            self._report("sub-agents and skills", SettingsError(told))
+        if (more := len(problems) - MAX_REPORTED) > 0:
+            message = f"{more} more files of sub-agents and skills are wrong: /agents lists them."
+            self._report("sub-agents and skills", SettingsError(message))
 
 
 _OF_AGENT = frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"})
@@ -210,47 +227,49 @@ _TOOLKIT_TOOLS = (
 )
 
 
-def _are_settled(servers: Sequence[McpServer]) -> bool:
+def _are_started(servers: Sequence[McpServer]) -> bool:
     states: Mapping[str, str] = {server.name: server.status for server in servers}
     return states.get(TOOLKIT, "pending") not in _PENDING and _PENDING.isdisjoint(states.values())
 
 
-def _look(
+def _check_tools(
     definition: SubagentDefinition, settings: Settings, servers: Sequence[McpServer]
 ) -> list[ToolFinding]:
     offered = [*BASE_TOOLS, *settings.extra_tools, *(["Skill"] if settings.skills else [])]
-    found = look_at_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
+    found = check_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
     # The toolkit has these only where there is a workbench.
     return [
-        replace(each, wrong=False, told="the workbench is off") if each.tool in _OF_WORKBENCH else each
+        replace(each, is_problem=False, message="the workbench is off")
+        if each.tool in _OF_WORKBENCH
+        else each
         for each in found
     ]
 
 
 def _named(definition: SubagentDefinition, findings: Sequence[ToolFinding]) -> str:
-    first, *more = (each.told for each in findings)
-    told = " ".join([first, *(each[0].upper() + each[1:] for each in more)])
+    first, *more = (each.message for each in findings)
+    message = " ".join([first, *(each[0].upper() + each[1:] for each in more)])
     without = "it" if len(findings) == 1 else "them"
-    return f"{definition.origin}: {told} The sub-agent {definition.name} goes on without {without}."
+    return f"{definition.origin}: {message} The sub-agent {definition.name} goes on without {without}."
 
 
 def _subagent(
     definition: SubagentDefinition, roster: Roster, settings: Settings, servers: Sequence[McpServer]
-) -> Entry:
-    found = _look(definition, settings, servers)
-    problems = tuple(each.told for each in found if each.wrong)
-    notes = [each.told for each in found if not each.wrong]
+) -> RosterEntry:
+    found = _check_tools(definition, settings, servers)
+    problems = tuple(each.message for each in found if each.is_problem)
+    notes = [each.message for each in found if not each.is_problem]
     lost = roster.found.replaced.get(definition.name, ())
     if lost:
         notes.append("replaces " + ", ".join(_whose(each) for each in lost))
     if definition.name in _OF_AGENT:
         notes.append("replaces one that the agent brings along")
-    if definition.unheeded:
-        notes.append(f"has no effect here: {', '.join(definition.unheeded)}")
-    return Entry(
+    if definition.ignored_fields:
+        notes.append(f"has no effect here: {', '.join(definition.ignored_fields)}")
+    return RosterEntry(
         kind="agent",
         name=definition.name,
-        state="wrong" if problems else "ready",
+        state="broken" if problems else "ready",
         source=definition.source,
         origin=definition.origin,
         description=definition.description,
@@ -261,7 +280,7 @@ def _subagent(
     )
 
 
-def _standing(skill: Skill, roster: Roster) -> tuple[State, tuple[str, ...]]:
+def _skill_state(skill: Skill, roster: Roster) -> tuple[RosterState, tuple[str, ...]]:
     if skill in roster.chosen:
         return "ready", ()
     if skill in roster.skills.replaced:
@@ -279,7 +298,11 @@ def _of(roster: Roster, name: str) -> SubagentDefinition:
     return next(each for each in roster.subagents if each.name == name)
 
 
-def _unusable(kind: Literal["agent", "skill"], origin: str, source: Source, problem: str) -> Entry:
+def _unusable_entry(
+    kind: Literal["agent", "skill"], origin: str, source: Source, problem: str
+) -> RosterEntry:
     path = Path(origin)
     name = path.parent.name if kind == "skill" and path.name == "SKILL.md" else path.stem
-    return Entry(kind=kind, name=name, state="left out", source=source, origin=origin, problems=(problem,))
+    return RosterEntry(
+        kind=kind, name=name, state="left out", source=source, origin=origin, problems=(problem,)
+    )

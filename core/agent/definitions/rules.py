@@ -14,7 +14,7 @@ from core.storage.paths import split_path
 from core.storage.workspace import Workspace
 from core.text import clean_line, without_surrogates
 
-__all__ = ["Condition", "Rule", "is_kept", "read_rules"]
+__all__ = ["RequestPattern", "Rule", "is_satisfied", "read_rules"]
 
 _KEYS = ("name", "when", "requires", "message")
 _LONGEST_NAME = 80
@@ -25,7 +25,7 @@ _MOST_RULES = 50
 _MAGIC = frozenset("*?[")
 
 
-class Condition:
+class RequestPattern:
     """A regular expression on what a sub-agent was asked for, in any case of letters.
 
     It is matched in linear time whatever it says, so that a careless one cannot stop the session; look-around
@@ -67,14 +67,14 @@ class Rule:
     agent: str
     required: str
     message: str
-    condition: Condition | None = field(default=None, compare=False)
+    condition: RequestPattern | None = field(default=None, compare=False)
 
     def holds(self, agent: str, request: str) -> bool:
         """Tell whether the rule is about `agent` when it is asked for `request`."""
         return self.agent == agent and (self.condition is None or self.condition.holds(request))
 
 
-def is_kept(rule: Rule, workspace: Workspace) -> bool:
+def is_satisfied(rule: Rule, workspace: Workspace) -> bool:
     """Tell whether the workspace has what a rule requires, packed or not.
 
     Links, folders and empty files do not count.
@@ -153,12 +153,12 @@ def _text(item: Mapping[Any, Any], key: str, longest: int, where: str) -> str:
     return value.strip()
 
 
-def _condition(item: Mapping[Any, Any], where: str) -> Condition | None:
+def _condition(item: Mapping[Any, Any], where: str) -> RequestPattern | None:
     if item.get("when") is None:
         return None
     pattern = _text(item, "when", _LONGEST_CONDITION, where)
     try:
-        return Condition(pattern)
+        return RequestPattern(pattern)
     except ValueError as error:
         raise SettingsError(
             f"{where}: when is not a regular expression without look-around and back-references ({error}): "

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.agent.definitions.front_matter import needed_text, read_markdown, split_front_matter
+from core.agent.definitions.front_matter import read_markdown, required_text, split_front_matter
 from core.agent.definitions.prompts import Source
-from core.agent.definitions.subagents import Home, Unusable, files_of
+from core.agent.definitions.subagents import DefinitionFolder, UnusableFile, files_of
 from core.errors import SettingsError
 from core.text import clean, clean_line
 
@@ -29,7 +29,7 @@ __all__ = [
     "Skill",
     "chosen_skills",
     "find_skills",
-    "lay_out",
+    "install_skills",
     "without_mentions",
 ]
 
@@ -68,22 +68,22 @@ class FoundSkills:
     """The skills by whom a name counts for, those that win first; `replaced` are those that lost theirs."""
 
     skills: tuple[Skill, ...] = ()
-    unusable: tuple[Unusable, ...] = ()
+    unusable: tuple[UnusableFile, ...] = ()
     replaced: tuple[Skill, ...] = ()
 
 
-def find_skills(places: Sequence[Home]) -> FoundSkills:
+def find_skills(places: Sequence[DefinitionFolder]) -> FoundSkills:
     """Read every skill; one that is wrong is left out and told, and the others count.
 
     The user's own count before those of a folder, which may not put itself in the place of one that is switched on.
     """
     found: dict[str, Skill] = {}
-    unusable: list[Unusable] = []
+    unusable: list[UnusableFile] = []
     replaced: list[Skill] = []
     for place in sorted(places, key=lambda each: each.source == "project"):
         folders, problem = files_of(place, "*")
         if problem:
-            unusable.append(Unusable(clean_line(str(place.folder), 500), place.source, problem))
+            unusable.append(UnusableFile(clean_line(str(place.folder), 500), place.source, problem))
         for folder in folders:
             path = folder / _FILE
             origin = clean_line(str(path), 500)
@@ -92,7 +92,7 @@ def find_skills(places: Sequence[Home]) -> FoundSkills:
             try:
                 skill = _read(path, place, origin)
             except SettingsError as error:
-                unusable.append(Unusable(origin, place.source, f"{error}. It is left out."))
+                unusable.append(UnusableFile(origin, place.source, f"{error}. It is left out."))
             else:
                 if found.setdefault(skill.name, skill) is not skill:
                     replaced.append(skill)
@@ -119,7 +119,7 @@ def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[S
     return [by_name[name] for name in names if name in by_name], problems
 
 
-def lay_out(skills: Sequence[Skill], folder: Path) -> list[str]:
+def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
     """Write copies of skills into a folder, in the form the agent takes; gives what could not be copied.
 
     Files that are links, or beyond the limits of number and size, are left out and told.
@@ -153,15 +153,15 @@ def without_mentions(text: str) -> str:
     return _MENTION.sub("@ ", text)
 
 
-def _read(path: Path, place: Home, origin: str) -> Skill:
+def _read(path: Path, place: DefinitionFolder, origin: str) -> Skill:
     text = read_markdown(path, inside=place.bound)
     fields, body = split_front_matter(text, origin=origin, what="a skill")
-    name = needed_text(fields, "name", 64, origin=origin) if "name" in fields else path.parent.name
+    name = required_text(fields, "name", 64, origin=origin) if "name" in fields else path.parent.name
     if not _NAME.fullmatch(name):
         raise SettingsError(
             f"{origin}: the name {clean_line(name, 60)!r} has other characters than small letters, digits and -"
         )
-    description = needed_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin)
+    description = required_text(fields, "description", _LONGEST_DESCRIPTION, origin=origin)
     return Skill(name, description, without_mentions(clean(body)), path.parent, place.source, origin)
 
 

@@ -16,23 +16,23 @@ from core.text import clean_line
 
 __all__ = [
     "BUILT_IN",
-    "MOST_FILES",
-    "Found",
-    "Home",
+    "MAX_FILES",
+    "DefinitionFolder",
+    "FoundSubagents",
     "ToolFinding",
-    "Unusable",
+    "UnusableFile",
+    "check_tools",
+    "definition_folders",
     "files_of",
     "find_subagents",
-    "homes",
-    "look_at_tools",
 ]
 
-MOST_FILES = 100
+MAX_FILES = 100
 """How many files of a folder are read."""
 
 
 @dataclass(frozen=True)
-class Home:
+class DefinitionFolder:
     """A folder that holds definitions, and whose it is."""
 
     folder: Path
@@ -45,7 +45,7 @@ class Home:
 
 
 @dataclass(frozen=True)
-class Unusable:
+class UnusableFile:
     """A file that cannot be used: `problem` names it and says what is wrong and what to do."""
 
     origin: str
@@ -54,22 +54,22 @@ class Unusable:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSubagents:
     """The sub-agents by whom a name counts for, those that win first; `replaced` are the files that lost a name."""
 
     subagents: tuple[SubagentDefinition, ...] = ()
-    unusable: tuple[Unusable, ...] = ()
+    unusable: tuple[UnusableFile, ...] = ()
     replaced: dict[str, tuple[SubagentDefinition, ...]] = field(default_factory=dict)
 
 
-def homes(kind: str, *, cwd: Path, home: Path, config_dir: Path) -> tuple[Home, ...]:
+def definition_folders(kind: str, *, cwd: Path, home: Path, config_dir: Path) -> tuple[DefinitionFolder, ...]:
     """Where definitions of a kind (`agents`, `skills`) are looked for, those that win first, each folder once."""
     places = (
-        Home(cwd / ".claude" / kind, "project"),
-        Home(config_dir / kind, "user"),
-        Home(home / ".claude" / kind, "user"),
+        DefinitionFolder(cwd / ".claude" / kind, "project"),
+        DefinitionFolder(config_dir / kind, "user"),
+        DefinitionFolder(home / ".claude" / kind, "user"),
     )
-    kept: dict[Path, Home] = {}
+    kept: dict[Path, DefinitionFolder] = {}
     for place in places[1:]:
         kept.setdefault(_resolved(place.folder), place)
     # Whoever starts in their home has no project there, and no project can make its own of what is the user's.
@@ -77,10 +77,10 @@ def homes(kind: str, *, cwd: Path, home: Path, config_dir: Path) -> tuple[Home, 
     return (*there, *kept.values())
 
 
-def find_subagents(places: Sequence[Home], *, any_model: bool = True) -> Found:
+def find_subagents(places: Sequence[DefinitionFolder], *, any_model: bool = True) -> FoundSubagents:
     """Read every definition; one that is wrong is left out and told, and the others count."""
     given: list[SubagentDefinition] = []
-    unusable: list[Unusable] = []
+    unusable: list[UnusableFile] = []
     for place in places:
         paths, problem = files_of(place, "*.md")
         for path in paths:
@@ -89,9 +89,9 @@ def find_subagents(places: Sequence[Home], *, any_model: bool = True) -> Found:
                 text = read_markdown(path, inside=place.bound)
                 given.append(read_subagent(text, {}, origin=origin, source=place.source, any_model=any_model))
             except SettingsError as error:
-                unusable.append(Unusable(origin, place.source, f"{error}. It is left out."))
+                unusable.append(UnusableFile(origin, place.source, f"{error}. It is left out."))
         if problem:
-            unusable.append(Unusable(clean_line(str(place.folder), 500), place.source, problem))
+            unusable.append(UnusableFile(clean_line(str(place.folder), 500), place.source, problem))
     winners: dict[str, SubagentDefinition] = {}
     replaced: dict[str, tuple[SubagentDefinition, ...]] = {}
     for each in (*given, *shipped_subagents({})):
@@ -100,14 +100,16 @@ def find_subagents(places: Sequence[Home], *, any_model: bool = True) -> Found:
             continue
         if Path(winner.origin).parent == Path(each.origin).parent and each.source != "shipped":
             beside = Path(winner.origin).name
-            told = f"{each.origin}: the name {each.name} is taken by {beside} beside it: give it another one"
-            unusable.append(Unusable(each.origin, each.source, f"{told}. It is left out."))
+            message = (
+                f"{each.origin}: the name {each.name} is taken by {beside} beside it: give it another one"
+            )
+            unusable.append(UnusableFile(each.origin, each.source, f"{message}. It is left out."))
         else:
             replaced[each.name] = (*replaced.get(each.name, ()), each)
-    return Found(tuple(winners.values()), tuple(unusable), replaced)
+    return FoundSubagents(tuple(winners.values()), tuple(unusable), replaced)
 
 
-def files_of(place: Home, pattern: str) -> tuple[list[Path], str]:
+def files_of(place: DefinitionFolder, pattern: str) -> tuple[list[Path], str]:
     """What a folder holds by a pattern, in the order of the names, and what is wrong with it, if anything."""
     shown = clean_line(str(place.folder), 500)
     try:
@@ -120,9 +122,9 @@ def files_of(place: Home, pattern: str) -> tuple[list[Path], str]:
         return [], ""
     except OSError as error:
         return [], f"{shown} cannot be read: {error.strerror}. Check its permissions."
-    if (more := len(found) - MOST_FILES) > 0:
-        return found[:MOST_FILES], (
-            f"{shown} holds more than {MOST_FILES} of them: {more} are not read. Move away those you do not need."
+    if (more := len(found) - MAX_FILES) > 0:
+        return found[:MAX_FILES], (
+            f"{shown} holds more than {MAX_FILES} of them: {more} are not read. Move away those you do not need."
         )
     return found, ""
 
@@ -148,14 +150,14 @@ _STATES = {"off": "is not set up", "failed": "has failed", "untrusted": "is not 
 
 @dataclass(frozen=True)
 class ToolFinding:
-    """What is to be said of a tool that a file names: it does not exist (`wrong`), or cannot be had just now."""
+    """What is to be said of a tool that a file names: it does not exist (`is_problem`), or cannot be had just now."""
 
     tool: str
-    wrong: bool
-    told: str
+    is_problem: bool
+    message: str
 
 
-def look_at_tools(
+def check_tools(
     definition: SubagentDefinition,
     *,
     offered: Iterable[str],

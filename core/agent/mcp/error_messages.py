@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["plainly"]
+__all__ = ["describe_server_error"]
 
 _ADDRESS = "check its address"
 _WEB_PAGE = f"it answers with a web page, so it is no MCP server: {_ADDRESS}"
@@ -49,7 +49,7 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 _LONGEST = 160
 
 
-def plainly(error: str) -> str:
+def describe_server_error(error: str) -> str:
     """Say why a server cannot be used; what is not known is given as it came."""
     # Some begin with the name of the transport that failed.
     begun = named.end() if (named := _TRANSPORT.match(error)) is not None else 0

@@ -13,9 +13,9 @@ from core.connections.base import Connection
 from core.errors import ConnectionFailed
 from core.observation import ToolResult
 
-__all__ = ["MOST_TRIES", "Later", "Renewing", "Restarting", "Timer", "by_the_loop"]
+__all__ = ["MAX_ATTEMPTS", "CallLater", "ReconnectSchedule", "SessionRenewal", "Timer", "call_later"]
 
-MOST_TRIES = 6
+MAX_ATTEMPTS = 6
 _LONGEST_WAIT = 60.0
 _HOLDS_AFTER = 180.0
 
@@ -28,31 +28,31 @@ class Timer(Protocol):
         ...
 
 
-Later = Callable[[float, Callable[[], None]], Timer]
+CallLater = Callable[[float, Callable[[], None]], Timer]
 """Calls a function so many seconds from now."""
 
 
-def by_the_loop(seconds: float, call: Callable[[], None]) -> Timer:
+def call_later(seconds: float, call: Callable[[], None]) -> Timer:
     """Have the running event loop call it."""
     return asyncio.get_running_loop().call_later(seconds, call)
 
 
 @dataclass
-class _Story:
+class _History:
     """How one server fared: tries since it last held, since when it is connected, what is due, whether it is over."""
 
-    tries: int = 0
+    attempts: int = 0
     since: float | None = None
     due: Timer | None = None
     over: bool = False
 
-    def call_off(self) -> None:
+    def cancel(self) -> None:
         if self.due is not None:
             self.due.cancel()
             self.due = None
 
 
-class Restarting:
+class ReconnectSchedule:
     """Has each server connected again that worked before: after 1, 2, 4, ... s, and at most six times in a row.
 
     Tries are counted anew once a server held for three minutes.
@@ -69,62 +69,62 @@ class Restarting:
         restart: Callable[[str], None],
         gave_up: Callable[[str], None],
         *,
-        later: Later = by_the_loop,
+        later: CallLater = call_later,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._restart = restart
         self._gave_up = gave_up
         self._later = later
         self._clock = clock
-        self._stories: dict[str, _Story] = {}
+        self._histories: dict[str, _History] = {}
 
-    def works(self, name: str) -> None:
+    def note_connected(self, name: str) -> None:
         """Take down that a server is connected."""
-        story = self._stories.setdefault(name, _Story())
-        story.call_off()
-        if story.since is None:
-            story.since = self._clock()
+        history = self._histories.setdefault(name, _History())
+        history.cancel()
+        if history.since is None:
+            history.since = self._clock()
 
-    def fails(self, name: str) -> float | None:
+    def note_failed(self, name: str) -> float | None:
         """Take down that a server failed; gives in how many seconds it is tried, None when that is not new or never."""
-        story = self._stories.get(name)
-        if story is None or story.due is not None or story.over:
+        history = self._histories.get(name)
+        if history is None or history.due is not None or history.over:
             return None
-        if story.since is not None and self._clock() - story.since >= _HOLDS_AFTER:
-            story.tries = 0
-        story.since = None
-        if story.tries >= MOST_TRIES:
-            story.over = True
+        if history.since is not None and self._clock() - history.since >= _HOLDS_AFTER:
+            history.attempts = 0
+        history.since = None
+        if history.attempts >= MAX_ATTEMPTS:
+            history.over = True
             self._gave_up(name)
             return None
-        wait = min(_LONGEST_WAIT, 2.0**story.tries)
-        story.tries += 1
-        story.due = self._later(wait, lambda: self._now(name, story))
+        wait = min(_LONGEST_WAIT, 2.0**history.attempts)
+        history.attempts += 1
+        history.due = self._later(wait, lambda: self._restart_now(name, history))
         return wait
 
-    def put_off(self, name: str, seconds: float) -> None:
+    def postpone(self, name: str, seconds: float) -> None:
         """Try a server later than it was due, without that being another try."""
-        if (story := self._stories.get(name)) is not None and story.due is None:
-            story.due = self._later(seconds, lambda: self._now(name, story))
+        if (history := self._histories.get(name)) is not None and history.due is None:
+            history.due = self._later(seconds, lambda: self._restart_now(name, history))
 
-    def afresh(self, name: str) -> None:
+    def reset(self, name: str) -> None:
         """Count from the beginning, as a person takes care of the server now."""
-        if (story := self._stories.get(name)) is not None:
-            story.call_off()
-            story.tries, story.over = 0, False
+        if (history := self._histories.get(name)) is not None:
+            history.cancel()
+            history.attempts, history.over = 0, False
 
     def forget(self, name: str) -> None:
         """Have nothing more to do with a server until it works again."""
-        if (story := self._stories.pop(name, None)) is not None:
-            story.call_off()
+        if (history := self._histories.pop(name, None)) is not None:
+            history.cancel()
 
     def clear(self) -> None:
         """Forget every server."""
-        for name in list(self._stories):
+        for name in list(self._histories):
             self.forget(name)
 
-    def _now(self, name: str, story: _Story) -> None:
-        story.due = None
+    def _restart_now(self, name: str, history: _History) -> None:
+        history.due = None
         self._restart(name)
 
 
@@ -133,7 +133,7 @@ log = logging.getLogger(__name__)
 _AT_MOST_EVERY = 30.0
 
 
-class Renewing:
+class SessionRenewal:
     """Looks at the results of tools, and connects a server again whose session they say is over.
 
     Args:
@@ -156,7 +156,7 @@ class Renewing:
         self._clock = clock
         self._tried: dict[str, float] = {}
 
-    def look(self, result: ToolResult) -> None:
+    def check_result(self, result: ToolResult) -> None:
         """Take a result; one that says so is acted upon, though not twice in a short while."""
         error = result.observation.error
         parts = result.call.name.split("__", 2)

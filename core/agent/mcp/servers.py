@@ -10,9 +10,9 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from core.agent.mcp.reconnect import MOST_TRIES, Later, Restarting, by_the_loop
-from core.agent.mcp.states import Doing, ServerStates
-from core.agent.mcp.status_poll import ServerWatch
+from core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, call_later
+from core.agent.mcp.states import ServerOperation, ServerStates
+from core.agent.mcp.status_poll import StatusPoll
 from core.concurrency.spawn import Handle, Spawn, spawn_task
 from core.errors import ConnectionFailed, UniversalAgentError
 from core.events.types import Event, McpServer, McpStatus
@@ -82,7 +82,7 @@ class Servers:
         spawn: Spawn = spawn_task,
         renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
         report: Callable[[str, Exception], None] = _unheard,
-        later: Later = by_the_loop,
+        later: CallLater = call_later,
     ) -> None:
         self._states = states
         self._publish = publish
@@ -90,12 +90,12 @@ class Servers:
         self._renew = renew
         self._spawn = spawn
         self._report = report
-        self._restarting = Restarting(self._restart, self._give_up, later=later)
-        self._watch = ServerWatch(self.refresh, states.died, self._lives, states.is_remote, later)
+        self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
+        self._poller = StatusPoll(self.refresh, states.mark_dead, self._note_alive, states.is_remote, later)
         self._agent: Callable[[], ServerAgent | None] = lambda: None
         self._work: dict[int, Handle] = {}
         self._numbers = count()
-        self._looking = False
+        self._polling = False
         self._closed = False
         self._off: set[str] = set()
         self._opened: dict[str, Mapping[str, dict[str, Any]]] = {}
@@ -108,9 +108,9 @@ class Servers:
 
     def refresh(self) -> None:
         """Look how the servers stand, and go on looking while one is still connecting."""
-        if not self._looking and self._agent() is not None:
-            self._looking = True
-            self._begin(self._look)
+        if not self._polling and self._agent() is not None:
+            self._polling = True
+            self._begin(self._poll)
 
     def reconnect(self, name: str) -> str:
         """Connect a server again; gives why that cannot be tried."""
@@ -118,48 +118,50 @@ class Servers:
         if not refusal and self._is(name, "disabled"):
             return f"{clean_line(name, 60)} is disabled: enable it first."
         if not refusal:
-            self._restarting.afresh(name)
-        return refusal or self._do(name, "reconnecting")
+            self._schedule.reset(name)
+        return refusal or self._start(name, "reconnecting")
 
     def switch(self, name: str, *, on: bool) -> str:
         """Give the agent a server's tools, or take them away; gives why that cannot be tried."""
         refusal = self._refusal(name)
-        if not refusal and name in self._states.left_out:
+        if not refusal and name in self._states.excluded:
             return f"{clean_line(name, 60)} was never connected: reconnect it first."
-        return refusal or self._do(name, "enabling" if on else "disabling")
+        return refusal or self._start(name, "enabling" if on else "disabling")
 
-    def take(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take up what happens in the session, which tells when to look at the servers."""
         if not self._closed:
-            self._watch.take(event)
+            self._poller.handle_event(event)
 
-    async def take_up(self, agent: Callable[[], ServerAgent | None]) -> None:
+    async def attach(self, agent: Callable[[], ServerAgent | None]) -> None:
         """Take up an agent that was just started: switch off what was, before anything is asked of it.
 
         `agent` gives it as long as it lives, then None.
         """
         self._agent = agent
         self._added.clear()
-        self._restarting.clear()
-        self._states.begin_anew()
+        self._schedule.clear()
+        self._states.reset()
         for name in sorted(self._off):
             if (known := agent()) is not None:
                 try:
                     await asyncio.wait_for(known.switch_server(name, on=False), _OFF_WITHIN)
                 except ConnectionFailed as error:
-                    self._tell(self._states.failed(name, str(error)))
+                    self._publish_all(self._states.note_failure(name, str(error)))
                 except TimeoutError:
-                    self._tell(self._states.failed(name, f"it was not disabled within {_OFF_WITHIN:g} s"))
+                    self._publish_all(
+                        self._states.note_failure(name, f"it was not disabled within {_OFF_WITHIN:g} s")
+                    )
 
-    async def attend(self) -> None:
+    async def watch_startup(self) -> None:
         """Look at the servers of the agent that was taken up until none is connecting."""
-        await self._look()
+        await self._poll()
 
     def close(self) -> None:
         """Give up all that is under way, and tell of nothing any more."""
         self._closed = True
-        self._restarting.clear()
-        self._watch.close()
+        self._schedule.clear()
+        self._poller.close()
         for handle in list(self._work.values()):
             handle.cancel()
 
@@ -171,7 +173,7 @@ class Servers:
         server = next((server for server in self.known if server.name == name), None)
         if server is None:
             return f"There is no server {shown}."
-        if (doing := self._states.busy(name)) is not None:
+        if (doing := self._states.operation_of(name)) is not None:
             return f"{shown} is {doing} already."
         if server.status == "off":
             return server.error or f"{shown} is not set up."
@@ -179,28 +181,28 @@ class Servers:
             return "The agent is not running: start it again with Ctrl+R."
         return ""
 
-    def _do(self, name: str, doing: Doing) -> str:
-        self._tell(self._states.doing(name, doing))
-        self._begin(partial(self._done, name, doing))
+    def _start(self, name: str, doing: ServerOperation) -> str:
+        self._publish_all(self._states.set_operation(name, doing))
+        self._begin(partial(self._run, name, doing))
         return ""
 
-    async def _done(self, name: str, doing: Doing) -> None:
+    async def _run(self, name: str, doing: ServerOperation) -> None:
         try:
             try:
-                await self._act(name, doing)
+                await self._perform(name, doing)
             except Exception as error:
                 # A connection may come from a library that raises anything.
                 fault = None if isinstance(error, UniversalAgentError) else error
                 log.info("%s the server %s failed: %s", doing, name, error, exc_info=fault)
-                self._tell(self._states.failed(name, str(error) or type(error).__name__))
+                self._publish_all(self._states.note_failure(name, str(error) or type(error).__name__))
             else:
-                self._states.lives(name)
-            await self._look_once(done=name)
+                self._states.mark_alive(name)
+            await self._poll_once(done=name)
         finally:
-            self._tell(self._states.doing(name, None))
-        await self._look()
+            self._publish_all(self._states.set_operation(name, None))
+        await self._poll()
 
-    async def _act(self, name: str, doing: Doing) -> None:
+    async def _perform(self, name: str, doing: ServerOperation) -> None:
         agent = self._agent()
         if agent is None:
             raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
@@ -208,7 +210,7 @@ class Servers:
             # Kept before it is done: an agent that is started meanwhile must know.
             (self._off.discard if doing == "enabling" else self._off.add)(name)
             await agent.switch_server(name, on=doing == "enabling")
-        elif name in self._states.left_out:
+        elif name in self._states.excluded:
             await self._add(agent, name, await self._reopen(name))
         elif (renewed := await self._renew(name)) is not None:
             await self._add(agent, name, renewed)
@@ -221,17 +223,17 @@ class Servers:
         # The agent lets go of what was added before and is not among them.
         await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         began = time.monotonic()
         try:
             while (taken := time.monotonic() - began) < _SETTLED_WITHIN:
-                if not await self._look_once():
+                if not await self._poll_once():
                     return
                 await asyncio.sleep(_LOOK_EVERY if taken < _SOON else _LOOK_LATER)
         finally:
-            self._looking = False
+            self._polling = False
 
-    async def _look_once(self, done: str = "") -> bool:
+    async def _poll_once(self, done: str = "") -> bool:
         """Look how the servers stand; gives whether one is connecting. `done` was just seen to."""
         agent = self._agent()
         if agent is None:
@@ -244,39 +246,39 @@ class Servers:
         names = {name for raw in told if isinstance(name := raw.get("name"), str)}
         for connection, servers in self._opened.items():
             if servers and names.issuperset(servers):
-                self._states.let_in(connection)
-        self._states.take(told)
+                self._states.include(connection)
+        self._states.update(told)
         for name, status in self._states.reported:
-            if self._states.busy(name) is None or name == done:
+            if self._states.operation_of(name) is None or name == done:
                 self._follow(name, status)
-        self._tell(self._states.tell())
+        self._publish_all(self._states.report())
         return any(raw.get("status") == "pending" for raw in told)
 
     def _follow(self, name: str, status: str) -> None:
         """Have a server connected again that failed."""
         match status:
             case "connected":
-                self._restarting.works(name)
-                self._states.due(name, None)
+                self._schedule.note_connected(name)
+                self._states.set_retry_in(name, None)
             case "failed":
-                if (wait := self._restarting.fails(name)) is not None:
-                    self._states.due(name, wait)
+                if (wait := self._schedule.note_failed(name)) is not None:
+                    self._states.set_retry_in(name, wait)
             case "pending" | "reconnecting":
                 pass
             case _:
-                self._restarting.forget(name)
-                self._states.due(name, None)
+                self._schedule.forget(name)
+                self._states.set_retry_in(name, None)
 
     def _restart(self, name: str) -> None:
         """Connect a server again that is due."""
-        self._states.due(name, None)
-        if self._closed or self._agent() is None or self._states.busy(name) is not None:
+        self._states.set_retry_in(name, None)
+        if self._closed or self._agent() is None or self._states.operation_of(name) is not None:
             return
-        if self._watch.is_called(name):
+        if self._poller.is_called(name):
             # The command line has started it for that call, or is about to.
-            self._restarting.put_off(name, _CALLED_MEANWHILE)
+            self._schedule.postpone(name, _CALLED_MEANWHILE)
         elif self._is(name, "failed"):
-            self._do(name, "reconnecting")
+            self._start(name, "reconnecting")
         else:
             self.refresh()
 
@@ -284,17 +286,17 @@ class Servers:
         server = next((each for each in self.known if each.name == name), None)
         why = (server and (server.error or server.last_error)) or "it does not answer"
         told = (
-            f"{clean_line(name, 60)} failed and could not be connected again in {MOST_TRIES} tries "
+            f"{clean_line(name, 60)} failed and could not be connected again in {MAX_ATTEMPTS} tries "
             f"({_without_remedy(clean_line(why, 300).rstrip('.'))}): "
             "see to it, then connect it again with r in /connections"
         )
         self._report("MCP", ConnectionFailed(told))
 
-    def _lives(self, name: str) -> None:
-        if self._states.lives(name):
+    def _note_alive(self, name: str) -> None:
+        if self._states.mark_alive(name):
             self.refresh()
 
-    def _tell(self, events: Iterator[McpStatus]) -> None:
+    def _publish_all(self, events: Iterator[McpStatus]) -> None:
         for event in events:
             if not self._closed:
                 self._publish(event)

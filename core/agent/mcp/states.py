@@ -7,17 +7,17 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.agent.mcp.error_messages import plainly
+from core.agent.mcp.error_messages import describe_server_error
 from core.events.types import McpServer, McpStatus
 from core.redaction.redactor import Redactor
 from core.text import clean, clean_line
 
-__all__ = ["Doing", "ServerStates"]
+__all__ = ["ServerOperation", "ServerStates"]
 
 _MOST_TOOLS = 500
 _LONGEST_ERROR = 2_000
 
-Doing = Literal["reconnecting", "enabling", "disabling"]
+ServerOperation = Literal["reconnecting", "enabling", "disabling"]
 """What is being done with a server; it is told of as the server's state."""
 
 
@@ -29,12 +29,12 @@ class ServerStates:
 
     def __init__(self, redactor: Redactor | None = None, off: Sequence[McpServer] = ()) -> None:
         self._redactor = redactor or Redactor()
-        self._off: dict[str, McpServer] = {server.name: server for server in off}
-        self._told: dict[str, McpServer] = {}
-        self._doing: dict[str, Doing] = {}
+        self._excluded: dict[str, McpServer] = {server.name: server for server in off}
+        self._known: dict[str, McpServer] = {}
+        self._operations: dict[str, ServerOperation] = {}
         self._errors: dict[str, str] = {}
         self._dead: dict[str, str] = {}
-        self._due: dict[str, float] = {}
+        self._retry_in: dict[str, float] = {}
         self._worked: set[str] = set()
         self._remote: set[str] = set()
         self._shown: list[McpServer] = []
@@ -45,35 +45,35 @@ class ServerStates:
         return tuple(self._shown)
 
     @property
-    def left_out(self) -> frozenset[str]:
+    def excluded(self) -> frozenset[str]:
         """The servers that the agent has never been told of."""
-        return frozenset(name for name in self._off if name not in self._told)
+        return frozenset(name for name in self._excluded if name not in self._known)
 
     @property
     def reported(self) -> tuple[tuple[str, str], ...]:
         """Every server that the agent knows, and its state apart from what is being done with it."""
-        return tuple((name, self._now(server).status) for name, server in self._told.items())
+        return tuple((name, self._now(server).status) for name, server in self._known.items())
 
-    def leave_out(self, server: McpServer) -> None:
+    def exclude(self, server: McpServer) -> None:
         """Take down that a server is not there, and why."""
-        self._off[server.name] = server
+        self._excluded[server.name] = server
 
-    def let_in(self, name: str) -> None:
+    def include(self, name: str) -> None:
         """Take down that the agent has been told of a server."""
-        self._off.pop(name, None)
+        self._excluded.pop(name, None)
 
-    def seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:
+    def report_update(self, told: Sequence[Any]) -> Iterator[McpStatus]:
         """Take what the agent tells of its servers, and tell of it when anything is new."""
-        self.take(told)
-        yield from self.tell()
+        self.update(told)
+        yield from self.report()
 
-    def take(self, told: Sequence[Any]) -> None:
+    def update(self, told: Sequence[Any]) -> None:
         """Take what the agent tells of its servers; what was known of one whose state is the same is kept."""
         servers: dict[str, McpServer] = {}
         for raw in told:
             if (server := self._read(raw)) is None:
                 continue
-            known = self._told.get(server.name)
+            known = self._known.get(server.name)
             if known is not None and known.status == server.status:
                 # What the agent says at the beginning of a query is without tools and errors.
                 if server.tools is None:
@@ -86,61 +86,64 @@ class ServerStates:
                 self._worked.add(server.name)
             if raw.get("transport") in ("http", "sse"):
                 self._remote.add(server.name)
-        self._told = servers or self._told
+        self._known = servers or self._known
 
-    def failed(self, name: str, why: str) -> Iterator[McpStatus]:
+    def note_failure(self, name: str, why: str) -> Iterator[McpStatus]:
         """Keep why something that was asked of a server did not work."""
-        self._errors[name] = self._tidy(plainly(why))
-        yield from self.tell()
+        self._errors[name] = self._sanitize(describe_server_error(why))
+        yield from self.report()
 
-    def doing(self, name: str, doing: Doing | None) -> Iterator[McpStatus]:
+    def set_operation(self, name: str, doing: ServerOperation | None) -> Iterator[McpStatus]:
         """Take down what is being done with a server; None when it is done."""
         if doing is None:
-            self._doing.pop(name, None)
+            self._operations.pop(name, None)
         else:
-            self._doing[name] = doing
-        yield from self.tell()
+            self._operations[name] = doing
+        yield from self.report()
 
-    def died(self, name: str, why: str) -> None:
+    def mark_dead(self, name: str, why: str) -> None:
         """Take down that a server is gone, whatever the agent tells of it."""
-        self._dead[name] = self._errors[name] = self._tidy(plainly(why))
+        self._dead[name] = self._errors[name] = self._sanitize(describe_server_error(why))
 
-    def lives(self, name: str) -> bool:
+    def mark_alive(self, name: str) -> bool:
         """Take down that a server answers; gives whether that is new."""
         return self._dead.pop(name, None) is not None
 
-    def due(self, name: str, seconds: float | None) -> None:
+    def set_retry_in(self, name: str, seconds: float | None) -> None:
         """Take down in how many seconds a server is connected again by itself; None when it is not."""
         if seconds is None:
-            self._due.pop(name, None)
+            self._retry_in.pop(name, None)
         else:
-            self._due[name] = seconds
+            self._retry_in[name] = seconds
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Forget what was known of servers that another agent connects."""
-        for known in (self._dead, self._due, self._worked):
+        for known in (self._dead, self._retry_in, self._worked):
             known.clear()
 
     def is_remote(self, name: str) -> bool:
         """Whether a server is reached over the network."""
         return name in self._remote
 
-    def busy(self, name: str) -> Doing | None:
+    def operation_of(self, name: str) -> ServerOperation | None:
         """What is being done with a server."""
-        return self._doing.get(name)
+        return self._operations.get(name)
 
-    def tell(self) -> Iterator[McpStatus]:
+    def report(self) -> Iterator[McpStatus]:
         """Tell of the servers when anything about them is new."""
-        servers = [*self._told.values(), *(off for off in self._off.values() if off.name not in self._told)]
+        servers = [
+            *self._known.values(),
+            *(off for off in self._excluded.values() if off.name not in self._known),
+        ]
         shown = []
         for server in map(self._now, servers):
-            doing = self._doing.get(server.name)
+            doing = self._operations.get(server.name)
             shown.append(
                 msgspec.structs.replace(
                     server,
                     status=doing or server.status,
                     last_error=self._errors.get(server.name),
-                    again_s=self._due.get(server.name) if doing is None else None,
+                    again_s=self._retry_in.get(server.name) if doing is None else None,
                 )
             )
         if shown and shown != self._shown:
@@ -169,8 +172,8 @@ class ServerStates:
             status=clean(str(raw.get("status") or "unknown")),
             tools=len(tools) if isinstance(tools, list) else None,
             tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:_MOST_TOOLS],
-            error=self._tidy(plainly(str(raw["error"]))) if raw.get("error") else None,
+            error=self._sanitize(describe_server_error(str(raw["error"]))) if raw.get("error") else None,
         )
 
-    def _tidy(self, text: str) -> str:
+    def _sanitize(self, text: str) -> str:
         return clean(self._redactor.redact(text))[:_LONGEST_ERROR]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from core.agent.mcp.reconnect import Later, Timer, by_the_loop
+from core.agent.mcp.reconnect import CallLater, Timer, call_later
 from core.agent.permissions.patterns import server_of
 from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 
-__all__ = ["ServerWatch"]
+__all__ = ["StatusPoll"]
 
 _UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")
 _LOOK_EVERY = 10.0
@@ -21,7 +21,7 @@ _NOTICED_WITHIN = 5.0
 """Seconds in which the command line has found out by itself that a remote server is gone."""
 
 
-class ServerWatch:
+class StatusPoll:
     """Has the servers looked at when a query begins and ends, after a call failed, and now and then between.
 
     Args:
@@ -38,9 +38,9 @@ class ServerWatch:
         gone: Callable[[str, str], None],
         lives: Callable[[str], None],
         is_remote: Callable[[str], bool],
-        later: Later = by_the_loop,
+        later: CallLater = call_later,
     ) -> None:
-        self._look = look
+        self._poll = look
         self._gone = gone
         self._lives = lives
         self._is_remote = is_remote
@@ -49,15 +49,15 @@ class ServerWatch:
         self._next: Timer | None = None
         self._after: Timer | None = None
 
-    def take(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take up what happens in the session."""
         match event:
             case QueryReceived():
                 self._tick()
             case QueryFinished():
                 self._calls.clear()
-                self._call_off_next()
-                self._look()
+                self._cancel_next()
+                self._poll()
             case ToolCallStarted() if server := server_of(event.name):
                 self._calls[event.tool_use_id] = server
             case ToolCallFinished() if server := self._calls.pop(event.tool_use_id, ""):
@@ -71,7 +71,7 @@ class ServerWatch:
 
     def close(self) -> None:
         """Look no more."""
-        self._call_off_next()
+        self._cancel_next()
         if self._after is not None:
             self._after.cancel()
 
@@ -82,10 +82,10 @@ class ServerWatch:
         elif event.status == "error":
             if self._tells_end(server, error.strip()):
                 self._gone(server, error.strip())
-            self._look()
+            self._poll()
             if self._after is not None:
                 self._after.cancel()
-            self._after = self._later(_NOTICED_WITHIN, self._look)
+            self._after = self._later(_NOTICED_WITHIN, self._poll)
 
     def _tells_end(self, server: str, error: str) -> bool:
         if error in ("Connection closed", f'MCP server "{server}" is not connected'):
@@ -94,11 +94,11 @@ class ServerWatch:
         return self._is_remote(server) and _UNREACHABLE.match(error) is not None
 
     def _tick(self) -> None:
-        self._call_off_next()
-        self._look()
+        self._cancel_next()
+        self._poll()
         self._next = self._later(_LOOK_EVERY, self._tick)
 
-    def _call_off_next(self) -> None:
+    def _cancel_next(self) -> None:
         if self._next is not None:
             self._next.cancel()
             self._next = None

@@ -20,7 +20,7 @@ from core.storage.workspace import Workspace
 if TYPE_CHECKING:
     from core.concurrency.worker_child import Desk
 
-__all__ = ["LARGE", "Settler", "settle_in_child"]
+__all__ = ["LARGE", "ResultStore", "store_in_child"]
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +31,10 @@ _MOST_NODES = 2_000
 _LONG = 16 << 10
 _DEEPEST = 8
 _TEXT = 1
-_TASK = "core.agent.messages.result_storage:settle_in_child"
+_TASK = "core.agent.messages.result_storage:store_in_child"
 
 
-class Settler:
+class ResultStore:
     """Adapts and stores results; without an `aside`, or when it fails, all of them in the calling thread."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Settler:
         self._redactor = redactor
         self._aside = aside
 
-    def settle(
+    def store(
         self, raw: RawResult, facts: Mapping[str, Any], denial: str | None = None
     ) -> tuple[AnyObservation, AnyObservation]:
         """Return the observation for observers and the one for events, as `core.storage.large_results.spill` does.
@@ -57,7 +57,7 @@ class Settler:
         """
         if self._aside is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
             try:
-                return self._beside(self._aside, raw, facts)
+                return self._store_in_worker(self._aside, raw, facts)
             except AsideFailed as error:
                 log.warning("a large tool result is read in the main process: %s", error)
         observation = self._adapter.observe(raw=raw, **facts)
@@ -66,7 +66,7 @@ class Settler:
             observation = msgspec.structs.replace(observation, error=denial)
         return spill(observation, self._workspace, self._redactor)
 
-    def _beside(
+    def _store_in_worker(
         self, aside: Aside, raw: RawResult, facts: Mapping[str, Any]
     ) -> tuple[AnyObservation, AnyObservation]:
         root = self._adapter.saved_results_root
@@ -81,7 +81,7 @@ class Settler:
         return whole if whole is not None else shown, shown
 
 
-def settle_in_child(desk: Desk, argument: bytes) -> tuple[bytes | None, bytes]:
+def store_in_child(desk: Desk, argument: bytes) -> tuple[bytes | None, bytes]:
     """Settle a result in the child, and leave its content there for the observers."""
     asked = msgspec.msgpack.decode(argument)
     root = asked["root"]

@@ -93,7 +93,7 @@ class ResultAdapter:
         if failed:
             error = _error_text(shown_text) or raw.hook_error or "The tool failed without a word."
         elif tool_name.startswith("mcp__"):
-            error = _admitted(content)
+            error = _reported_error(content)
         common: dict[str, Any] = {
             "tool_name": tool_name,
             "tool_use_id": tool_use_id,
@@ -227,7 +227,7 @@ def _unwrap(block: ContentBlock) -> ContentBlock:
     return block
 
 
-def _admitted(content: tuple[ContentBlock, ...]) -> str | None:
+def _reported_error(content: tuple[ContentBlock, ...]) -> str | None:
     """What a result says of its own failure, as Composio's do (`"successful": false`) beside a good status."""
     text = _text(content)
     if '"successful"' not in text or "false" not in text:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from core.agent.mcp.states import ServerStates
 from core.agent.messages.subagents import SubagentTasks
-from core.agent.messages.usage import Prices, TokenCount, usage_of, window_of
+from core.agent.messages.usage import Prices, TokenMeter, usage_of, window_of
 from core.events.types import (
     ApiRetry,
     Event,
@@ -27,14 +27,14 @@ from core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from core.provider.error_messages import AT_LIMIT, failure_words
+from core.provider.error_messages import AT_LIMIT, describe_failure
 from core.redaction.redactor import Redactor
 from core.text import clean
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["OpenCall", "RawToolResult", "Taken", "Translator", "TurnBegun", "TurnResult"]
+__all__ = ["OpenCall", "RawToolResult", "SteeringAccepted", "Translator", "TurnResult", "TurnStarted"]
 
 log = logging.getLogger(__name__)
 
@@ -76,14 +76,14 @@ class TurnResult:
 
 
 @dataclass(frozen=True)
-class Taken:
+class SteeringAccepted:
     """The agent has taken up the message that was sent under this id."""
 
     message_id: str
 
 
 @dataclass(frozen=True)
-class TurnBegun:
+class TurnStarted:
     """The agent has begun a turn, maybe by itself."""
 
 
@@ -125,7 +125,7 @@ class Translator:
         self._servers = servers or ServerStates()
         self._server = server or "the model's service"
         self.prices = prices or Prices()
-        self._tokens = TokenCount(self.prices)
+        self._tokens = TokenMeter(self.prices)
         self._open: _OpenMessage | None = None
         self._streamed: set[str] = set()
         self._pieces = 0
@@ -136,7 +136,9 @@ class Translator:
         self.query = query
         self.last_text = ""
 
-    def feed(self, message: sdk.Message) -> Iterator[Event | RawToolResult | TurnResult | Taken | TurnBegun]:
+    def feed(
+        self, message: sdk.Message
+    ) -> Iterator[Event | RawToolResult | TurnResult | SteeringAccepted | TurnStarted]:
         """Translate one message, in order."""
         import claude_agent_sdk as sdk
 
@@ -159,9 +161,9 @@ class Translator:
             case _:
                 return
 
-    def servers_seen(self, told: Sequence[Any]) -> Iterator[McpStatus]:
+    def update_servers(self, told: Sequence[Any]) -> Iterator[McpStatus]:
         """Tell of the MCP servers when anything about them is new."""
-        yield from self._servers.seen(told)
+        yield from self._servers.report_update(told)
 
     def close_message(self) -> Iterator[Event]:
         """End the message that is still streaming, keeping what came of it."""
@@ -191,11 +193,11 @@ class Translator:
                 if index and self._open and self._open.text:
                     yield from self._text("\n\n")
             case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str(text)}}:
-                yield from self._text(self._tidy(text))
+                yield from self._text(self._sanitize(text))
             case {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": str(text)}}:
                 if self._open and text:
                     yield ThinkingDelta(
-                        query_id=self.query_id, message_id=self._open.message_id, text=self._tidy(text)
+                        query_id=self.query_id, message_id=self._open.message_id, text=self._sanitize(text)
                     )
             case {"type": "message_delta", "delta": dict(delta), **rest}:
                 if self._open:
@@ -206,7 +208,7 @@ class Translator:
             case _:
                 return
 
-    def _tidy(self, text: str) -> str:
+    def _sanitize(self, text: str) -> str:
         return self._redactor.redact(clean(text))
 
     def _text(self, text: str) -> Iterator[Event]:
@@ -242,9 +244,9 @@ class Translator:
                     yield from self._call_started(block, parent)
                 case sdk.TextBlock() if not streamed and block.text.strip():
                     self._pieces += 1
-                    text = self._tidy(block.text).strip()
+                    text = self._sanitize(block.text).strip()
                     if message.error is not None:
-                        text = failure_words(text)
+                        text = describe_failure(text)
                     if parent is None:
                         self.last_text = text
                     yield MessageFinished(
@@ -260,7 +262,7 @@ class Translator:
                     yield ThinkingDelta(
                         query_id=self.query_id,
                         message_id=f"{message.message_id or 'message'}.{self._pieces}",
-                        text=self._tidy(block.thinking),
+                        text=self._sanitize(block.thinking),
                         parent_tool_use_id=parent,
                     )
                 case _:
@@ -287,12 +289,12 @@ class Translator:
             parent_tool_use_id=parent,
         )
 
-    def _user(self, message: sdk.UserMessage) -> Iterator[RawToolResult | Taken]:
+    def _user(self, message: sdk.UserMessage) -> Iterator[RawToolResult | SteeringAccepted]:
         import claude_agent_sdk as sdk
 
         if isinstance(message.content, str):
             if message.uuid:
-                yield Taken(message.uuid)
+                yield SteeringAccepted(message.uuid)
             return
         results = [block for block in message.content if isinstance(block, sdk.ToolResultBlock)]
         for block in results:
@@ -303,15 +305,15 @@ class Translator:
                 message_copy=message.tool_use_result if len(results) == 1 else None,
             )
 
-    def _system(self, message: sdk.SystemMessage) -> Iterator[Event | TurnBegun]:
+    def _system(self, message: sdk.SystemMessage) -> Iterator[Event | TurnStarted]:
         data = message.data
         match message.subtype:
             case "init":
-                yield TurnBegun()
+                yield TurnStarted()
                 self.provider_session_id = data.get("session_id") or self.provider_session_id
                 self.model = data.get("model") or self.model
                 servers = data.get("mcp_servers")
-                yield from self.servers_seen(servers or [])
+                yield from self.update_servers(servers or [])
             case "api_retry":
                 yield ApiRetry(
                     attempt=_int(data.get("attempt"), 1),
@@ -329,7 +331,7 @@ class Translator:
         return said
 
     def _result(self, message: sdk.ResultMessage) -> TurnResult:
-        text = self._tidy(message.result or "").strip() or self.last_text
+        text = self._sanitize(message.result or "").strip() or self.last_text
         self.prices.measure(message.model_usage)
         aborted = str(message.terminal_reason or "").startswith("aborted")
         status: Literal["success", "error", "interrupted"] = "success"
@@ -357,7 +359,7 @@ def _failure(message: sdk.ResultMessage, text: str) -> str:
             return AT_LIMIT
         case _:
             said = "; ".join(clean(e) for e in message.errors or [] if "[ede_diagnostic]" not in e) or text
-            if (words := failure_words(said)) != said:
+            if (words := describe_failure(said)) != said:
                 log.info("the agent ended with %s", said)
             return words or f"the agent ended with {message.subtype}"
 

@@ -14,7 +14,7 @@ from core.text import clean
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
-__all__ = ["Prices", "TokenCount", "usage_of", "window_of"]
+__all__ = ["Prices", "TokenMeter", "usage_of", "window_of"]
 
 _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
 # What a token costs in input tokens: every model of the agent's list has the same proportions.
@@ -101,7 +101,7 @@ def window_of(models: Any, model: str | None) -> int | None:
     return window if isinstance(window, int) and window > 0 else None
 
 
-class TokenCount:
+class TokenMeter:
     """Makes an event of what each message took; `prices` knows what that costs."""
 
     def __init__(self, prices: Prices) -> None:

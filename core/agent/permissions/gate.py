@@ -14,14 +14,14 @@ from core.events.types import Event, PermissionAnswered, PermissionAsked
 from core.redaction.redactor import Redactor
 from core.text import clean
 
-__all__ = ["REASON_LIMIT", "Answer", "PermissionGate"]
+__all__ = ["REASON_LIMIT", "PermissionGate", "PermissionReply"]
 
 REASON_LIMIT = 1_000
 """How many characters of a person's reason for a no the model is told."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class PermissionReply:
     """What was decided about one waiting call.
 
     `reason` is told to the model when it is a no. `patterns` say what a yes for the session means; without any it
@@ -38,7 +38,7 @@ class Answer:
 class _Waiting:
     event: PermissionAsked
     judgement: Judgement
-    future: asyncio.Future[Answer] = field(repr=False)
+    future: asyncio.Future[PermissionReply] = field(repr=False)
 
 
 class PermissionGate:
@@ -71,11 +71,11 @@ class PermissionGate:
         """Remember that a call was refused elsewhere, as by a pipeline."""
         self._denied[tool_use_id] = reason
 
-    async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> Answer:
+    async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
         """Have a call allowed or denied; the policy is asked again first, as it may have learned since."""
         judgement = self._policy.judge(tool_name, tool_input)
         if judgement.verdict is Verdict.ALLOW:
-            return Answer(True, scope="policy", reason=judgement.reason)
+            return PermissionReply(True, scope="policy", reason=judgement.reason)
         event = PermissionAsked(
             request_id=uuid4().hex[:12],
             tool_name=tool_name,
@@ -88,7 +88,7 @@ class PermissionGate:
         self._publish(event)
         if not self._interactive:
             named = ", ".join(event.subjects)
-            answer = Answer(
+            answer = PermissionReply(
                 False, "headless", f"Nobody is there to ask. To allow it, start with --allow '{named}'."
             )
         else:
@@ -97,17 +97,19 @@ class PermissionGate:
             try:
                 answer = await waiting.future
             except asyncio.CancelledError:
-                self._answered(event, Answer(False, "interrupted"))
+                self._answered(event, PermissionReply(False, "interrupted"))
                 raise
             finally:
                 self._waiting.pop(event.request_id, None)
-            answer = self._settled(event, waiting.judgement, answer)
+            answer = self._apply_answer(event, waiting.judgement, answer)
         if not answer.allow:
             self._denied[tool_use_id] = answer.reason or "The person said no."
         self._answered(event, answer)
         return answer
 
-    def _settled(self, event: PermissionAsked, judgement: Judgement, answer: Answer) -> Answer:
+    def _apply_answer(
+        self, event: PermissionAsked, judgement: Judgement, answer: PermissionReply
+    ) -> PermissionReply:
         """Take down what a person said, as far as it can hold."""
         if not answer.allow:
             return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT])
@@ -115,10 +117,10 @@ class PermissionGate:
             return answer
         problem = self._policy.remember(event.tool_name, judgement.subjects, answer.patterns)
         if problem is not None:
-            return Answer(True, "once", problem)
+            return PermissionReply(True, "once", problem)
         return replace(answer, patterns=answer.patterns or tuple(map(exact_pattern, judgement.subjects)))
 
-    def answer(self, request_id: str, answer: Answer) -> bool:
+    def answer(self, request_id: str, answer: PermissionReply) -> bool:
         """Answer a waiting call; False when nothing waits under this id any more."""
         waiting = self._waiting.get(request_id)
         if waiting is None or waiting.future.done():
@@ -129,9 +131,9 @@ class PermissionGate:
     def cancel_all(self, reason: str) -> None:
         """Answer everything that waits with a no."""
         for request_id in list(self._waiting):
-            self.answer(request_id, Answer(False, "interrupted", reason))
+            self.answer(request_id, PermissionReply(False, "interrupted", reason))
 
-    def _answered(self, event: PermissionAsked, answer: Answer) -> None:
+    def _answered(self, event: PermissionAsked, answer: PermissionReply) -> None:
         self._publish(
             PermissionAnswered(
                 request_id=event.request_id,

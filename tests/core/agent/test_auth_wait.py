@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from core.agent.auth.wait import AuthWatch
+from core.agent.auth.wait import AccountPoll
 from core.concurrency.spawn import spawn_task
 from core.errors import ConnectionFailed
 from core.events.types import AuthRequired
@@ -26,8 +26,10 @@ class Service:
             raise answer
         return answer
 
-    def watch(self) -> AuthWatch:
-        return AuthWatch(spawn_task, lambda: self.is_connected, lambda: self.found.append("found"), often=0.0)
+    def watch(self) -> AccountPoll:
+        return AccountPoll(
+            spawn_task, lambda: self.is_connected, lambda: self.found.append("found"), often=0.0
+        )
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -40,7 +42,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 async def test_an_account_that_becomes_active_is_told_once() -> None:
     service = Service([False, ConnectionFailed("no network"), False, True])
-    service.watch().begin(LINK)
+    service.watch().start(LINK)
     await until(lambda: bool(service.found))
     asked = len(service.asked)
     await asyncio.sleep(0.01)
@@ -50,7 +52,7 @@ async def test_an_account_that_becomes_active_is_told_once() -> None:
 
 async def test_an_account_that_was_active_before_tells_nothing() -> None:
     service = Service([True])
-    service.watch().begin(LINK)
+    service.watch().start(LINK)
     await until(lambda: bool(service.asked))
     await asyncio.sleep(0.01)
     assert service.found == []
@@ -60,9 +62,9 @@ async def test_an_account_that_was_active_before_tells_nothing() -> None:
 async def test_nobody_is_asked_any_more_once_the_dialog_is_answered() -> None:
     service = Service([False])
     watch = service.watch()
-    watch.begin(LINK)
+    watch.start(LINK)
     await until(lambda: len(service.asked) > 3)
-    watch.end()
+    watch.stop()
     await asyncio.sleep(0)
     asked = len(service.asked)
     service.answers = [True]
@@ -72,7 +74,7 @@ async def test_nobody_is_asked_any_more_once_the_dialog_is_answered() -> None:
 
 async def test_a_link_of_no_known_account_and_a_session_without_a_service_are_left_alone() -> None:
     service = Service([False])
-    service.watch().begin(AuthRequired(toolkit="", url=LINK.url))
-    AuthWatch(spawn_task, lambda: None, lambda: service.found.append("found")).begin(LINK)
+    service.watch().start(AuthRequired(toolkit="", url=LINK.url))
+    AccountPoll(spawn_task, lambda: None, lambda: service.found.append("found")).start(LINK)
     await asyncio.sleep(0.01)
     assert (service.asked, service.found) == ([], [])

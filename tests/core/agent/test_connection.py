@@ -78,10 +78,10 @@ async def test_two_that_ask_at_once_get_one_agent() -> None:
     assert sorted(await asyncio.gather(bench.agent.connect(), bench.agent.connect())) == [False, True]
     # As when a person lets the agent start again while a query does so for a new limit.
     bench.terms = 2.0
-    assert not bench.agent.is_fit
+    assert not bench.agent.is_current
     assert sorted(await asyncio.gather(bench.agent.connect(), bench.agent.connect())) == [False, True]
     assert [loop.closed for loop in bench.made] == [True, False]
-    assert bench.agent.is_fit
+    assert bench.agent.is_current
     await bench.agent.close()
     assert others() == set()
     assert [loop.closed for loop in bench.made] == [True, True]

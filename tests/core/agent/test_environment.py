@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from core.agent.environment import PrivateFolder, cli_environment
-from core.agent.options import _given_environment
+from core.agent.options import _own_environment
 from core.settings.model import Settings
 
 
@@ -58,8 +58,8 @@ def test_folders_of_processes_that_were_killed_are_removed(tmp_path: Path) -> No
 
 def test_a_login_kept_elsewhere_is_looked_for_there(tmp_path: Path) -> None:
     elsewhere = Settings(claude_config_dir=tmp_path / "claude")
-    assert _given_environment(elsewhere, None)["CLAUDE_CONFIG_DIR"] == str(tmp_path / "claude")
-    assert _given_environment(elsewhere, tmp_path / "own")["CLAUDE_CONFIG_DIR"] == str(tmp_path / "own")
+    assert _own_environment(elsewhere, None)["CLAUDE_CONFIG_DIR"] == str(tmp_path / "claude")
+    assert _own_environment(elsewhere, tmp_path / "own")["CLAUDE_CONFIG_DIR"] == str(tmp_path / "own")
     # Where it looks by itself, it is not told: with a folder of its own it reads other files.
     usual = Settings(claude_config_dir=Path.home() / ".claude")
-    assert "CLAUDE_CONFIG_DIR" not in _given_environment(usual, None)
+    assert "CLAUDE_CONFIG_DIR" not in _own_environment(usual, None)

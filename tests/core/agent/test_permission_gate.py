@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from core.agent.permissions.gate import REASON_LIMIT, Answer, PermissionGate
+from core.agent.permissions.gate import REASON_LIMIT, PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.events.types import Event, PermissionAnswered, PermissionAsked
 from core.redaction.redactor import Redactor
@@ -20,7 +20,9 @@ def gate_of(tmp_path: Path, events: list[Event]) -> PermissionGate:
     return PermissionGate(PermissionPolicy(tmp_path), publish, interactive=True, redactor=Redactor([]))
 
 
-async def asked(gate: PermissionGate, events: list[Event], tool: str, answer: Answer) -> Answer:
+async def asked(
+    gate: PermissionGate, events: list[Event], tool: str, answer: PermissionReply
+) -> PermissionReply:
     """Ask for a call, answer it, and give what came of that."""
     arguments: dict[str, Any] = {}
     waiting = asyncio.ensure_future(gate.ask(tool, arguments, "t1"))
@@ -37,7 +39,7 @@ def last_answer(events: list[Event]) -> PermissionAnswered:
 async def test_a_pattern_for_the_session_is_told_and_holds(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
-    answer = await asked(gate, events, NOTION, Answer(True, "session", patterns=("NOTION_GET_*",)))
+    answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("NOTION_GET_*",)))
     assert (answer.allow, answer.scope) == (True, "session")
     assert last_answer(events).patterns == ["NOTION_GET_*"]
     again = await gate.ask("mcp__composio__NOTION_GET_BLOCK", {}, "t2")
@@ -47,14 +49,14 @@ async def test_a_pattern_for_the_session_is_told_and_holds(tmp_path: Path) -> No
 async def test_a_yes_for_the_session_without_a_pattern_means_the_tool_alone(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
-    await asked(gate, events, NOTION, Answer(True, "session"))
+    await asked(gate, events, NOTION, PermissionReply(True, "session"))
     assert last_answer(events).patterns == ["NOTION_GET_PAGE"]
 
 
 async def test_a_pattern_that_is_too_wide_is_a_yes_for_once(tmp_path: Path) -> None:
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
-    answer = await asked(gate, events, NOTION, Answer(True, "session", patterns=("*",)))
+    answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("*",)))
     assert (answer.allow, answer.scope) == (True, "once")
     assert "too wide" in last_answer(events).reason
     assert last_answer(events).patterns == []
@@ -64,7 +66,7 @@ async def test_a_reason_for_a_no_is_cleaned_bounded_and_told_to_the_model(tmp_pa
     events: list[Event] = []
     gate = gate_of(tmp_path, events)
     reason = "  Use the \x1b[31mother\x07 account. " + "x" * 5_000
-    answer = await asked(gate, events, NOTION, Answer(False, reason=reason))
+    answer = await asked(gate, events, NOTION, PermissionReply(False, reason=reason))
     assert "Use the" in answer.reason
     assert "\x1b" not in answer.reason
     assert len(answer.reason) <= REASON_LIMIT

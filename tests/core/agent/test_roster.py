@@ -6,8 +6,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.agent.definitions.roster import Entry, RosterWatch, entries, expected_servers, read_roster
-from core.agent.definitions.skills import find_skills, lay_out, without_mentions
+from core.agent.definitions.roster import (
+    RosterEntry,
+    RosterWatch,
+    expected_servers,
+    read_roster,
+    roster_entries,
+)
+from core.agent.definitions.skills import find_skills, install_skills, without_mentions
 from core.doctor.agents import look_at_roster
 from core.errors import SettingsError
 from core.events.types import McpServer, McpStatus, SessionStarted
@@ -35,10 +41,10 @@ def skill(base: Path, name: str, text: str = "---\ndescription: d\n---\nGo.\n") 
     return write(base / "project/.claude/skills" / name / "SKILL.md", text)
 
 
-def listed(base: Path, *skills: str) -> dict[str, Entry]:
+def listed(base: Path, *skills: str) -> dict[str, RosterEntry]:
     settings = Settings(skills=skills)
     roster = read_roster(settings, places(base))
-    return {each.name: each for each in entries(roster, settings, expected_servers(settings, base))}
+    return {each.name: each for each in roster_entries(roster, settings, expected_servers(settings, base))}
 
 
 def test_the_list_says_of_each_file_where_it_is_and_what_is_wrong(tmp_path: Path) -> None:
@@ -49,7 +55,7 @@ def test_the_list_says_of_each_file_where_it_is_and_what_is_wrong(tmp_path: Path
     found = listed(tmp_path, "style")
     assert found["general-purpose"].notes == ("replaces one that the agent brings along",)
     reviewer = found["reviewer"]
-    assert (reviewer.state, reviewer.source, reviewer.origin) == ("wrong", "project", str(path))
+    assert (reviewer.state, reviewer.source, reviewer.origin) == ("broken", "project", str(path))
     assert reviewer.problems == ("there is no tool Reed: did you mean Read?",)
     assert reviewer.notes == ("Bash is off: --tool Bash offers it", "has no effect here: hooks")
     assert (found["broken"].state, found["style"].state) == ("left out", "ready")
@@ -61,7 +67,7 @@ def test_no_shipped_subagent_is_wrong_also_without_composio(tmp_path: Path) -> N
     (toolkit, *_) = expected_servers(Settings(), tmp_path)
     failed = [replace(toolkit, status="connected"), McpServer(name="composio", status="failed")]
     for servers in (expected_servers(Settings(), tmp_path), failed):
-        for each in entries(roster, Settings(), servers):
+        for each in roster_entries(roster, Settings(), servers):
             assert each.state == "ready", each
 
 
@@ -132,7 +138,7 @@ def test_the_agent_is_given_a_copy_without_links_and_without_more_than_name_and_
     write(tmp_path / "secret", "canary")
     (path.parent / "secret").symlink_to(tmp_path / "secret")
     roster = read_roster(Settings(skills=("style",)), places(tmp_path))
-    (problem,) = lay_out(roster.chosen, tmp_path / "out")
+    (problem,) = install_skills(roster.chosen, tmp_path / "out")
     assert "secret" in problem
     out = tmp_path / "out/skills/style"
     assert sorted(str(each.relative_to(out)) for each in out.rglob("*") if each.is_file()) == [
@@ -167,7 +173,9 @@ def test_a_folder_does_not_put_its_skill_in_the_place_of_ones_own(tmp_path: Path
         "other": "project",
     }
     assert {each.name for each in roster.chosen} == {"style", "mine"}
-    states = [(each.name, each.state) for each in entries(roster, Settings(), []) if each.kind == "skill"]
+    states = [
+        (each.name, each.state) for each in roster_entries(roster, Settings(), []) if each.kind == "skill"
+    ]
     assert states == [("mine", "ready"), ("style", "ready"), ("other", "off"), ("style", "replaced")]
     assert not find_skills(()).skills
 

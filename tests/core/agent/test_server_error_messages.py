@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.agent.mcp.error_messages import plainly
+from core.agent.mcp.error_messages import describe_server_error
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,11 @@ from core.agent.mcp.error_messages import plainly
     ],
 )  # fmt: skip
 def test_what_happened_stands_before_what_to_do(error: str, told: str, remedy: str) -> None:
-    front, _, back = plainly(error).partition("): " if told.endswith(")") else ": ")
+    front, _, back = describe_server_error(error).partition("): " if told.endswith(")") else ": ")
     assert front.startswith(told.removesuffix(")"))
     assert remedy in back
-    assert "access the url" not in plainly(error)
+    assert "access the url" not in describe_server_error(error)
 
 
 def test_what_nobody_knows_is_told_as_it_came() -> None:
-    assert plainly("no such tool: {0}") == "no such tool: {0}"
+    assert describe_server_error("no such tool: {0}") == "no such tool: {0}"

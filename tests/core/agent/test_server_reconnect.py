@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import pytest
 
-from core.agent.mcp.reconnect import MOST_TRIES, Restarting
-from core.agent.mcp.status_poll import ServerWatch
+from core.agent.mcp.reconnect import MAX_ATTEMPTS, ReconnectSchedule
+from core.agent.mcp.status_poll import StatusPoll
 from core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation
 
@@ -58,7 +58,7 @@ class Desk:
         self.time = Time()
         self.tried: list[float] = []
         self.given_up: list[str] = []
-        self.restarting = Restarting(
+        self.restarting = ReconnectSchedule(
             lambda _name: self.tried.append(self.time.now),
             self.given_up.append,
             later=self.time.later,
@@ -68,7 +68,7 @@ class Desk:
     def fail_on(self) -> list[float]:
         """Fail at every try until there is none any more; gives the waits."""
         waits = []
-        while (wait := self.restarting.fails("notes")) is not None:
+        while (wait := self.restarting.note_failed("notes")) is not None:
             waits.append(wait)
             self.time.pass_by(wait)
         return waits
@@ -76,28 +76,28 @@ class Desk:
 
 def test_it_is_tried_six_times_with_waits_that_double_and_given_up_once() -> None:
     desk = Desk()
-    desk.restarting.works("notes")
+    desk.restarting.note_connected("notes")
     assert desk.fail_on() == [1, 2, 4, 8, 16, 32]
     assert desk.tried == [1, 3, 7, 15, 31, 63]
-    assert len(desk.tried) == MOST_TRIES
+    assert len(desk.tried) == MAX_ATTEMPTS
     assert desk.given_up == ["notes"]
-    assert desk.restarting.fails("notes") is None
+    assert desk.restarting.note_failed("notes") is None
     assert desk.given_up == ["notes"]
     assert not desk.time.waits
 
 
 def test_what_never_worked_is_left_alone() -> None:
     desk = Desk()
-    assert desk.restarting.fails("notes") is None
+    assert desk.restarting.note_failed("notes") is None
     assert not desk.time.waits
 
 
 def test_what_is_due_is_not_due_twice_and_not_when_it_works_again() -> None:
     desk = Desk()
-    desk.restarting.works("notes")
-    assert desk.restarting.fails("notes") == 1
-    assert desk.restarting.fails("notes") is None
-    desk.restarting.works("notes")
+    desk.restarting.note_connected("notes")
+    assert desk.restarting.note_failed("notes") == 1
+    assert desk.restarting.note_failed("notes") is None
+    desk.restarting.note_connected("notes")
     desk.time.pass_by(100)
     assert desk.tried == []
 
@@ -105,31 +105,31 @@ def test_what_is_due_is_not_due_twice_and_not_when_it_works_again() -> None:
 @pytest.mark.parametrize(("held", "wait"), [(170, 2), (190, 1)])
 def test_tries_count_anew_only_after_it_held_for_a_while(held: float, wait: float) -> None:
     desk = Desk()
-    desk.restarting.works("notes")
-    desk.restarting.fails("notes")
+    desk.restarting.note_connected("notes")
+    desk.restarting.note_failed("notes")
     desk.time.pass_by(1)
-    desk.restarting.works("notes")
+    desk.restarting.note_connected("notes")
     desk.time.pass_by(held)
-    assert desk.restarting.fails("notes") == wait
+    assert desk.restarting.note_failed("notes") == wait
 
 
 def test_what_fails_whenever_it_was_connected_is_given_up_too() -> None:
     desk = Desk()
-    for _ in range(MOST_TRIES):
-        desk.restarting.works("notes")
-        wait = desk.restarting.fails("notes")
+    for _ in range(MAX_ATTEMPTS):
+        desk.restarting.note_connected("notes")
+        wait = desk.restarting.note_failed("notes")
         assert wait is not None
         desk.time.pass_by(wait)
-    desk.restarting.works("notes")
-    assert desk.restarting.fails("notes") is None
+    desk.restarting.note_connected("notes")
+    assert desk.restarting.note_failed("notes") is None
     assert desk.given_up == ["notes"]
 
 
 def test_a_person_who_sees_to_it_begins_anew() -> None:
     desk = Desk()
-    desk.restarting.works("notes")
+    desk.restarting.note_connected("notes")
     desk.fail_on()
-    desk.restarting.afresh("notes")
+    desk.restarting.reset("notes")
     assert desk.fail_on() == [1, 2, 4, 8, 16, 32]
     assert desk.given_up == ["notes", "notes"]
 
@@ -137,13 +137,13 @@ def test_a_person_who_sees_to_it_begins_anew() -> None:
 def test_nothing_is_tried_of_what_was_forgotten() -> None:
     desk = Desk()
     for name in ("notes", "more"):
-        desk.restarting.works(name)
-        desk.restarting.fails(name)
+        desk.restarting.note_connected(name)
+        desk.restarting.note_failed(name)
     desk.restarting.forget("notes")
     desk.restarting.clear()
     desk.time.pass_by(100)
     assert desk.tried == []
-    assert desk.restarting.fails("notes") is None
+    assert desk.restarting.note_failed("notes") is None
 
 
 # -- when to look ------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Watched:
         self.looks: list[float] = []
         self.gone: list[tuple[str, str]] = []
         self.alive: list[str] = []
-        self.watch = ServerWatch(
+        self.watch = StatusPoll(
             lambda: self.looks.append(self.time.now),
             lambda name, why: self.gone.append((name, why)),
             self.alive.append,
@@ -166,7 +166,9 @@ class Watched:
         )
 
     def call(self, error: str | None = None, *, tool: str = "mcp__notes__take_note") -> None:
-        self.watch.take(ToolCallStarted(query_id="q1", tool_use_id="t1", name=tool, input={}, iteration=1))
+        self.watch.handle_event(
+            ToolCallStarted(query_id="q1", tool_use_id="t1", name=tool, input={}, iteration=1)
+        )
         status: Literal["success", "error"] = "error" if error else "success"
         what: dict[str, Any] = {
             "tool_name": tool,
@@ -176,14 +178,14 @@ class Watched:
             "ended_at": NOW,
         }
         observation = McpObservation(**what, error=error)
-        self.watch.take(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
+        self.watch.handle_event(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
 
 
 def test_it_looks_when_a_query_begins_and_ends_and_now_and_then_between() -> None:
     desk = Watched()
-    desk.watch.take(QueryReceived(query_id="q1", text="x"))
+    desk.watch.handle_event(QueryReceived(query_id="q1", text="x"))
     desk.time.pass_by(25)
-    desk.watch.take(QueryFinished(query_id="q1", status="success"))
+    desk.watch.handle_event(QueryFinished(query_id="q1", status="success"))
     assert desk.looks == [0, 10, 20, 25]
     desk.time.pass_by(1000)
     assert desk.looks == [0, 10, 20, 25]
@@ -233,7 +235,7 @@ def test_a_remote_server_that_cannot_be_reached_is_gone(error: str, *, gone: boo
 
 def test_nothing_is_looked_at_once_it_is_closed() -> None:
     desk = Watched()
-    desk.watch.take(QueryReceived(query_id="q1", text="x"))
+    desk.watch.handle_event(QueryReceived(query_id="q1", text="x"))
     desk.call("it failed")
     desk.watch.close()
     desk.time.pass_by(100)
@@ -243,7 +245,7 @@ def test_nothing_is_looked_at_once_it_is_closed() -> None:
 def test_it_knows_what_is_being_called() -> None:
     desk = Watched()
     started = ToolCallStarted(query_id="q1", tool_use_id="t1", name="mcp__a__b", input={}, iteration=1)
-    desk.watch.take(started)
+    desk.watch.handle_event(started)
     assert desk.watch.is_called("a")
-    desk.watch.take(QueryFinished(query_id="q1", status="interrupted"))
+    desk.watch.handle_event(QueryFinished(query_id="q1", status="interrupted"))
     assert not desk.watch.is_called("a")

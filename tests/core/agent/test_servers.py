@@ -98,9 +98,9 @@ class Desk:
         # What a connection is called need not be what its servers are called.
         return {f"{name}_mail": {"type": "http", "url": "https://a.example"}}
 
-    async def attend(self) -> None:
-        await self.servers.take_up(lambda: None if self.agent.dead else self.agent)
-        await self.servers.attend()
+    async def watch_startup(self) -> None:
+        await self.servers.attach(lambda: None if self.agent.dead else self.agent)
+        await self.servers.watch_startup()
 
     async def rest(self) -> None:
         for _ in range(200):
@@ -112,7 +112,9 @@ class Desk:
 
     def begin_call(self) -> None:
         tool = "mcp__toolkit__crawl_parallel"
-        self.servers.take(ToolCallStarted(query_id="q1", tool_use_id="t1", name=tool, input={}, iteration=1))
+        self.servers.handle_event(
+            ToolCallStarted(query_id="q1", tool_use_id="t1", name=tool, input={}, iteration=1)
+        )
 
     async def end_call(self, error: str | None) -> None:
         """End the call; without an error it succeeds."""
@@ -120,7 +122,7 @@ class Desk:
             tool_name="x", tool_use_id="t1", server="s", started_at=NOW, ended_at=NOW, error=error
         )
         status: Any = "error" if error else "success"
-        self.servers.take(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
+        self.servers.handle_event(ToolCallFinished(tool_use_id="t1", status=status, observation=observation))
         await self.rest()
 
     def told(self, name: str) -> list[str]:
@@ -140,7 +142,7 @@ class Desk:
 
 async def test_a_server_is_reconnected_and_that_is_seen() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.go.clear()
     assert desk.servers.reconnect("toolkit") == ""
     await desk.rest()
@@ -160,7 +162,7 @@ async def test_a_server_is_reconnected_and_that_is_seen() -> None:
 
 async def test_a_server_is_switched_off_and_on() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     assert desk.servers.switch("toolkit", on=False) == ""
     await desk.rest()
     assert desk.now("toolkit").tools is None
@@ -173,36 +175,36 @@ async def test_a_server_is_switched_off_and_on() -> None:
 
 async def test_what_is_switched_off_stays_so_for_a_new_agent() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.servers.switch("toolkit", on=False)
     await desk.rest()
     desk.agent = Agent()
-    await desk.attend()
+    await desk.watch_startup()
     assert desk.agent.asked == ["disable toolkit"]
     assert desk.now("toolkit").status == "disabled"
 
 
 async def test_a_new_agent_is_ready_only_once_what_is_off_is_off() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.servers.switch("toolkit", on=False)
     await desk.rest()
     desk.agent = Agent()
     desk.agent.go.clear()
-    taking = asyncio.create_task(desk.servers.take_up(lambda: desk.agent))
+    taking = asyncio.create_task(desk.servers.attach(lambda: desk.agent))
     await desk.rest()
     assert not taking.done()
     desk.agent.go.set()
     await taking
     assert desk.agent.known["toolkit"]["status"] == "disabled"
     desk.agent.refuses = "not now"
-    await desk.servers.take_up(lambda: desk.agent)
+    await desk.servers.attach(lambda: desk.agent)
     assert desk.now("toolkit").last_error == "not now"
 
 
 async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> None:
     desk = Desk(ServerStates(Redactor(["hunter2-hunter2"])))
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.refuses = "no way: \x1b[2Jhunter2-hunter2"
     desk.servers.reconnect("toolkit")
     await desk.rest()
@@ -221,7 +223,7 @@ async def test_what_is_refused_is_kept_as_the_last_error_without_secrets() -> No
 async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
     desk = Desk()
     desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": "Connection closed"}
-    await desk.attend()
+    await desk.watch_startup()
     ended = "it ended, or closed the connection: `ua-tui doctor` shows what it says"
     assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (ended,) * 2
     desk.servers.reconnect("toolkit")
@@ -233,7 +235,7 @@ async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
 async def test_a_refused_key_is_told_in_plain_words(error: str) -> None:
     desk = Desk()
     desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": error}
-    await desk.attend()
+    await desk.watch_startup()
     assert str(desk.now("toolkit").error).startswith("it refused the key")
 
 
@@ -241,7 +243,7 @@ async def test_what_cannot_be_tried_is_said_at_once() -> None:
     off = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY")
     desk = Desk(ServerStates(off=[off]))
     assert desk.servers.reconnect("toolkit") == "There is no server toolkit."
-    await desk.attend()
+    await desk.watch_startup()
     assert desk.servers.reconnect("composio") == off.error
     assert desk.servers.switch("composio", on=True) == off.error
     desk.agent.dead = True
@@ -253,8 +255,8 @@ async def test_what_cannot_be_tried_is_said_at_once() -> None:
 
 async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
     desk = Desk()
-    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
-    await desk.attend()
+    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.watch_startup()
     assert desk.now("composio").status == "failed"
     assert "reconnect it first" in desk.servers.switch("composio", on=False)
     desk.reopens = ConnectionFailed("it is still away")
@@ -272,8 +274,8 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
 
 async def test_a_connection_that_the_agent_did_not_take_is_not_lost() -> None:
     desk = Desk()
-    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
-    await desk.attend()
+    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.watch_startup()
     desk.agent.refuses = "the agent is gone"
     desk.servers.reconnect("composio")
     await desk.rest()
@@ -286,8 +288,8 @@ async def test_a_connection_that_the_agent_did_not_take_is_not_lost() -> None:
 
 async def test_a_connection_that_fails_of_something_else_says_so_too() -> None:
     desk = Desk()
-    desk.states.leave_out(McpServer(name="composio", status="failed", error="it is away"))
-    await desk.attend()
+    desk.states.exclude(McpServer(name="composio", status="failed", error="it is away"))
+    await desk.watch_startup()
     desk.reopens = ZeroDivisionError("a fault of its library")
     desk.servers.reconnect("composio")
     await desk.rest()
@@ -297,8 +299,8 @@ async def test_a_connection_that_fails_of_something_else_says_so_too() -> None:
 async def test_a_second_connection_does_not_take_the_place_of_the_first() -> None:
     desk = Desk()
     for name in ("composio", "plugin"):
-        desk.states.leave_out(McpServer(name=name, status="failed", error="it is away"))
-    await desk.attend()
+        desk.states.exclude(McpServer(name=name, status="failed", error="it is away"))
+    await desk.watch_startup()
     for name in ("composio", "plugin"):
         desk.servers.reconnect(name)
         await desk.rest()
@@ -307,7 +309,7 @@ async def test_a_second_connection_does_not_take_the_place_of_the_first() -> Non
 
 async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.go.clear()
     desk.servers.switch("toolkit", on=False)
     await desk.rest()
@@ -321,7 +323,7 @@ async def test_an_agent_that_dies_in_between_leaves_nothing_half_done() -> None:
 
 async def test_nothing_is_told_once_it_is_closed() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.go.clear()
     desk.servers.switch("toolkit", on=False)
     await desk.rest()
@@ -338,9 +340,9 @@ QUERY, ENDED = QueryReceived(query_id="q1", text="x"), QueryFinished(query_id="q
 
 async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.take(QUERY)
+    desk.servers.handle_event(QUERY)
     await desk.rest()
     assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("failed", 1)
     desk.agent.go.clear()
@@ -356,11 +358,11 @@ async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() ->
 
 async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.known["toolkit"] = dict(FAILED)
     desk.agent.refuses = "ECONNREFUSED"
-    desk.servers.take(QUERY)
-    desk.servers.take(ENDED)
+    desk.servers.handle_event(QUERY)
+    desk.servers.handle_event(ENDED)
     await desk.rest()
     waits = []
     while (wait := desk.now("toolkit").again_s) is not None:
@@ -381,9 +383,9 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
 
 async def test_what_a_person_sees_to_is_not_done_twice() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.take(QUERY)
+    desk.servers.handle_event(QUERY)
     await desk.rest()
     desk.servers.reconnect("toolkit")
     await desk.rest()
@@ -398,7 +400,7 @@ async def test_what_a_person_sees_to_is_not_done_twice() -> None:
 
 async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_connected() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.begin_call()
     await desk.end_call("Connection closed")
     assert desk.now("toolkit").status == "failed"
@@ -415,7 +417,7 @@ async def test_a_program_that_died_is_started_again_though_the_agent_says_it_is_
 
 async def test_a_program_that_the_agent_started_again_is_left_alone() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.begin_call()
     await desk.end_call("Connection closed")
     desk.begin_call()
@@ -427,9 +429,9 @@ async def test_a_program_that_the_agent_started_again_is_left_alone() -> None:
 
 async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.known["toolkit"] = {"name": "toolkit", "status": "pending"}
-    desk.servers.take(QUERY)
+    desk.servers.handle_event(QUERY)
     await desk.rest()
     await desk.pass_by(5)
     assert desk.now("toolkit").status == "reconnecting"
@@ -439,13 +441,13 @@ async def test_while_the_agent_tries_by_itself_nothing_is_done_beside_it() -> No
 
 async def test_a_new_agent_begins_with_no_tries() -> None:
     desk = Desk()
-    await desk.attend()
+    await desk.watch_startup()
     desk.agent.known["toolkit"] = dict(FAILED)
-    desk.servers.take(QUERY)
+    desk.servers.handle_event(QUERY)
     await desk.rest()
-    desk.servers.take(ENDED)
+    desk.servers.handle_event(ENDED)
     desk.agent = Agent()
-    await desk.attend()
+    await desk.watch_startup()
     await desk.pass_by(100)
     assert desk.agent.asked == []
     assert (desk.now("toolkit").status, desk.now("toolkit").again_s) == ("connected", None)
@@ -453,14 +455,14 @@ async def test_a_new_agent_begins_with_no_tries() -> None:
 
 def test_nothing_new_is_not_told() -> None:
     states = ServerStates()
-    assert list(states.seen([])) == []
-    assert len(list(states.seen([{"name": "a", "status": "connected", "tools": TOOLS}]))) == 1
+    assert list(states.report_update([])) == []
+    assert len(list(states.report_update([{"name": "a", "status": "connected", "tools": TOOLS}]))) == 1
     # The agent's first message has no tools and no errors: what is known of them is kept.
-    assert list(states.seen([{"name": "a", "status": "connected"}])) == []
+    assert list(states.report_update([{"name": "a", "status": "connected"}])) == []
     failed = {"name": "a", "status": "failed", "error": "401"}
-    assert len(list(states.seen([failed]))) == 1
-    assert list(states.seen([{"name": "a", "status": "failed"}])) == []
-    assert list(states.seen([])) == []
+    assert len(list(states.report_update([failed]))) == 1
+    assert list(states.report_update([{"name": "a", "status": "failed"}])) == []
+    assert list(states.report_update([])) == []
 
 
 def test_what_an_agent_should_never_say_does_no_harm() -> None:
@@ -469,7 +471,7 @@ def test_what_an_agent_should_never_say_does_no_harm() -> None:
         None, 7, "a", {}, {"name": 3}, {"name": "\x1b[2Jx", "status": None, "tools": "many", "error": 5},
         {"name": "y", "status": "connected", "tools": [None, {"name": 4}, {"name": "a\nb"}, {}]},
     ]  # fmt: skip
-    (told,) = states.seen(odd)
+    (told,) = states.report_update(odd)
     first, second = told.servers
     assert "\x1b" not in first.name
     assert (first.status, first.tools, first.error) == ("unknown", None, "5")

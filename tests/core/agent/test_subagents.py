@@ -9,7 +9,14 @@ import pytest
 
 from core.agent.definitions.front_matter import LARGEST
 from core.agent.definitions.prompts import read_subagent
-from core.agent.definitions.subagents import MOST_FILES, Found, Home, find_subagents, homes, look_at_tools
+from core.agent.definitions.subagents import (
+    MAX_FILES,
+    DefinitionFolder,
+    FoundSubagents,
+    check_tools,
+    definition_folders,
+    find_subagents,
+)
 from core.agent.options import BASE_TOOLS
 from core.events.types import McpServer
 from core.settings.model import EXTRA_TOOLS
@@ -20,11 +27,11 @@ SERVERS = [
 ]
 
 
-def places(base: Path) -> tuple[Home, ...]:
-    return homes("agents", cwd=base / "project", home=base / "home", config_dir=base / "config")
+def places(base: Path) -> tuple[DefinitionFolder, ...]:
+    return definition_folders("agents", cwd=base / "project", home=base / "home", config_dir=base / "config")
 
 
-def write(place: Home, file: str, text: str) -> Path:
+def write(place: DefinitionFolder, file: str, text: str) -> Path:
     place.folder.mkdir(parents=True, exist_ok=True)
     (place.folder / file).write_text(text)
     return place.folder / file
@@ -34,7 +41,7 @@ def agent(name: str, description: str = "d", more: str = "") -> str:
     return f"---\nname: {name}\ndescription: {description}\n{more}---\nYou are {name}.\n"
 
 
-def told(found: Found) -> str:
+def told(found: FoundSubagents) -> str:
     (unusable,) = found.unusable
     return unusable.problem
 
@@ -141,11 +148,11 @@ def test_what_is_no_plain_file_of_the_project_is_not_read(tmp_path: Path) -> Non
 
 def test_a_folder_that_is_full_or_closed_is_told(tmp_path: Path) -> None:
     project, config, _ = places(tmp_path)
-    for number in range(MOST_FILES + 2):
+    for number in range(MAX_FILES + 2):
         write(project, f"{number:03}.md", agent(f"a{number}"))
     found = find_subagents([project])
     assert "more than 100" in told(found)
-    assert len(found.subagents) == MOST_FILES + len(find_subagents(()).subagents)
+    assert len(found.subagents) == MAX_FILES + len(find_subagents(()).subagents)
     config.folder.mkdir(parents=True)
     config.folder.chmod(0)
     try:
@@ -156,18 +163,18 @@ def test_a_folder_that_is_full_or_closed_is_told(tmp_path: Path) -> None:
 
 
 def test_who_starts_at_home_has_no_project_there(tmp_path: Path) -> None:
-    found = homes("agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config")
+    found = definition_folders("agents", cwd=tmp_path, home=tmp_path, config_dir=tmp_path / "config")
     assert [each.source for each in found] == ["user", "user"]
 
 
 def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_away(tmp_path: Path) -> None:
     cwd, home = tmp_path / "project", tmp_path / "home"
     where = {"cwd": cwd, "home": home, "config_dir": tmp_path / "config"}
-    *_, own = homes("agents", **where)
+    *_, own = definition_folders("agents", **where)
     write(own, "mine.md", agent("mine"))
     (cwd / ".claude").mkdir(parents=True)
     (cwd / ".claude" / "agents").symlink_to(own.folder)
-    found = find_subagents(homes("agents", **where))
+    found = find_subagents(definition_folders("agents", **where))
     assert {each.name: each.source for each in found.subagents}["mine"] == "user"
     assert not found.unusable
 
@@ -175,7 +182,7 @@ def test_a_folder_that_links_to_the_users_own_definitions_takes_none_of_them_awa
 def test_what_a_file_would_give_itself_has_no_effect(tmp_path: Path) -> None:
     text = agent("a", more="permissionMode: bypassPermissions\nhooks: {}\nmcpServers: {}\ntools: Read\n")
     found = read_subagent(text, {}, origin="a.md", source="project")
-    assert found.unheeded == ("hooks", "mcpServers", "permissionMode")
+    assert found.ignored_fields == ("hooks", "mcpServers", "permissionMode")
     assert found.tools == ("Read",)
 
 
@@ -205,18 +212,18 @@ def test_hidden_characters_of_a_prompt_are_seen() -> None:
 def test_a_tool_that_nobody_has_is_named_with_what_may_have_been_meant(
     tools: str, wrong: list[str], noted: list[str]
 ) -> None:
-    found = look_at_tools(
+    found = check_tools(
         read_subagent(agent("a", more=f"tools: {tools}\n"), {}, origin="a.md"),
         offered=BASE_TOOLS,
         can_be_offered=EXTRA_TOOLS,
         servers=SERVERS,
     )
-    assert [each.wrong for each in found] == [True] * len(wrong) + [False] * len(noted)
+    assert [each.is_problem for each in found] == [True] * len(wrong) + [False] * len(noted)
     for each, text in zip(found, [*wrong, *noted], strict=True):
-        assert text in each.told
+        assert text in each.message
 
 
 def test_of_a_server_that_says_nothing_every_tool_is_taken_to_exist() -> None:
     definition = read_subagent(agent("a", more="tools: mcp__notes__x\n"), {}, origin="a.md")
     servers = [McpServer(name="notes", status="unknown")]
-    assert not look_at_tools(definition, offered=(), can_be_offered=(), servers=servers)
+    assert not check_tools(definition, offered=(), can_be_offered=(), servers=servers)

@@ -5,7 +5,7 @@ from typing import Any
 import claude_agent_sdk as sdk
 
 from core.agent.mcp.states import ServerStates
-from core.agent.messages.translate import RawToolResult, Taken, Translator, TurnBegun, TurnResult
+from core.agent.messages.translate import RawToolResult, SteeringAccepted, Translator, TurnResult, TurnStarted
 from core.events.types import (
     ApiRetry,
     Event,
@@ -22,7 +22,7 @@ from core.events.types import (
 )
 from core.redaction.redactor import Redactor
 
-Item = Event | RawToolResult | TurnResult | Taken | TurnBegun
+Item = Event | RawToolResult | TurnResult | SteeringAccepted | TurnStarted
 
 
 def fed(translator: Translator, *messages: Any) -> list[Item]:
@@ -216,12 +216,12 @@ def test_a_retry_without_a_reason_names_the_server() -> None:
 def test_servers_are_told_of_when_something_is_new() -> None:
     states = ServerStates(off=[McpServer(name="composio", status="off", error="no key")])
     translator = Translator(servers=states)
-    first = list(translator.servers_seen([{"name": "a", "status": "connected", "tools": [1] * 5}]))
+    first = list(translator.update_servers([{"name": "a", "status": "connected", "tools": [1] * 5}]))
     assert [[s.name for s in event.servers] for event in first if isinstance(event, McpStatus)] == [
         ["a", "composio"]
     ]
     again = {"mcp_servers": [{"name": "a", "status": "connected"}], "session_id": "s"}
-    assert fed(translator, sdk.SystemMessage(subtype="init", data=again)) == [TurnBegun()]
+    assert fed(translator, sdk.SystemMessage(subtype="init", data=again)) == [TurnStarted()]
     failed = {"mcp_servers": [{"name": "a", "status": "failed"}], "session_id": "s"}
     _, told = fed(translator, sdk.SystemMessage(subtype="init", data=failed))
     assert isinstance(told, McpStatus)

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.agent.messages.result_storage import Settler
+from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import RawResult, ResultAdapter
 from core.concurrency import worker as aside_module
 from core.concurrency.worker import Aside, AsideFailed, AsideUnavailable, Pieces
@@ -166,8 +166,8 @@ def observe(
     workspace: Workspace, aside: Aside | None, given_raw: RawResult, tool: str, tool_use_id: str = "toolu_1"
 ) -> Run:
     """Settle and observe a result as a session does, in the child or here."""
-    settler = Settler(ResultAdapter(None), workspace, workspace.redactor, aside)
-    whole, _ = settler.settle(given_raw, facts(tool, tool_use_id, query="q"))
+    settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
+    whole, _ = settler.store(given_raw, facts(tool, tool_use_id, query="q"))
     observer = SearchResults() if tool == SEARCH else WorkbenchActivity()
     result = ToolResult(
         call=ToolCall(tool_use_id=tool_use_id, name=tool, input={"query": "q"}), observation=whole
@@ -210,11 +210,11 @@ def test_a_large_result_comes_to_the_same_in_the_child(
 
 
 def test_several_large_results_keep_their_signed_addresses(workspace: Workspace, aside: Aside) -> None:
-    settler = Settler(ResultAdapter(None), workspace, workspace.redactor, aside)
+    settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
     results = []
     for number in range(5):
         large = json.dumps(rows(2_500, f"{SIGNED}{number}-"))
-        whole, _ = settler.settle(raw(large), facts(SEARCH, f"toolu_{number}"))
+        whole, _ = settler.store(raw(large), facts(SEARCH, f"toolu_{number}"))
         results.append(
             ToolResult(call=ToolCall(tool_use_id=f"toolu_{number}", name=SEARCH), observation=whole)
         )
@@ -284,7 +284,7 @@ def test_without_a_child_everything_is_done_here(
     with pytest.raises(AsideUnavailable, match="cannot be started"):
         hello(aside)
     assert len(os.listdir("/proc/self/fd")) == before
-    whole, shown = Settler(ResultAdapter(None), workspace, workspace.redactor, aside).settle(
+    whole, shown = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside).store(
         raw("x" * LARGE), facts(SEARCH)
     )
     assert whole.output == "x" * LARGE
@@ -430,8 +430,8 @@ def test_a_result_is_settled_alike_with_and_without_the_child(
     adapter = ResultAdapter(tmp_path / "home")
     given_facts = facts(SEARCH, query="q", api_key=SECRET)
     here = Workspace.create(tmp_path / "here", NOON, workspace.redactor)
-    plain = Settler(adapter, here, here.redactor).settle(given_raw, given_facts, denial)
-    beside = Settler(adapter, workspace, workspace.redactor, aside).settle(given_raw, given_facts, denial)
+    plain = ResultStore(adapter, here, here.redactor).store(given_raw, given_facts, denial)
+    beside = ResultStore(adapter, workspace, workspace.redactor, aside).store(given_raw, given_facts, denial)
     assert beside[1] == plain[1]
     assert msgspec.structs.replace(beside[0], content=()) == msgspec.structs.replace(plain[0], content=())
     assert files_of(workspace, "tool_results") == files_of(here, "tool_results")
@@ -456,7 +456,7 @@ def test_any_large_result_is_settled_alike(
     answers = []
     for helper in (None, aside):
         shutil.rmtree(workspace.path / "tool_results", ignore_errors=True)
-        settler = Settler(ResultAdapter(None), workspace, workspace.redactor, helper)
-        answers.append((settler.settle(given_raw, facts(SEARCH) | {"tool_input": arguments})[1],
+        settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, helper)
+        answers.append((settler.store(given_raw, facts(SEARCH) | {"tool_input": arguments})[1],
                         files_of(workspace, "tool_results")))  # fmt: skip
     assert answers[0] == answers[1]

@@ -471,9 +471,9 @@ async def test_everything_is_tried_and_told_as_it_ends(tmp_path: Path, server: M
     states = {check.name: check.status for check in checks}
     assert [name for name in names if states[name] == "failed"] == ["composio", "logfire"]
     assert could_start(checks)
-    said = " ".join(check.found + check.advice for check in checks)
+    detail = " ".join(check.found + check.advice for check in checks)
     for secret in (KEY, COMPOSIO_KEY, TOKEN):
-        assert secret not in said
+        assert secret not in detail
 
 
 async def test_ok_needs_no_advice() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.agent.messages.translate import Translator
 from core.events.types import MessageFinished
-from core.provider.error_messages import failure_words, retry_words
+from core.provider.error_messages import describe_failure, describe_retry
 
 EMPTY = (
     "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway intercepting "
@@ -39,7 +39,7 @@ EMPTY = (
     ],
 )  # fmt: skip
 def test_a_failure_says_what_happened_and_what_to_do(said: str, told: str, remedy: str) -> None:
-    words = failure_words(said)
+    words = describe_failure(said)
     assert words.startswith("the model's service ")
     assert told in words
     assert remedy in words
@@ -48,7 +48,7 @@ def test_a_failure_says_what_happened_and_what_to_do(said: str, told: str, remed
 
 
 def test_what_nobody_knows_is_told_as_it_came() -> None:
-    assert failure_words("it broke {0}") == "it broke {0}"
+    assert describe_failure("it broke {0}") == "it broke {0}"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_nobody_knows_is_told_as_it_came() -> None:
     ],
 )
 def test_why_it_is_tried_again_is_what_happened(error: str, words: str) -> None:
-    assert retry_words(error) == words
+    assert describe_retry(error) == words
 
 
 def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_not() -> None:
@@ -82,4 +82,4 @@ def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_no
         return next(each.text for each in Translator().feed(message) if isinstance(each, MessageFinished))
 
     assert said(None) == raw
-    assert said("server_error") == failure_words(raw)
+    assert said("server_error") == describe_failure(raw)

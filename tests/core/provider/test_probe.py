@@ -130,8 +130,8 @@ async def test_a_server_that_does_not_list_its_models_is_asked_in_vain(listed: A
 
 
 async def test_what_a_server_says_shows_no_key_and_steers_no_terminal() -> None:
-    said = refusal("authentication_error", f"the key {KEY} is \x1b]0;bad\x07 wrong " + "x" * 5000)
-    with model_server(Answer(401, said)) as server:
+    detail = refusal("authentication_error", f"the key {KEY} is \x1b]0;bad\x07 wrong " + "x" * 5000)
+    with model_server(Answer(401, detail)) as server:
         verdict = await checked(server.url)
     assert KEY not in repr(verdict)
     assert "\x1b" not in verdict.message
@@ -156,7 +156,7 @@ async def test_a_port_where_nobody_listens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "said", "told"),
+    ("number", "detail", "told"),
     [
         (socket.EAI_NONAME, "Name or service not known", "the name of its host is not known"),
         (
@@ -167,10 +167,10 @@ async def test_a_port_where_nobody_listens() -> None:
     ],
 )
 async def test_a_name_nobody_knows(
-    monkeypatch: pytest.MonkeyPatch, number: int, said: str, told: str
+    monkeypatch: pytest.MonkeyPatch, number: int, detail: str, told: str
 ) -> None:
     def unknown(*_args: object, **_more: object) -> object:
-        raise socket.gaierror(number, said)
+        raise socket.gaierror(number, detail)
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     verdict = await checked("http://models.invalid")
@@ -250,14 +250,20 @@ def test_a_slow_answer_is_told() -> None:
 
 @pytest.mark.parametrize("kind", get_args(VerdictKind))
 @pytest.mark.parametrize("status", [None, 404])
-@pytest.mark.parametrize("said", ["", "words of it", "Words of it."])
-def test_every_verdict_is_a_whole_sentence(kind: VerdictKind, status: int | None, said: str) -> None:
+@pytest.mark.parametrize("detail", ["", "words of it", "Words of it."])
+def test_every_verdict_is_a_whole_sentence(kind: VerdictKind, status: int | None, detail: str) -> None:
     needs_status = {"limited", "refused", "forbidden", "no_credit", "unknown_model", "rejected", "overloaded"}
     if status is None and kind in needs_status:
         return
     for with_key in (True, False):
         made = ModelVerdict(
-            kind=kind, server="http://a", model="m", status=status, said=said, seconds=1, with_key=with_key
+            kind=kind,
+            server="http://a",
+            model="m",
+            status=status,
+            detail=detail,
+            seconds=1,
+            with_key=with_key,
         )
         assert re.search(
             r" (is|are|answers?|answered|does|did|knows|refuses|rejects|wants|cannot|can) ", made.message

@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from core.provider.claude_login import claude_program, login_environment, look_for_login
-from core.provider.setup import ZAI_URL, Given, SettingUp, Way, tidy_address, tidy_key, wrong_entry
+from core.provider.claude_login import claude_program, find_login, login_environment
+from core.provider.setup import (
+    ZAI_URL,
+    ModelSetup,
+    SetupInput,
+    SetupMethod,
+    find_input_error,
+    normalize_address,
+    normalize_key,
+)
 from core.settings.model import Settings, load_settings
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
@@ -27,7 +35,7 @@ KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
     ],
 )
 def test_what_gets_around_a_key_in_copying_is_taken_away(pasted: str) -> None:
-    assert tidy_key(pasted) == KEY
+    assert normalize_key(pasted) == KEY
 
 
 @pytest.mark.parametrize(
@@ -46,42 +54,42 @@ def test_what_gets_around_a_key_in_copying_is_taken_away(pasted: str) -> None:
     ],
 )
 def test_an_address_is_written_as_the_api_wants_it(typed: str, address: str) -> None:
-    assert tidy_address(typed) == address
+    assert normalize_address(typed) == address
 
 
 @pytest.mark.parametrize(
     ("way", "given", "field"),
     [
-        ("anthropic", Given(), "key"),
-        ("anthropic", Given(key="s3cret"), "key"),
-        ("anthropic", Given(key="schlüssel-mit-umlaut"), "key"),
-        ("anthropic", Given(key="x" * 5000), "key"),
-        ("anthropic", Given(key="sk-ant-oat01-abcdefgh"), "key"),
-        ("zai", Given(model="glm"), "key"),
-        ("server", Given(), "address"),
-        ("server", Given(address="ftp://x"), "address"),
-        ("server", Given(address="http://"), "address"),
-        ("server", Given(address="http://x", model="m" * 300), "model"),
+        ("anthropic", SetupInput(), "key"),
+        ("anthropic", SetupInput(key="s3cret"), "key"),
+        ("anthropic", SetupInput(key="schlüssel-mit-umlaut"), "key"),
+        ("anthropic", SetupInput(key="x" * 5000), "key"),
+        ("anthropic", SetupInput(key="sk-ant-oat01-abcdefgh"), "key"),
+        ("zai", SetupInput(model="glm"), "key"),
+        ("server", SetupInput(), "address"),
+        ("server", SetupInput(address="ftp://x"), "address"),
+        ("server", SetupInput(address="http://"), "address"),
+        ("server", SetupInput(address="http://x", model="m" * 300), "model"),
     ],
 )
-def test_a_wrong_entry_is_told_with_its_field(way: Way, given: Given, field: str) -> None:
-    wrong = wrong_entry(way, given)
+def test_a_wrong_entry_is_told_with_its_field(way: SetupMethod, given: SetupInput, field: str) -> None:
+    wrong = find_input_error(way, given)
     assert wrong is not None
     assert wrong[0] == field
     assert given.key not in wrong[1] or not given.key
 
 
 def test_what_is_right_is_taken() -> None:
-    assert wrong_entry("anthropic", Given(key=KEY)) is None
-    assert wrong_entry("zai", Given(key="0123456789abcdef.XYZ")) is None
-    assert wrong_entry("server", Given(address="http://127.0.0.1:1", key="t")) is None
-    assert wrong_entry("login", Given()) is None
+    assert find_input_error("anthropic", SetupInput(key=KEY)) is None
+    assert find_input_error("zai", SetupInput(key="0123456789abcdef.XYZ")) is None
+    assert find_input_error("server", SetupInput(address="http://127.0.0.1:1", key="t")) is None
+    assert find_input_error("login", SetupInput()) is None
 
 
-def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> SettingUp:
+def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> ModelSetup:
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
-    return SettingUp(settings or Settings(), environ=environ, cwd=work, config_dir=tmp_path / "conf")
+    return ModelSetup(settings or Settings(), environ=environ, cwd=work, config_dir=tmp_path / "conf")
 
 
 def stored(tmp_path: Path, **environ: str) -> Settings:
@@ -90,13 +98,13 @@ def stored(tmp_path: Path, **environ: str) -> Settings:
 
 def test_each_way_stores_what_the_next_start_reads_and_takes_out_the_others(tmp_path: Path) -> None:
     there = desk(tmp_path)
-    there.store(there.plan("zai", Given(key="z-key-123456", model="glm-9")))
+    there.store(there.plan("zai", SetupInput(key="z-key-123456", model="glm-9")))
     after = stored(tmp_path)
     assert (after.auth_token, after.base_url, after.model) == ("z-key-123456", ZAI_URL, "glm-9")
 
     there = desk(tmp_path, after)
-    plan = there.plan("anthropic", Given(key=KEY))
-    assert there.told(plan) == "sets api_key and takes out auth_token, base_url, model"
+    plan = there.plan("anthropic", SetupInput(key=KEY))
+    assert there.describe_changes(plan) == "sets api_key and takes out auth_token, base_url, model"
     there.store(plan)
     after = stored(tmp_path)
     assert (after.api_key, after.auth_token, after.base_url, after.model) == (KEY, None, None, None)
@@ -104,28 +112,28 @@ def test_each_way_stores_what_the_next_start_reads_and_takes_out_the_others(tmp_
     assert plan.settings.auth_token is None
 
     there = desk(tmp_path, after)
-    there.store(there.plan("server", Given(address="http://127.0.0.1:1", model="m", key="tok-123456")))
+    there.store(there.plan("server", SetupInput(address="http://127.0.0.1:1", model="m", key="tok-123456")))
     after = stored(tmp_path)
     assert (after.api_key, after.auth_token, after.base_url) == (None, "tok-123456", "http://127.0.0.1:1")
 
     there = desk(tmp_path, after)
-    there.store(there.plan("login", Given()))
+    there.store(there.plan("login", SetupInput()))
     assert there.path.read_text() == ""
 
 
 def test_another_key_for_the_same_server_keeps_the_model(tmp_path: Path) -> None:
     now = Settings(api_key="old-key-1234", model="claude-opus-5", simple_model="claude-haiku-4-5")
-    plan = desk(tmp_path, now).plan("anthropic", Given(key=KEY))
+    plan = desk(tmp_path, now).plan("anthropic", SetupInput(key=KEY))
     assert plan.settings.model == "claude-opus-5"
     assert plan.settings.simple_model == "claude-haiku-4-5"
-    other = desk(tmp_path, now).plan("server", Given(address="http://127.0.0.1:1"))
+    other = desk(tmp_path, now).plan("server", SetupInput(address="http://127.0.0.1:1"))
     assert (other.settings.model, other.settings.simple_model) == (None, None)
 
 
 def test_what_wins_over_the_stored_is_told(tmp_path: Path) -> None:
     there = desk(tmp_path, ANTHROPIC_API_KEY="another-key-12", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     (tmp_path / "work" / ".env").write_text("ANTHROPIC_AUTH_TOKEN=tok\n")
-    warnings = there.store(there.plan("anthropic", Given(key=KEY))).warnings
+    warnings = there.store(there.plan("anthropic", SetupInput(key=KEY))).warnings
     assert len(warnings) == 3
     told = "\n".join(warnings)
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", ".env"):
@@ -136,38 +144,40 @@ def test_what_wins_over_the_stored_is_told(tmp_path: Path) -> None:
 
 def test_the_same_in_the_environment_is_no_warning(tmp_path: Path) -> None:
     there = desk(tmp_path, ANTHROPIC_API_KEY=KEY)
-    assert there.store(there.plan("anthropic", Given(key=KEY))).warnings == ()
+    assert there.store(there.plan("anthropic", SetupInput(key=KEY))).warnings == ()
 
 
 def test_a_folder_that_will_be_refused_is_told(tmp_path: Path) -> None:
     there = desk(tmp_path)
     (tmp_path / "work" / "ua-tui.toml").write_text("base_url = 'http://127.0.0.1:9'\n")
-    (warning,) = there.store(there.plan("anthropic", Given(key=KEY))).warnings
+    (warning,) = there.store(there.plan("anthropic", SetupInput(key=KEY))).warnings
     assert "next start" in warning
     assert "ua-tui.toml" in warning
     assert KEY not in warning
 
 
 def test_what_is_known_already_is_offered_without_its_secrets(tmp_path: Path) -> None:
-    def known(way: Way, **now: str) -> Given:
+    def known(way: SetupMethod, **now: str) -> SetupInput:
         return desk(tmp_path, Settings(**now)).given(way)  # type: ignore[arg-type]  # texts
 
     here = "http://127.0.0.1:1"
-    assert known("server", base_url=here, model="m", auth_token="t-canary-1") == Given(
+    assert known("server", base_url=here, model="m", auth_token="t-canary-1") == SetupInput(
         address=here, model="m"
     )
-    assert known("server", base_url="http://ann:hunter2hunter2@127.0.0.1:1", model="m") == Given(model="m")
-    assert known("server", base_url=ZAI_URL, model="glm-9") == Given()
-    assert known("zai", base_url=ZAI_URL, model="glm-9") == Given(model="glm-9")
-    assert known("zai", base_url=here, model="m") == known("anthropic", api_key=KEY) == Given()
+    assert known("server", base_url="http://ann:hunter2hunter2@127.0.0.1:1", model="m") == SetupInput(
+        model="m"
+    )
+    assert known("server", base_url=ZAI_URL, model="glm-9") == SetupInput()
+    assert known("zai", base_url=ZAI_URL, model="glm-9") == SetupInput(model="glm-9")
+    assert known("zai", base_url=here, model="m") == known("anthropic", api_key=KEY) == SetupInput()
     now = desk(tmp_path, Settings(base_url="http://ann:hunter2hunter2@127.0.0.1:1", api_key=KEY)).now
     assert now == "http://127.0.0.1:1, with a key"
 
 
 def test_a_plan_shows_no_secret(tmp_path: Path) -> None:
-    plan = desk(tmp_path).plan("anthropic", Given(key=KEY))
+    plan = desk(tmp_path).plan("anthropic", SetupInput(key=KEY))
     assert KEY not in repr(plan)
-    assert KEY not in repr(Given(key=KEY))
+    assert KEY not in repr(SetupInput(key=KEY))
     assert KEY in plan.secrets
 
 
@@ -192,11 +202,11 @@ def test_a_login_is_looked_for(tmp_path: Path, content: object, usable: bool, to
     if content is not None:
         text = content if isinstance(content, str) else json.dumps({"claudeAiOauth": content})
         (tmp_path / ".credentials.json").write_text(text)
-    login = look_for_login(Settings(claude_config_dir=tmp_path), NOW)
+    login = find_login(Settings(claude_config_dir=tmp_path), NOW)
     assert login.usable == usable
-    assert told in login.told
-    assert "canary" not in login.told
-    assert "\x1b" not in login.told
+    assert told in login.message
+    assert "canary" not in login.message
+    assert "\x1b" not in login.message
 
 
 def test_the_command_line_that_came_with_the_sdk_logs_in_without_keys_in_its_environment(

@@ -19,7 +19,7 @@ class Account:
         self.stops = 0
         self.budget = Budget(limit, lambda: self.spent, self.bus.publish, self._stop)
         self.told: list[BudgetReached | BudgetRaised] = []
-        self.bus.subscribe(self.budget.take)
+        self.bus.subscribe(self.budget.handle_event)
         self.bus.subscribe(self._note)
 
     def _note(self, event: Event) -> None:
@@ -82,8 +82,8 @@ def test_an_estimate_alone_does_not_end_the_budget() -> None:
 def test_a_query_that_may_not_begin_is_told_of_each_time() -> None:
     account = Account(1.0)
     account.finish(1.5)
-    account.budget.refuse()
-    account.budget.refuse()
+    account.budget.report_refusal()
+    account.budget.report_refusal()
     assert [event.refused for event in account.told if isinstance(event, BudgetReached)] == [
         False,
         True,
@@ -124,7 +124,7 @@ def test_without_a_limit_nothing_is_told() -> None:
     account = Account(None)
     account.request(1e6)
     account.finish(1e6)
-    account.budget.refuse()
+    account.budget.report_refusal()
     assert account.told == []
     assert account.budget.left_usd is None
     account.budget.raise_to(2e6)

@@ -27,7 +27,7 @@ from core.events.types import (
     Usage,
 )
 from core.history.headline import read_summary, stamp_of
-from core.session.resume import SoFar, conversation_to_resume, read_so_far, resume_with
+from core.session.resume import PreviousState, conversation_to_resume, prepare_resume, read_previous_state
 from core.settings.model import Settings
 from core.storage.queue_file import QUEUE_FILE, QueryQueue
 from core.storage.workspace import Workspace
@@ -50,13 +50,13 @@ def begun(conversation: str | None = ID) -> SessionStarted:
     )
 
 
-def so_far(workspace: Workspace, *events: Event, more: bytes = b"") -> SoFar:
+def previous(workspace: Workspace, *events: Event, more: bytes = b"") -> PreviousState:
     bus, lines = Bus(), list[bytes]()
     bus.subscribe(lambda event: lines.append(encode_event(event) + b"\n"))
     for event in events:
         bus.publish(event)
     (workspace.path / "journal.jsonl").write_bytes(b"".join(lines) + more)
-    return read_so_far(workspace)
+    return read_previous_state(workspace)
 
 
 def query(number: int, cost: float | None) -> list[Event]:
@@ -70,7 +70,7 @@ def query(number: int, cost: float | None) -> list[Event]:
 
 def test_counters_go_on_over_several_runs(workspace: Workspace) -> None:
     end = SessionFinished(reason="quit", duration_ms=2_000.0)
-    known = so_far(workspace, begun(), *query(1, 0.5), end, begun(), *query(7, None), *query(3, 0.25))
+    known = previous(workspace, begun(), *query(1, 0.5), end, begun(), *query(7, None), *query(3, 0.25))
     assert (known.tally.queries, known.tally.tool_calls, known.tally.cost_usd) == (3, 3, 0.75)
     assert known.last_query == 7
     assert known.last_seq == 15
@@ -85,9 +85,9 @@ def test_what_a_query_without_an_end_cost_is_what_was_estimated(workspace: Works
     untold = [QueryReceived(query_id="q2", text="?"), spent(2, 0.25)]
     untold.append(QueryFinished(query_id="q2", status="error", error="the agent died"))
     open_ = [QueryReceived(query_id="q3", text="?"), spent(3, 0.5), spent(3, 0.125)]
-    known = so_far(workspace, begun(), spent(1, 4.0), *query(1, 1.0), *untold, *open_)
+    known = previous(workspace, begun(), spent(1, 4.0), *query(1, 1.0), *untold, *open_)
     assert known.tally.cost_usd == 1.0 + 0.25 + 0.625
-    (end,) = [each for each in known.ends() if isinstance(each, QueryFinished)]
+    (end,) = [each for each in known.closing_events() if isinstance(each, QueryFinished)]
     assert (end.query_id, end.cost_usd) == ("q3", 0.625)
 
 
@@ -102,14 +102,14 @@ def test_a_run_that_was_cut_off_lasted_until_its_last_event_and_not_until_its_en
     for event in (begun(), *open_):
         bus.publish(event)
     journal.write_bytes(b"".join(lines))
-    known = read_so_far(workspace)
+    known = read_previous_state(workspace)
     assert known.tally.earlier_ms == 5_000.0
-    for event in (*known.ends(), begun(), QueryReceived(query_id="q3", text="?")):
+    for event in (*known.closing_events(), begun(), QueryReceived(query_id="q3", text="?")):
         bus.publish(event)
     journal.write_bytes(b"".join(lines))
-    known = read_so_far(workspace)
+    known = read_previous_state(workspace)
     assert known.tally.earlier_ms == 5_000.0 + 2_000.0
-    assert [each.event_name for each in known.ends()] == ["query_finished"]
+    assert [each.event_name for each in known.closing_events()] == ["query_finished"]
 
 
 def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: Workspace) -> None:
@@ -122,7 +122,7 @@ def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: 
     ]
     ended = [*query(2, None), ObserverStarted(run_id="r2", observer="media", tool_use_id="t0")]
     done = ObserverFinished(run_id="r2", observer="media", tool_use_id="t0", status="skipped")
-    ends = list(so_far(workspace, begun(), *ended, done, *open_).ends())
+    ends = list(previous(workspace, begun(), *ended, done, *open_).closing_events())
     # The call of the query that is over has no end either.
     assert [each.event_name for each in ends] == [
         "permission_answered",
@@ -135,14 +135,14 @@ def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: 
 
 
 def test_a_torn_journal_goes_on_and_one_without_a_beginning_does_not(workspace: Workspace) -> None:
-    assert so_far(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
+    assert previous(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
     with pytest.raises(JournalError, match="does not tell how its session began"):
-        so_far(workspace, QueryReceived(query_id="q1", text="?"))
+        previous(workspace, QueryReceived(query_id="q1", text="?"))
 
 
 def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None:
     (workspace.path / QUEUE_FILE).write_text("{")
-    assert so_far(workspace, begun()).queue == ()
+    assert previous(workspace, begun()).queue == ()
     assert (workspace.path / QUEUE_FILE).exists()
 
 
@@ -150,11 +150,11 @@ def test_what_is_no_queue_of_ours_holds_nothing_up(workspace: Workspace) -> None
 def test_whether_it_was_the_demo_is_told_by_its_first_line(workspace: Workspace, demo: bool) -> None:
     first = SessionStarted(session_id="s", workspace="/", cwd="/", version="1", demo=demo)
     (workspace.path / "journal.jsonl").write_bytes(encode_event(first) + b"\n")
-    settings, resume = resume_with(Settings(), workspace.path)
+    settings, resume = prepare_resume(Settings(), workspace.path)
     assert (settings.demo, resume.folder) == (demo, workspace.path)
     if not demo:
         with pytest.raises(SettingsError, match="no session of the demo"):
-            resume_with(Settings(demo=True), workspace.path)
+            prepare_resume(Settings(demo=True), workspace.path)
 
 
 @pytest.mark.parametrize("settings", [Settings(), Settings(demo=True)], ids=["plain", "demo"])
@@ -172,7 +172,7 @@ def test_what_does_not_tell_how_it_began_is_refused_before_all_else(
     if content is not None:
         (tmp_path / "journal.jsonl").write_bytes(content)
     with pytest.raises(SettingsError, match=why) as told:
-        resume_with(settings, tmp_path)
+        prepare_resume(settings, tmp_path)
     assert str(tmp_path / "journal.jsonl") in str(told.value)
     assert "`ua-tui open` shows" in str(told.value)
     # The list has it in the same words.
@@ -193,12 +193,12 @@ def keep(home: Path, folder: Path, conversation: str, *lines: object) -> Path:
 
 def test_a_conversation_goes_on_only_while_the_agent_knows_it(workspace: Workspace, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    spoken = so_far(workspace, begun(), *query(1, None))
+    spoken = previous(workspace, begun(), *query(1, None))
     with pytest.raises(ConversationGone, match="is gone"):
         conversation_to_resume(spoken, workspace.path, home)
     # Where nothing was said nothing is lost.
-    assert conversation_to_resume(so_far(workspace, begun()), workspace.path, home) is None
-    fresh = so_far(workspace, begun(), *query(1, None), begun(OTHER))
+    assert conversation_to_resume(previous(workspace, begun()), workspace.path, home) is None
+    fresh = previous(workspace, begun(), *query(1, None), begun(OTHER))
     assert (fresh.conversation, fresh.spoken) == (OTHER, False)
     keep(home, workspace.path, ID)
     assert conversation_to_resume(spoken, workspace.path, home) == ID

@@ -15,7 +15,7 @@ from core.errors import SettingsError
 from core.settings.files import UserFile, changed
 from tests.paths import PROJECT
 
-KEPT = """\
+OVERRIDABLE = """\
 # mine
 theme = "ua-light"   # easier on the eyes
 
@@ -42,11 +42,11 @@ def test_a_new_file_is_for_its_owner_alone_and_so_is_its_folder(tmp_path: Path) 
 
 
 def test_what_else_stands_in_the_file_stays_as_it_is(tmp_path: Path) -> None:
-    file_of(tmp_path).write_text(KEPT)
+    file_of(tmp_path).write_text(OVERRIDABLE)
     file_of(tmp_path).chmod(0o644)
     UserFile(tmp_path).store({"api_key": 'new"\\ü', "base_url": "http://127.0.0.1:1", "auth_token": None})
     text = file_of(tmp_path).read_text()
-    assert text == KEPT.replace('"old"', r'"new\"\\ü"') + 'base_url = "http://127.0.0.1:1"\n'
+    assert text == OVERRIDABLE.replace('"old"', r'"new\"\\ü"') + 'base_url = "http://127.0.0.1:1"\n'
     assert stat.S_IMODE(file_of(tmp_path).stat().st_mode) == 0o600
 
 
@@ -103,7 +103,7 @@ def test_a_setting_in_a_table_is_set_and_taken_out(tmp_path: Path) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_text_is_stored_as_it_is(value: str) -> None:
-    assert tomllib.loads(changed(KEPT, {"model": value}, Path("f")))["model"] == value
+    assert tomllib.loads(changed(OVERRIDABLE, {"model": value}, Path("f")))["model"] == value
 
 
 def test_the_same_again_writes_nothing(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_folder_in_the_place_of_the_file_is_told(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file_of(tmp_path).write_text(KEPT)
+    file_of(tmp_path).write_text(OVERRIDABLE)
 
     def full(*_args: object) -> int:
         raise OSError(28, "No space left on device")
@@ -156,14 +156,14 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.undo()
     assert str(file_of(tmp_path)) in str(failed.value)
     assert "secret-of-mine" not in str(failed.value)
-    assert file_of(tmp_path).read_text() == KEPT
+    assert file_of(tmp_path).read_text() == OVERRIDABLE
     assert os.listdir(tmp_path) == ["config.toml"]
 
 
 def test_a_folder_that_may_not_be_written_loses_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "read-only"
     folder.mkdir()
-    file_of(folder).write_text(KEPT)
+    file_of(folder).write_text(OVERRIDABLE)
     folder.chmod(0o500)
     # As somebody whom the permissions concern, even when the tests run as root.
     script = (
@@ -188,4 +188,4 @@ def test_a_folder_that_may_not_be_written_loses_nothing(tmp_path: Path) -> None:
     folder.chmod(0o700)
     assert "Permission denied" in told
     assert str(file_of(folder)) in told
-    assert file_of(folder).read_text() == KEPT
+    assert file_of(folder).read_text() == OVERRIDABLE

@@ -196,7 +196,7 @@ async def test_what_was_never_sent_is_told_after_a_restart(
     async with app.run_test() as pilot:
         await settled(app, pilot)
         session.fail("the agent died (ended by SIGKILL)", [])
-        session.waiting[:], session.queue_held = held, True
+        session.waiting[:], session.queue_paused = held, True
         await shown(app, pilot)
         assert isinstance(app.screen, ErrorScreen)
         listen(app)

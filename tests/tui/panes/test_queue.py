@@ -83,7 +83,7 @@ async def test_a_dead_agent_is_restarted_before_the_queue_goes_on(tmp_path: Path
     app = make_app(tmp_path, session)
     async with app.run_test() as pilot:
         await queue_of(app, pilot, session, "one")
-        session.queue_held = True
+        session.queue_paused = True
         session.state = "failed"
         app.queries.show()
         await pilot.press("enter")

@@ -87,7 +87,7 @@ async def test_the_command_opens_the_list_and_escape_leaves_it(tmp_path: Path) -
 
 async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path) -> None:
     async with agents(tmp_path, skills=("house-stile",)) as (app, pilot):
-        assert "4 sub-agents · 0 skills on · 2 wrong" in screen_text(app)
+        assert "4 sub-agents · 0 skills on · 2 problem" in screen_text(app)
         await until(lambda: "starts with front matter" in screen_text(app))
         assert "did you mean house-style?" in screen_text(app)
         await pilot.press("j")
@@ -111,7 +111,7 @@ async def test_a_file_that_was_mended_is_right_when_it_is_read_again(tmp_path: P
         mend()
         await pilot.press("r")
         await until(
-            lambda: "4 sub-agents · 0 skills on" in screen_text(app) and "wrong" not in screen_text(app)
+            lambda: "4 sub-agents · 0 skills on" in screen_text(app) and "problem" not in screen_text(app)
         )
 
 

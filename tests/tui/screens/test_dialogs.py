@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
 from core.events.types import AuthRequired, PermissionAsked, QueryFinished, QueryReceived, ToolCallStarted
-from core.provider.setup import SettingUp
+from core.provider.setup import ModelSetup
 from core.settings.model import Settings
 from tests.paths import STYLES
 from tests.tui.files_host import finished, until
@@ -96,7 +96,7 @@ async def test_a_permission_is_answered_with_one_key(key: str, answer: Permissio
         lambda clock: AuthScreen(AUTH, clock=clock),
         lambda clock: ErrorScreen("it died", clock=clock),
         lambda clock: QuitScreen(clock=clock),
-        lambda clock: SetupScreen(SettingUp(Settings()), clock=clock),
+        lambda clock: SetupScreen(ModelSetup(Settings()), clock=clock),
     ],
     ids=["permission", "auth", "error", "quit", "setup"],
 )
@@ -180,7 +180,7 @@ async def test_text_from_elsewhere_is_shown_as_it_is(text: str) -> None:
             PermissionScreen(event, clock=app.clock),
             AuthScreen(AuthRequired(toolkit=text, url=text), clock=app.clock),
             ErrorScreen(text, [text], clock=app.clock),
-            SetupScreen(SettingUp(Settings()), text, clock=app.clock),
+            SetupScreen(ModelSetup(Settings()), text, clock=app.clock),
         ):
             await app.ask(pilot, dialog)
             assert text in app.shown()

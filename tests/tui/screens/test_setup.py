@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
 from core.provider.request import DEFAULT_URL
-from core.provider.setup import LOCAL_URL, ZAI_URL, SettingUp
+from core.provider.setup import LOCAL_URL, ZAI_URL, ModelSetup
 from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.paths import STYLES
@@ -47,7 +47,7 @@ class Stage(App[None]):
         self.theme = DEFAULT_THEME
         (base / "work").mkdir(exist_ok=True)
         now = settings or Settings(claude_config_dir=base / "claude")
-        self.desk = SettingUp(now, environ=environ, cwd=base / "work", config_dir=base / "conf")
+        self.desk = ModelSetup(now, environ=environ, cwd=base / "work", config_dir=base / "conf")
         self.file = base / "conf" / "config.toml"
 
     async def open(self, pilot: Pilot[None], **options: Any) -> SetupScreen:

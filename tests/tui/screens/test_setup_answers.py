@@ -14,7 +14,7 @@ from textual.widgets import Input
 from core.errors import SettingsError
 from core.provider.claude_login import Login
 from core.provider.probe import ModelVerdict
-from core.provider.setup import Plan, Stored
+from core.provider.setup import SetupPlan, StoredSetup
 from tests.tui.files_host import until
 from tests.tui.screens.test_dialogs import Stage
 from tests.tui.screens.test_setup_snapshots import BAD, GOOD, SERVER, Desk
@@ -23,7 +23,7 @@ from tui.screens.setup.pages import WAYS, WayRow
 from tui.screens.setup.screen import SetupScreen
 from tui.widgets.dialog import Choice
 
-AWAY = ModelVerdict(kind="unreachable", server=SERVER, model="", status=0, said="", seconds=0.1)
+AWAY = ModelVerdict(kind="unreachable", server=SERVER, model="", status=0, detail="", seconds=0.1)
 COMMAND = ["/opt/claude", "auth", "login"]
 
 
@@ -52,11 +52,11 @@ class Told(Desk):
         super().__init__(machine.verdict)
         self._machine = machine
 
-    async def check(self, plan: Plan) -> ModelVerdict:
+    async def check(self, plan: SetupPlan) -> ModelVerdict:
         self._machine.did.append("tried")
         return await super().check(plan)
 
-    def store(self, plan: Plan) -> Stored:
+    def store(self, plan: SetupPlan) -> StoredSetup:
         if self._machine.fails:
             self._machine.did.append("not stored")
             raise SettingsError("The disk is full.")
@@ -133,7 +133,7 @@ WANTED: dict[str, dict[str, tuple[str, ...]]] = {
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     found = Machine()
-    monkeypatch.setattr(setup_login, "look_for_login", found.look)
+    monkeypatch.setattr(setup_login, "find_login", found.look)
     monkeypatch.setattr(setup_login, "command_to_log_in", lambda _settings: COMMAND)
     return found
 

@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from core.provider.claude_login import Login
 from core.provider.probe import ModelVerdict
-from core.provider.setup import Plan, SettingUp, Stored
+from core.provider.setup import ModelSetup, SetupPlan, StoredSetup
 from core.settings.model import Settings
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, Stage, cases, draw, no_blinking
@@ -29,25 +29,25 @@ BAD = ModelVerdict(
     server=SERVER,
     model="llama",
     status=404,
-    said="model 'llama' not found",
+    detail="model 'llama' not found",
     models=("llama4:scout", "qwen4-coder", "gpt-oss:20b"),
 )
 ENTERED = ("127.0.0.1:11434", "llama4", "token-of-mine")
 
 
-class Desk(SettingUp):
+class Desk(ModelSetup):
     """Finds what a picture wants, at once, and stores nothing."""
 
     def __init__(self, verdict: ModelVerdict) -> None:
         super().__init__(Settings(), environ={}, config_dir=FOLDER)
         self.verdict = verdict
 
-    async def check(self, plan: Plan) -> ModelVerdict:
+    async def check(self, plan: SetupPlan) -> ModelVerdict:
         return self.verdict
 
-    def store(self, plan: Plan) -> Stored:
+    def store(self, plan: SetupPlan) -> StoredSetup:
         wins = "wins over what is stored, from the next start on: take it out there."
-        return Stored(self.path, (f"The environment variable ANTHROPIC_BASE_URL {wins}",))
+        return StoredSetup(self.path, (f"The environment variable ANTHROPIC_BASE_URL {wins}",))
 
 
 PAGES = ("ways", "login", "server", "unknown-model", "stored")
@@ -58,7 +58,7 @@ def drawn() -> Iterator[Callable[[tuple[int, int], str], dict[str, Drawn]]]:
     """Pages of a machine with one Claude command line, and no login, for everybody."""
     with pytest.MonkeyPatch.context() as patch:
         login = Login(False, "There is no login in /home/ann/.claude yet.")
-        patch.setattr(setup_login, "look_for_login", lambda _settings: login)
+        patch.setattr(setup_login, "find_login", lambda _settings: login)
         patch.setattr(setup_login, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])
         yield cache(lambda size, theme: draw(Stage(theme), size, pages))
 

@@ -31,9 +31,9 @@ from core.settings.model import Settings
 from core.settings.secrets import secrets
 from core.text import clean_line
 
-__all__ = ["Attention", "AttentiveApp", "Way", "notification", "way_of"]
+__all__ = ["Attention", "AttentiveApp", "SetupMethod", "notification", "way_of"]
 
-Way = Literal["bell", "osc9", "osc777", "off"]
+SetupMethod = Literal["bell", "osc9", "osc777", "off"]
 
 LONG_SECONDS = 10.0
 """A query that took no longer is not worth a call."""
@@ -50,11 +50,11 @@ _BETWEEN = ("TMUX", "STY", "ZELLIJ")
 _BETWEEN_TERMS = ("screen", "tmux")
 
 
-def way_of(setting: str, environment: Mapping[str, str]) -> Way:
+def way_of(setting: str, environment: Mapping[str, str]) -> SetupMethod:
     """Choose how this terminal is to call: as the person chose, or for `auto` as its environment tells."""
     match setting:
         case "bell" | "osc9" | "osc777" | "off":
-            chosen: Way = setting
+            chosen: SetupMethod = setting
             return chosen
     term = environment.get("TERM", "").lower()
     program = environment.get("TERM_PROGRAM", "").lower()
@@ -67,7 +67,7 @@ def way_of(setting: str, environment: Mapping[str, str]) -> Way:
     return "bell"
 
 
-def notification(way: Way, text: str) -> str:
+def notification(way: SetupMethod, text: str) -> str:
     """Return what makes the terminal call; `text` is one line."""
     # Nothing in it may end the sequence, whoever wrote it.
     text = clean_line(text, 200)

@@ -30,7 +30,7 @@ class Queries:
         """Everything that waits, the next one first."""
         session = self._app.session
         # An idle session takes up what it was given in the same breath: that is not waiting.
-        theirs = session is not None and (session.queue_held or self._app.state != "idle")
+        theirs = session is not None and (session.queue_paused or self._app.state != "idle")
         return (*(session.queued if session is not None and theirs else ()), *self._unsent)
 
     def send(self, text: str) -> None:
@@ -63,7 +63,7 @@ class Queries:
     def go_on(self) -> None:
         """Let queries run that are held since one before them did not succeed."""
         session = self._app.session
-        if session is None or not session.queue_held:
+        if session is None or not session.queue_paused:
             return
         if self._app.state == "failed":
             key = self._app.keys.shown("restart")
@@ -97,7 +97,7 @@ class Queries:
     def tell_unsent(self) -> None:
         """Say of what waits for the person, now that there is an agent, that it never was sent."""
         session = self._app.session
-        if session is None or not session.queue_held or str(session.state) not in _TAKES:
+        if session is None or not session.queue_paused or str(session.state) not in _TAKES:
             return
         count = len(session.queued)
         what, them = (
@@ -132,7 +132,7 @@ class Queries:
     def show(self) -> None:
         """Show what waits now."""
         session = self._app.session
-        held = session is not None and session.queue_held
+        held = session is not None and session.queue_paused
         self._app.frame.prompt.show_queue(self.waiting, held=held)
         if (renew := getattr(self._app.screen, "renew", None)) is not None:
             renew()

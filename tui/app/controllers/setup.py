@@ -39,11 +39,11 @@ class Setup:
         self._open("", asked=True)
 
     def _open(self, message: str, *, asked: bool) -> None:
-        from core.provider.setup import SettingUp
+        from core.provider.setup import ModelSetup
         from tui.screens.setup.screen import SetupScreen
 
         screen = SetupScreen(
-            SettingUp(self._app.settings),
+            ModelSetup(self._app.settings),
             message,
             asked=asked,
             starts=self._starts,

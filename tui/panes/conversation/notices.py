@@ -32,7 +32,7 @@ from core.events.types import (
     TracingFailed,
 )
 from core.events.units import duration, spent_of
-from core.provider.error_messages import AT_LIMIT, REFUSALS, retry_words
+from core.provider.error_messages import AT_LIMIT, REFUSALS, describe_retry
 from core.text import clean, clean_line
 from tui.panes.conversation.blocks import Tone
 from tui.render.agent_failures import telling
@@ -157,7 +157,7 @@ def server_message(server: McpServer, *, told: bool = False, lost: bool = False)
 
 
 def _retry(event: ApiRetry) -> Message:
-    why = clean_line(retry_words(event.error), 300)
+    why = clean_line(describe_retry(event.error), 300)
     text = f"{why[:1].upper()}{why[1:]}"
     if event.error in REFUSALS:
         # It is not tried again, and the end of the query says what to do.

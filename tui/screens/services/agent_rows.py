@@ -8,7 +8,7 @@ from textwrap import wrap
 from rich.cells import set_cell_size
 from textual.content import Content
 
-from core.agent.definitions.roster import Entry
+from core.agent.definitions.roster import RosterEntry
 from core.events.tool_names import tool_name
 from core.events.types import McpServer as Server
 from core.text import clean_line
@@ -20,7 +20,7 @@ _KIND, _STATE, _TOOLS, _MODEL, _FROM = 6, 9, 5, 9, 8
 _MUTED = "$text-muted"
 _STATES = {
     "ready": ("✓", "$success"),
-    "wrong": ("!", "$warning"),
+    "broken": ("!", "$warning"),
     "left out": ("✗", "$error"),
     "replaced": ("⊘", _MUTED),
     "off": ("·", _MUTED),
@@ -38,7 +38,7 @@ def header(width: int) -> Content:
     return Content.styled(text[:width].rstrip(), _MUTED)
 
 
-def row(entry: Entry, width: int, *, chosen: bool) -> Content:
+def row(entry: RosterEntry, width: int, *, chosen: bool) -> Content:
     """One file on one line; the chosen one is marked, as a cursor may have no colour."""
     mark, style = _STATES[entry.state]
     room = _name_room(width)
@@ -54,7 +54,7 @@ def row(entry: Entry, width: int, *, chosen: bool) -> Content:
     )
 
 
-def about(entry: Entry | None, width: int, wrong_setting: Sequence[str], failure: str) -> Content:
+def about(entry: RosterEntry | None, width: int, wrong_setting: Sequence[str], failure: str) -> Content:
     """All there is to be said of a file, and what is wrong with the setting."""
     lines = [_hanging("✗ ", each, width, "$error") for each in (failure, *wrong_setting) if each]
     if entry is not None:
@@ -83,13 +83,13 @@ def about(entry: Entry | None, width: int, wrong_setting: Sequence[str], failure
     return Content("\n").join(lines)
 
 
-def counted(entries: Sequence[Entry]) -> str:
-    """How many there are, and how many are wrong."""
-    agents = sum(each.kind == "agent" and each.state in ("ready", "wrong") for each in entries)
+def counted(entries: Sequence[RosterEntry]) -> str:
+    """How many there are, and how many have a problem."""
+    agents = sum(each.kind == "agent" and each.state in ("ready", "broken") for each in entries)
     skills = sum(each.kind == "skill" and each.state == "ready" for each in entries)
-    wrong = sum(bool(each.problems) for each in entries)
+    problems = sum(bool(each.problems) for each in entries)
     told = f"{agents} sub-agents · {skills} skill{'' if skills == 1 else 's'} on"
-    return f"{told} · {wrong} wrong" if wrong else told
+    return f"{told} · {problems} problem{'s' if problems > 1 else ''}" if problems else told
 
 
 def _name_room(width: int) -> int:
@@ -97,19 +97,19 @@ def _name_room(width: int) -> int:
     return max(12, min(40, width - others))
 
 
-def _tools(entry: Entry) -> str:
+def _tools(entry: RosterEntry) -> str:
     if entry.kind == "skill" or entry.state == "left out":
         return "–"
     return "all" if entry.tools is None else f"{len(entry.tools)}"
 
 
-def _named_tools(entry: Entry) -> str:
+def _named_tools(entry: RosterEntry) -> str:
     if entry.tools is None:
         return "all that the session has"
     return ", ".join(tool_name(tool).short for tool in entry.tools) or "none"
 
 
-def _model(entry: Entry) -> str:
+def _model(entry: RosterEntry) -> str:
     return "that of the agent that calls it" if entry.model == "inherit" else clean_line(entry.model)
 
 

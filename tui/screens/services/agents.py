@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.agent.definitions.roster import Entry, entries, expected_servers, read_roster
+from core.agent.definitions.roster import RosterEntry, expected_servers, read_roster, roster_entries
 from core.errors import UniversalAgentError
 from core.settings.model import Places, Settings
 from core.text import clean_line
@@ -71,7 +71,7 @@ class AgentsScreen(Closing[None]):
         self._settings = settings
         self._find_session = session
         self._places = places
-        self._entries: Sequence[Entry] = ()
+        self._entries: Sequence[RosterEntry] = ()
         self._wrong_setting: tuple[str, ...] = ()
         self._failure = ""
 
@@ -126,7 +126,7 @@ class AgentsScreen(Closing[None]):
         return self.query_one(AgentList)
 
     @property
-    def _chosen(self) -> Entry | None:
+    def _chosen(self) -> RosterEntry | None:
         at = self._list.highlighted
         return self._entries[at] if at is not None and at < len(self._entries) else None
 
@@ -140,11 +140,11 @@ class AgentsScreen(Closing[None]):
             self._failure = clean_line(str(error), 400)
         self._show()
 
-    def _look(self, known: Sequence[say.Server]) -> tuple[list[Entry], tuple[str, ...]]:
+    def _look(self, known: Sequence[say.Server]) -> tuple[list[RosterEntry], tuple[str, ...]]:
         places = self._places or Places.of()
         roster = read_roster(self._settings, places)
         servers = known or expected_servers(self._settings, places.cwd)
-        return entries(roster, self._settings, servers), roster.not_chosen
+        return roster_entries(roster, self._settings, servers), roster.not_chosen
 
     def _show(self) -> None:
         shown, count = self._list, len(self._entries)

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Input, Static
 
-from core.provider.setup import LOCAL_URL, Given, Way, tidy_address, tidy_key
+from core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
 from tui.screens.requests.arguments import reveal
 
 __all__ = ["FORMS", "WAYS", "Entry", "Form", "FormText", "Said", "WayRow", "paragraphs"]
@@ -86,7 +86,7 @@ class FormText:
     lines: tuple[tuple[str, str, str], ...]
 
 
-FORMS: dict[Way, FormText] = {
+FORMS: dict[SetupMethod, FormText] = {
     "anthropic": FormText(
         "Anthropic API key",
         "Keys are made at console.anthropic.com, under API keys.",
@@ -108,13 +108,17 @@ FORMS: dict[Way, FormText] = {
         ),
     ),
 }
-_TIDY: dict[str, Callable[[str], str]] = {"key": tidy_key, "address": tidy_address, "model": str.strip}
+_TIDY: dict[str, Callable[[str], str]] = {
+    "key": normalize_key,
+    "address": normalize_address,
+    "model": str.strip,
+}
 
 
 class Form(Vertical):
     """Asks for what one way needs; what was written stays in it."""
 
-    def __init__(self, way: Way, known: Given) -> None:
+    def __init__(self, way: SetupMethod, known: SetupInput) -> None:
         super().__init__(id=f"page-{way}", classes="page")
         self.way = way
         self._known = known
@@ -141,9 +145,9 @@ class Form(Vertical):
                 entry.value = entry.placeholder
 
     @property
-    def given(self) -> Given:
+    def given(self) -> SetupInput:
         """What was entered."""
-        return Given(**{entry.field: entry.text for entry in self.query(Entry)})
+        return SetupInput(**{entry.field: entry.text for entry in self.query(Entry)})
 
     def begin(self, stored: str) -> None:
         """Say where things will be stored, and have the first line written in."""

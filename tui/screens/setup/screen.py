@@ -19,7 +19,7 @@ from textual.widgets import Button, Input, Static
 
 from core.errors import SettingsError
 from core.provider.probe import ModelVerdict
-from core.provider.setup import Given, Plan, SettingUp, Stored, wrong_entry
+from core.provider.setup import ModelSetup, SetupInput, SetupPlan, StoredSetup, find_input_error
 from core.settings.model import Settings
 from tui.ports import ScreenHost
 from tui.screens.setup.pages import FORMS, WAYS, Form, Said, WayRow, paragraphs
@@ -85,7 +85,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
 
     def __init__(
         self,
-        desk: SettingUp,
+        desk: ModelSetup,
         message: str = "",
         clock: Callable[[], float] = time.monotonic,
         *,
@@ -103,7 +103,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         self._log_in = login
         self._page = "ways"
         self._way = WAYS[0][0]
-        self._plan: Plan | None = None
+        self._plan: SetupPlan | None = None
         self._doing = ""
         self._since: Timer | None = None
 
@@ -238,7 +238,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         form = self.query_one(f"#page-{self._page}", Form)
         form.fill_in()
         given = form.given
-        if (wrong := wrong_entry(form.way, given)) is not None:
+        if (wrong := find_input_error(form.way, given)) is not None:
             form.tell(*wrong)
         else:
             self._try(self._desk.plan(form.way, given))
@@ -288,12 +288,12 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
             self.query_one(LoginPage).copy_command()
 
     def _use_login(self) -> None:
-        self._plan = self._desk.plan("login", Given())
+        self._plan = self._desk.plan("login", SetupInput())
         start_job(self, self._store, "setup")
 
     # -- trying and storing ------------------------------------------------------------------------
 
-    def _try(self, plan: Plan) -> None:
+    def _try(self, plan: SetupPlan) -> None:
         self._plan = plan
         self._keep_secret(plan.secrets)
         start_job(self, self._check, "setup")
@@ -326,7 +326,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         assert plan is not None
         self._doing = "storing"
         try:
-            told = await asyncio.to_thread(self._desk.told, plan)
+            told = await asyncio.to_thread(self._desk.describe_changes, plan)
             stored = await asyncio.to_thread(self._desk.store, plan)
         except SettingsError as error:
             self._tell("It could not be stored.", str(error), "It can still be used until this session ends.")
@@ -336,7 +336,9 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
             self._doing = ""
         self._tell_stored(plan, stored, told, verdict)
 
-    def _tell_stored(self, plan: Plan, stored: Stored, told: str, verdict: ModelVerdict | None) -> None:
+    def _tell_stored(
+        self, plan: SetupPlan, stored: StoredSetup, told: str, verdict: ModelVerdict | None
+    ) -> None:
         where = f"Stored in {stored.path}, for you alone to read ({told})." if told else ""
         if plan.way == "login":
             kept = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.app import App
 
-from core.provider.claude_login import look_for_login
+from core.provider.claude_login import find_login
 from core.settings.model import Settings
 from tui.screens.setup.pages import Said
 from tui.terminal.copy import copy_text
@@ -39,12 +39,12 @@ class LoginPage(Said):
 
     def look(self) -> bool:
         """Look again and tell; returns whether the login can be used."""
-        login = look_for_login(self._settings)
+        login = find_login(self._settings)
         try:
             advice = f"{HOW} The same can be done in another terminal:\n{self._command}"
         except NoProgram as error:
             advice = str(error)
-        self.say("Claude login", login.told, advice)
+        self.say("Claude login", login.message, advice)
         return login.usable
 
     def log_in(self) -> bool:
