@@ -1,4 +1,4 @@
-"""What the author of an observer imports: the names here stay as they are from one version to the next.
+"""The interface for plug-ins with observers; its names are stable across versions.
 
 `docs/observers.md` says how an observer of one's own is written and installed.
 """
@@ -52,7 +52,7 @@ def keep_json(
     items: int = 0,
     note: str | None = None,
 ) -> Outcome:
-    """Save `value` as JSON in the folder `kind` of the session, unless the session has the same already.
+    """Save `value` as JSON in the session's folder `kind`, unless the session already has the same content.
 
     The file says beside `value` which tool gave it and when: `tool`, `tool_use_id`, `timestamp`. Returns the
     outcome for `observe` to return: one artifact, or one duplicate and the path of the earlier file as its note.
@@ -63,7 +63,7 @@ def keep_json(
     """
     if kind in _TAKEN or safe_name(kind) != kind:
         raise ObserverError(
-            f"'{clean_line(kind, 60)}' cannot be the kind of what is saved: take small letters, digits and _, "
+            f"'{clean_line(kind, 60)}' is not a valid kind: use lower-case letters, digits and _, "
             f"and none of {', '.join(sorted(_TAKEN))}"
         )
     moment = moment_of(result, context)
@@ -83,5 +83,5 @@ def keep_json(
         moment=moment,
     )
     if saved is None:
-        return Outcome(duplicates=1, note=f"the session has it already: {path}")
+        return Outcome(duplicates=1, note=f"already saved as {path}")
     return Outcome((saved,), items=items, note=note)

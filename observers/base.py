@@ -1,4 +1,4 @@
-"""What an observer is, what it is given and what it gives back."""
+"""The interface of observers: what they receive and return."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LEFT_OUT = re.compile(r"\[… \d+ characters left out …\]")
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A file an observer saved.
+    """A file that an observer saved.
 
     `path` is relative to the workspace, `size` in bytes, `sha256` in hexadecimal; `copied_to` is the absolute
     path of a copy outside the session.
@@ -53,7 +53,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of observing one result; `note` says why nothing was saved, or what is odd about what was."""
+    """The outcome of observing a result; `note` says why nothing was saved, or what is unusual about the files."""
 
     artifacts: tuple[Saved, ...] = ()
     items: int = 0
@@ -63,7 +63,7 @@ class Outcome:
 
 
 def local_now() -> datetime:
-    """The present moment in the machine's time zone."""
+    """The current time in the machine's time zone."""
     return datetime.now().astimezone()
 
 
@@ -80,7 +80,7 @@ class ObserverContext:
 
 
 class Interest(Enum):
-    """What an observer makes of a tool call before it has seen its result; only `NONE` is false.
+    """An observer's interest in a tool call before it has seen the result; only `NONE` is false.
 
     `CURIOUS` is for a call whose name promises nothing but whose result may be worth keeping all the same. Such
     a run is told of when it is over, and not at all when it came to nothing.
@@ -95,27 +95,27 @@ class Interest(Enum):
 
 
 class Observer(Protocol):
-    """Looks at finished tool calls and keeps what is worth keeping."""
+    """Reads the results of tool calls and saves what is useful."""
 
     @property
     def name(self) -> str:
-        """The observer's name in the feed, unique among the observers."""
+        """The observer's name in the Observers pane, unique among the observers."""
         ...
 
     def wants(self, call: ToolCall) -> bool | Interest:
-        """Tell cheaply whether the result of `call` is worth looking at; runs on the event loop.
+        """Decide quickly whether to observe the result of `call`; runs on the event loop.
 
         True is the same as `Interest.SURE`, False as `Interest.NONE`.
         """
         ...
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Look at a result and save what it holds; runs in a worker thread and may raise."""
+        """Read a result and save what is useful; runs in a worker thread and may raise."""
         ...
 
 
 def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
-    """The text blocks of a result, from the workspace file that holds it when the event has only a preview.
+    """The text blocks of a result, read from its workspace file if the event has only a preview.
 
     A result just in has its content at hand although it is stored as well; one from the journal has previews.
     The stored file has had its secrets masked, so that blocks that are whole are preferred to it.
@@ -134,13 +134,13 @@ def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise ObserverError(
             f"the stored result '{clean_line(observation.stored_at)}' is damaged or too large and cannot be read "
-            f"back ({clean_line(str(error))}); put back the file as it was"
+            f"back ({clean_line(str(error))}); restore the file"
         ) from error
     return [block.text for block in blocks if isinstance(block, TextContent)]
 
 
 def is_preview(result: ToolResult) -> bool:
-    """Whether a result only shows pieces of what a file of the workspace holds whole."""
+    """Whether a result is only a preview of a file in the workspace."""
     observation = result.observation
     if observation.stored_at is None:
         return False
@@ -151,12 +151,12 @@ def is_preview(result: ToolResult) -> bool:
 
 
 def moment_of(result: ToolResult, context: ObserverContext) -> datetime:
-    """When the tool gave its result, in the session's time zone; dates like "2 hours ago" count from here."""
+    """When the tool returned its result, in the session's time zone; dates like "2 hours ago" are relative to it."""
     now = context.now()
     ended = result.observation.ended_at
     return ended.astimezone(now.tzinfo) if ended is not None and ended.tzinfo is not None else now
 
 
 def input_text(arguments: Mapping[str, Any], *keys: str) -> str | None:
-    """The first of the named arguments that is text and not empty."""
+    """The first of the named arguments that is a non-empty text."""
     return next((value for key in keys if isinstance(value := arguments.get(key), str) and value), None)

@@ -1,4 +1,4 @@
-"""All observers of a session: those that come with the application, in the order of the feed, then plug-ins."""
+"""All observers of a session: the built-in ones in the order of the Observers pane, then plug-ins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["default_observers"]
 
 
 def _ignore(_problem: PluginProblem) -> None:
-    """Leave a problem to the log."""
+    """Ignore a problem: it is in the log."""
 
 
 def default_observers(
@@ -29,7 +29,7 @@ def default_observers(
     rules: Sequence[Rule] | None = None,
     report: Callable[[PluginProblem], object] = _ignore,
 ) -> list[Observer]:
-    """Make one of each; an observer keeps nothing of its own between results.
+    """Make one instance of each; an observer keeps no state between results.
 
     With `plugins` those of other installed packages are among them; looking for them takes some milliseconds,
     importing them as long as they like, so that this is not for the event loop. `report` hears of every plug-in

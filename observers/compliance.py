@@ -1,4 +1,4 @@
-"""What a sub-agent must have done before it may stop: the check of the rules that its definition carries."""
+"""Checks the compliance rules of sub-agents: what must exist before a sub-agent may stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Compliance", "Rule", "Violation", "check_subagent", "shipped_rules"]
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that was not kept."""
+    """A rule that was not met."""
 
     rule: str
     agent: str
@@ -27,14 +27,14 @@ class Violation:
 
 @cache
 def shipped_rules() -> tuple[Rule, ...]:
-    """The rules of the sub-agents that come with the program, read from their definitions once."""
+    """The rules of the built-in sub-agents, read from their definitions once."""
     return tuple(rule for subagent in shipped_subagents({}) for rule in subagent.rules)
 
 
 def check_subagent(
     agent: str, request: str, workspace: Workspace, rules: Sequence[Rule] | None = None
 ) -> Violation | None:
-    """Find the first rule that `agent`, asked for `request`, has not kept; None when all are kept.
+    """Find the first rule that `agent` has not met for the task `request`; None if all are met.
 
     `rules` are the shipped ones by default.
     """
@@ -45,7 +45,7 @@ def check_subagent(
 
 
 class Compliance:
-    """Observer that says of every finished sub-agent whether it kept its rules."""
+    """Observer that reports for every finished sub-agent whether it met its rules."""
 
     name = "compliance"
 
@@ -53,21 +53,19 @@ class Compliance:
         self._rules = shipped_rules() if rules is None else tuple(rules)
 
     def wants(self, call: ToolCall) -> bool:
-        """Calls of sub-agents that a rule speaks of."""
+        """Calls of sub-agents that have a rule."""
         agent = input_text(call.input, "subagent_type")
         return call.name in ("Agent", "Task") and any(rule.agent == agent for rule in self._rules)
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Check the rules as the sub-agent left the workspace; nothing is saved."""
+        """Check the rules against the workspace; nothing is saved."""
         if result.observation.has_error:
             # Stopped in the middle of its work it has left no rule unkept.
-            return Outcome(note="it did not come to its end")
+            return Outcome(note="the sub-agent did not finish")
         arguments = result.call.input
         agent = input_text(arguments, "subagent_type") or ""
         request = " ".join(text for key in ("description", "prompt") if (text := input_text(arguments, key)))
         violation = check_subagent(agent, request, context.workspace, self._rules)
         if violation is None:
-            return Outcome(note="every rule was kept")
-        return Outcome(
-            rejected=1, note=f"rule {violation.rule} was not kept: {violation.required} is missing"
-        )
+            return Outcome(note="every rule was met")
+        return Outcome(rejected=1, note=f"rule {violation.rule} was not met: {violation.required} is missing")

@@ -1,4 +1,4 @@
-"""Keeps every article that was read, and tells the saved search results and the corpus which pages were."""
+"""Saves every article, and adds it to the saved search results and the corpus."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class Corpus:
     name = "corpus"
 
     def wants(self, call: ToolCall) -> Interest:
-        """The toolkit's crawler and readers of single pages by their name; a saved corpus may lack some pages."""
+        """The toolkit's crawler and web readers by their name, and `save_corpus`, whose corpus may lack pages."""
         name = short_name(call.name)
         if name == "save_corpus":
             return Interest.CURIOUS
         return Interest.SURE if name == "crawl_parallel" or is_web_reader(call.name) else Interest.NONE
 
     def is_heavy(self, workspace: Workspace) -> bool:
-        """Whether any article may mean work on large files."""
+        """Whether any article may cause work on large files."""
         return has_large_files(workspace)
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Save each article and take it into the saved search results and the corpus."""
+        """Save each article, and add it to the saved search results and the corpus."""
         if short_name(result.call.name) == "save_corpus":
             return _complete(result, context)
         moment = moment_of(result, context)
@@ -74,10 +74,10 @@ class Corpus:
                 saved.append(artifact)
         notes = _left_out(failed, gone)
         if not saved:
-            notes.append("every article was saved before")
+            notes.append("every article was already saved")
         rows = enrich_searches(known, context.workspace, context.ledger)
         if rows:
-            notes.append(f"rows of search results that have their article now: {rows}")
+            notes.append(f"articles added to rows of search results: {rows}")
         corpus, _, said = _add_to_corpus(known, context)
         notes += [said] if said else []
         return Outcome(
@@ -86,27 +86,27 @@ class Corpus:
 
 
 def _complete(result: ToolResult, context: ObserverContext) -> Outcome:
-    """Add to a corpus just saved what web readers gave: the tool that saves it knows of crawled pages alone."""
+    """Add pages of web readers to a new corpus: the tool that saves it only knows crawled pages."""
     if result.observation.has_error:
         return Outcome(note="the corpus was not saved")
     corpus, entries, said = _add_to_corpus(_read_before(context), context)
-    return Outcome(tuple(corpus), entries, note=said or "every page that was read is in the corpus")
+    return Outcome(tuple(corpus), entries, note=said or "the corpus is complete")
 
 
 def _add_to_corpus(pages: Sequence[Page], context: ObserverContext) -> tuple[list[Saved], int, str | None]:
-    """Bring the corpus up to date; returns it if it changed, how many entries did, and what to say about it."""
+    """Update the corpus; returns it if it changed, the number of changed entries, and a note."""
     try:
         written, entries = enrich_corpus(pages, context.workspace, context.ledger)
     except WorkspaceError as error:
-        return [], 0, f"the corpus was left as it is: {error}"
+        return [], 0, f"the corpus was not changed: {error}"
     if written is None:
         return [], 0, None
     saved = Saved(written.path, "corpus", written.size, written.sha256)
-    return [saved], entries, f"articles added to the corpus or completed in it: {entries}"
+    return [saved], entries, f"articles added to the corpus or completed: {entries}"
 
 
 def _read_before(context: ObserverContext) -> list[Page]:
-    """What web readers gave in this session so far, from the records of it."""
+    """The pages from web readers in this session, from their saved articles."""
     pages: list[Page] = []
     for path in context.ledger.paths(FOLDER):
         try:
@@ -121,7 +121,7 @@ def _read_before(context: ObserverContext) -> list[Page]:
 
 
 class _Record(msgspec.Struct):
-    """What is needed of an article's record."""
+    """The fields of a saved article that are needed here."""
 
     url: str
     title: str
@@ -135,7 +135,7 @@ class _Record(msgspec.Struct):
 
 
 def _pages_of(decoded: Decoded, workspace: Workspace) -> tuple[list[Page], int, int]:
-    """The articles of a result, how many pages it says could not be read, and of how many the file is gone."""
+    """The articles of a result, the number of failed pages, and the number of articles whose file is missing."""
     pages: list[Page] = []
     failed = gone = 0
     for value in decoded.values:
@@ -174,7 +174,7 @@ def _crawled(article: Mapping[str, Any], workspace: Workspace) -> Page | None:
 
 
 def _read(read: Mapping[str, Any]) -> Page | None:
-    """A page as a web reader gives it."""
+    """A page from a web reader."""
     url, content = read.get("url"), read.get("content") or read.get("text")
     if not is_web_url(url) or not isinstance(content, str) or not content.strip():
         return None
@@ -192,7 +192,7 @@ def _read(read: Mapping[str, Any]) -> Page | None:
 
 
 def _metadata_text(read: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """What the page's own metadata say."""
+    """A text from the page's own metadata."""
     metadata: object = read.get("metadata")
     if not isinstance(metadata, dict):
         return None
@@ -210,12 +210,12 @@ def _why_not(decoded: Decoded, failed: int, gone: int) -> str:
 
 
 def _left_out(failed: int, gone: int) -> list[str]:
-    """What to say of pages that gave no article."""
+    """The notes about pages without an article."""
     told = []
     if failed:
         told.append("1 page could not be read" if failed == 1 else f"{failed} pages could not be read")
     if gone:
-        told.append(f"articles without a readable Markdown file in the session's folder: {gone}")
+        told.append(f"articles without a readable Markdown file: {gone}")
     return told
 
 
@@ -248,7 +248,7 @@ def _save(
 
 
 def _place(url: str) -> str:
-    """The host and path of an address, for the name of a file."""
+    """The host and path of a URL, for a file name."""
     try:
         parts = urlsplit(url)
     except ValueError:

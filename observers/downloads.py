@@ -1,4 +1,4 @@
-"""Enters the files that came from the remote sandbox among what the session saved."""
+"""Reports files downloaded from the remote sandbox as artifacts of the session."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Downloads:
     name = "downloads"
 
     def wants(self, call: ToolCall) -> bool:
-        """Downloads."""
+        """The toolkit's downloads."""
         return short_name(call.name) == "workbench_download"
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Tell of the file that the toolkit wrote, if it is there as it said."""
+        """Report the file that the toolkit wrote, if it exists with the expected content."""
         if result.observation.has_error:
             return Outcome(note="the download failed")
         answer = next(iter(decode_texts(texts_of(result, context.workspace)).values), None)
@@ -37,7 +37,7 @@ class Downloads:
             case {"status": "left_remote"}:
                 return Outcome(note="a large file, left in the remote sandbox")
             case _:
-                return Outcome(note="the answer tells of no file")
+                return Outcome(note="the answer names no file")
         if not path.startswith(f"{FOLDER}/"):
             return Outcome(rejected=1, note=f"not a file under {FOLDER}/")
         found = hashlib.sha256()

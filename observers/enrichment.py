@@ -1,4 +1,4 @@
-"""Takes articles that were read into what a session has: the rows of its search results and its corpus.
+"""Adds articles to the rows of a session's search results and to its corpus.
 
 The corpus is also replaced as a whole by the local toolkit, in a process of its own. What is added here is
 therefore added to the file as it stands at that moment, and again if it changed meanwhile; only a replacement
@@ -36,7 +36,7 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An article that was read: `markdown` is the crawler's file, None when a web reader gave it.
+    """An article: `markdown` is the crawler's file, None if it came from a web reader.
 
     `date` is a day as YYYY-MM-DD. `read_at` is when the tool gave it, `path` the file of its own record.
     """
@@ -54,7 +54,7 @@ class Page:
 
 
 def has_large_files(workspace: Workspace) -> bool:
-    """Whether what may have to be looked through is so large that no other thread would run meanwhile.
+    """Whether the files to search are so large that reading them would block other threads.
 
     Search results of that size are packed.
     """
@@ -69,7 +69,7 @@ def has_large_files(workspace: Workspace) -> bool:
 
 
 def enrich_searches(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -> int:
-    """Give the rows of saved search results their articles; returns how many rows changed.
+    """Add articles to the rows of saved search results; returns the number of changed rows.
 
     Only artifacts that hold one of the URLs are opened once the ledger knows what each holds.
     """
@@ -84,7 +84,7 @@ def enrich_searches(pages: Sequence[Page], workspace: Workspace, ledger: Ledger)
 
 
 def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -> tuple[Written | None, int]:
-    """Bring the corpus up to date with pages, if there is one; returns what was written, and how many entries.
+    """Update the corpus with pages, if there is one; returns what was written, and the number of changed entries.
 
     An entry gets what it lacks from the page of its URL. A page without an entry becomes one, unless the
     crawler had read it before the corpus was saved: then the agent saw it and left it out. Nothing that an
@@ -108,7 +108,7 @@ def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -
 
 
 def _by_url(pages: Sequence[Page], redactor: Redactor) -> dict[str, Page]:
-    """Pages by every form that a saved file may have of their URL: as it is, and with its secrets masked."""
+    """Pages by each form of their URL in saved files: unchanged, and with secrets masked."""
     found: dict[str, Page] = {}
     for page in pages:
         found[normal_form(redactor.redact(page.url))] = page
@@ -150,7 +150,7 @@ def _enrich_row(row: Any, pages: Mapping[str, Page], redactor: Redactor) -> bool
 
 
 def _merge(corpus: dict[str, Any], pages: Sequence[Page], redactor: Redactor) -> int:
-    """Bring the entries of a corpus up to date in place; returns how many changed or are new."""
+    """Update the entries of a corpus in place; returns the number of changed and new ones."""
     entries: list[Any] = corpus["articles"]
     by_url: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
@@ -206,7 +206,7 @@ def _moment(value: object) -> datetime | None:
 
 
 def _write_corpus(workspace: Workspace, corpus: dict[str, Any]) -> Written:
-    """Write the corpus as its tool does, and packed only if it is: other programs look for it by its name."""
+    """Write the corpus like its tool, compressed only if it was: other programs look for it by its name."""
     packed = workspace.artifact_path(CORPUS) != CORPUS
     return (workspace.write_json_artifact if packed else workspace.write_json)(CORPUS, corpus)
 
@@ -234,6 +234,6 @@ def _urls_of(rows: Sequence[Any]) -> list[str]:
 
 
 def _exact(rows: Sequence[Any], workspace: Workspace) -> list[str]:
-    """The URLs that stay as they are although they look as if they held a secret."""
+    """The URLs that are not masked although they look as if they contained a secret."""
     redactor = workspace.redactor
     return [url for url in with_masked_parts(_urls_of(rows), redactor) if is_public_address(url, redactor)]

@@ -1,4 +1,4 @@
-"""Copies the pictures, sounds and films that tools made into the session."""
+"""Copies image, audio and video files that tools made into the session."""
 
 from __future__ import annotations
 
@@ -79,19 +79,19 @@ _LONGEST_PATH = 4_096
 
 
 class Media:
-    """Observer of tools that leave a media file behind."""
+    """Observer of tools that write a media file."""
 
     name = "media"
 
     def wants(self, call: ToolCall) -> bool:
-        """Tools that speak of media in their name, and any tool that is given an output path."""
+        """Tools with a media word in their name, and any tool with an output path in its input."""
         words = words_of(short_name(call.name))
         if words & _MEDIA_WORDS or words & _MAKES_MEDIA:
             return "search" not in words
         return next(_paths_in(call.input), None) is not None
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Copy every media file the call names as its output to `work_products/media/`."""
+        """Copy every media file that the call names as its output to `work_products/media/`."""
         if result.observation.has_error:
             return Outcome(note="the tool failed")
         claimed = list(dict.fromkeys(_claimed(result, context)))
@@ -116,7 +116,7 @@ class Media:
                 continue
             if saved is None:
                 duplicates += 1
-                notes.append(f"saved before as {name}")
+                notes.append(f"already saved as {name}")
             else:
                 artifacts.append(saved)
         if failure is not None and not artifacts:
@@ -127,7 +127,7 @@ class Media:
 
 
 def media_type(head: bytes) -> str | None:
-    """The kind of media that begins with these bytes: `video`, `audio` or `image`; None for anything else."""
+    """The kind of media that begins with these bytes: `video`, `audio`, `image` or None."""
     match head:
         case _ if head[4:8] == b"ftyp":
             return (
@@ -160,7 +160,7 @@ def _is_mpeg_audio(head: bytes) -> bool:
 
 
 def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
-    """The paths that the call or its result name as outputs, likeliest first."""
+    """The paths that the call or its result name as outputs, the most likely first."""
     yield from _paths_in(result.call.input)
     decoded = decode_texts(texts_of(result, context.workspace))
     for value in decoded.values:
@@ -185,7 +185,7 @@ def _paths_in(value: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _take(path: str, context: ObserverContext) -> tuple[Saved | None, str]:
-    """Copy a claimed file, or say under which name its bytes are there already.
+    """Copy a file, or return the name of an existing file with the same bytes.
 
     Raises:
         ObserverError: the file may not be copied; the message says why.
@@ -215,7 +215,7 @@ def _take(path: str, context: ObserverContext) -> tuple[Saved | None, str]:
 
 
 def _places(path: str, context: ObserverContext) -> Iterator[tuple[Root, str]]:
-    """Where a claimed path may lie: the session's downloads and work products, and the machine's temporary folder."""
+    """The folders in which a named file may be: the session's downloads and work products, and the temporary folder."""
     workspace = context.workspace.path
     for folder in (workspace / "downloads", workspace / "work_products", Path(tempfile.gettempdir())):
         try:
@@ -233,7 +233,7 @@ def _places(path: str, context: ObserverContext) -> Iterator[tuple[Root, str]]:
 def _copy(
     file: BinaryIO, size: int, source: PurePosixPath, kind: str, context: ObserverContext
 ) -> tuple[Saved | None, str]:
-    """Copy an open file under its own name, or the next free one; None when the same bytes are there already."""
+    """Copy an open file to its own name, or the next unused one; None if the same bytes exist already."""
     workspace = context.workspace
     stem, suffix = safe_name(source.stem, 80), source.suffix.lower() if len(source.suffix) <= 8 else ""
     digest: str | None = None
@@ -256,7 +256,7 @@ def _copy(
 
 
 def _pieces(file: BinaryIO, size: int, name: str) -> Iterator[bytes]:
-    """The bytes of an open file from its beginning, as long as it keeps its size.
+    """The bytes of an open file, if its size does not change.
 
     Raises:
         ObserverError: it grows or shrinks meanwhile.
@@ -268,7 +268,7 @@ def _pieces(file: BinaryIO, size: int, name: str) -> Iterator[bytes]:
         yield piece
     if left or os.fstat(file.fileno()).st_size != size:
         raise ObserverError(
-            f"{clean_line(name, 80)}: it changed while it was copied; name it again when it is whole"
+            f"{clean_line(name, 80)}: it changed while it was copied; name it again when it is complete"
         )
 
 

@@ -1,4 +1,4 @@
-"""Observers that other installed packages bring, found by the entry points of the group `ua_tui.observers`."""
+"""Observers of other installed packages, found by the entry points of the group `ua_tui.observers`."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 @dataclass(frozen=True, slots=True)
 class _PlugIn:
-    """An observer from elsewhere, under the name it had when it was loaded."""
+    """An observer of a plug-in, under the name that it had when it was loaded."""
 
     name: str
     made: Any
 
     def wants(self, call: ToolCall) -> bool | Interest:
-        """Ask the observer."""
+        """Call the plug-in's `wants`."""
         answer: bool | Interest = self.made.wants(call)
         return answer
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Have the observer look at a result."""
+        """Call the plug-in's `observe`."""
         outcome: Outcome = self.made.observe(result, context)
         return outcome
 
 
 def load_failure_events(problem: PluginProblem) -> list[Event]:
-    """A plug-in that is left out, as the feed tells it: a failed run on no call."""
+    """The events for a plug-in that was not loaded: a failed run without a tool call."""
     return list(Run(problem.plugin, "", "", error=problem.message).finished(announced=False))
 
 
@@ -64,7 +64,7 @@ def load_plugins(
         name = _checked_name(made)
         if name in names:
             owner = "an observer of the program" if name in taken else "another plug-in"
-            raise ObserverError(f"the name {name} belongs to {owner}; give it another name")
+            raise ObserverError(f"the name {name} is used by {owner}; choose another one")
         return _PlugIn(name, made)
 
     found: list[Observer] = []
@@ -82,7 +82,7 @@ def _made(point: EntryPoint) -> Any:
         return target()
     except BaseException as error:
         raise ObserverError(
-            f"making the observer without arguments failed ({describe_exception(error)})"
+            f"the observer cannot be created without arguments ({describe_exception(error)})"
         ) from error
 
 
@@ -96,15 +96,13 @@ def _checked_name(made: Any) -> str:
         name: object = made.name
         methods = {method: getattr(made, method, None) for method in ("wants", "observe")}
     except Exception as error:
-        raise ObserverError(f"it has no name ({describe_exception(error)}); give it one") from error
+        raise ObserverError(f"it has no name ({said(error)}); add one") from error
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = clean_line(repr(name), 60)
-        raise ObserverError(f"its name {shown} will not do: take up to 40 small letters, digits, _ and -")
+        raise ObserverError(f"the name {shown} is invalid: use up to 40 lower-case letters, digits, _ and -")
     for method, found in methods.items():
         if not callable(found):
-            raise ObserverError(
-                f"it has no method {method}; see docs/observers.md for what an observer needs"
-            )
+            raise ObserverError(f"it has no method {method}; see docs/observers.md")
         if inspect.iscoroutinefunction(found):
-            raise ObserverError(f"its method {method} is async; make it a plain one")
+            raise ObserverError(f"its method {method} is async; make it a normal method")
     return name

@@ -1,4 +1,4 @@
-"""What is made of a web reader's own errors: a note, and a strike against the site that it refuses to read."""
+"""Handles a web reader's own errors: a note, and a strike against a site that refuses to be read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 def observe_reader_error(
     result: ToolResult, texts: Sequence[str], moment: datetime, context: ObserverContext
 ) -> Outcome | None:
-    """Take note of a web reader's error, logged; None when the result is anything else.
+    """Log a web reader's error and count its strike; None if the result is something else.
 
     Only an error as a whole is one: whatever a page says about codes is the page's text. A call counts once,
     however often it is observed.
@@ -45,9 +45,9 @@ def observe_reader_error(
 def _strike(result: ToolResult, error: ReaderError, moment: datetime, context: ObserverContext) -> str:
     url = page_of(result.call.input)
     if url is None:
-        return "no strike, because the call names no page"
+        return "no strike: the call names no page"
     if not error.certain:
-        return "no strike, because the call itself did not fail"
+        return "no strike: the call itself did not fail"
     try:
         standing = Blacklist.beside(context.workspace, context.now).strike(
             url, error.code, result.call.tool_use_id, moment
@@ -56,7 +56,7 @@ def _strike(result: ToolResult, error: ReaderError, moment: datetime, context: O
         _log.warning("a strike was not counted: %s", failure)
         return f"the strike could not be counted: {failure}"
     if standing is None:
-        return "no further strike: this call was counted before, or is older than what counts"
+        return "no further strike: the call was already counted or is too old"
     if standing.expires is not None:
         return f"{standing.host} is on the blacklist until {standing.expires:%Y-%m-%d}"
     return f"strike {len(standing.strikes)} of {STRIKES} against {standing.host}"

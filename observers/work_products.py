@@ -1,4 +1,4 @@
-"""Copies finished work products to a folder that outlives the session."""
+"""Copies finished work products to `SAVED_REPORTS`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class WorkProducts:
     name = "work_products"
 
     def wants(self, call: ToolCall) -> bool:
-        """Writes of the local toolkit or of the agent itself that name the folder."""
+        """Writes to that folder by the local toolkit or the agent itself."""
         writer = call.name in _NATIVE_WRITERS or short_name(call.name) in _OWN_WRITERS
         return writer and FOLDER in (input_text(call.input, "path", "file_path") or "")
 
@@ -67,7 +67,7 @@ class WorkProducts:
         if path is None:
             return Outcome(note=f"not a file under {FOLDER}/")
         if is_draft(path):
-            return Outcome(note="a draft or working file, which is not kept")
+            return Outcome(note="a draft or working file, which is not copied")
         data = _written(result, workspace, path)
         if len(data) > _MAX_SIZE:
             return Outcome(note=f"larger than {_MAX_SIZE >> 20} MiB, which is not copied")
@@ -77,7 +77,7 @@ class WorkProducts:
         with context.ledger.editing:
             kept = _kept_before(workspace, path, digest)
             if kept is not None:
-                return Outcome(duplicates=1, note=f"saved before as {kept}")
+                return Outcome(duplicates=1, note=f"already saved as {kept}")
             return self._copy(path, data, result, context)
 
     def _copy(self, path: str, data: bytes, result: ToolResult, context: ObserverContext) -> Outcome:
@@ -105,13 +105,13 @@ class WorkProducts:
         try:
             workspace.saved_reports.append_line(INDEX, msgspec.json.encode(entry))
         except WorkspaceError as error:
-            note = f"copied to {written.path}, but not entered in the index: {error}"
+            note = f"copied to {written.path}, but not added to the index: {error}"
         saved = Saved(path, "work_product", written.size, written.sha256, copied_to)
         return Outcome((saved,), items=1, note=note)
 
 
 def is_draft(path: str) -> bool:
-    """Whether a file's name, or a folder it lies in, says that it is not meant to be kept.
+    """Whether the name of a file or of one of its folders marks it as a draft.
 
     A mark is `_`, `.` or `~` at the beginning, or a word such as `draft`, `outline` or `tmp` that begins the name
     before an underscore or ends it, with or without a number. When in doubt a file is kept.
@@ -125,7 +125,7 @@ def is_draft(path: str) -> bool:
 
 
 def _inside(path: str, workspace: Workspace) -> str | None:
-    """The path relative to the workspace, when it is one of a file under `work_products/` but not a copy there."""
+    """The path relative to the workspace if the file is under `work_products/` and not in its `media` folder."""
     pure = Path(path)
     if pure.is_absolute():
         if not pure.is_relative_to(workspace.path):
@@ -141,7 +141,7 @@ def _inside(path: str, workspace: Workspace) -> str | None:
 
 
 def _written(result: ToolResult, workspace: Workspace, path: str) -> bytes:
-    """What the call wrote: of the agent's own tools the file once nobody writes to it any more.
+    """What the call wrote; for the agent's own tools, the file once it no longer changes.
 
     The toolkit's files are whole from the first moment. When one has been replaced since, what this call wrote is
     taken from its arguments, so that no version is lost.
@@ -159,7 +159,7 @@ def _written(result: ToolResult, workspace: Workspace, path: str) -> bytes:
 
 
 def _read_when_complete(workspace: Workspace, path: str) -> bytes:
-    """Read a file that has stayed as it is for a while.
+    """Read a file once it has not changed for a while.
 
     Raises:
         ObserverError: it is still being written after `_PATIENCE` seconds.
@@ -187,7 +187,7 @@ def _state(file: BinaryIO) -> tuple[int, int, int]:
 
 
 def _write_new(root: Root, name: str, data: bytes) -> Written:
-    """Write under `name` or the first free of `-2`, `-3` and on; a link in the way is left alone."""
+    """Write to `name` or the first unused name with `-2`, `-3` and so on; links are never followed."""
     stem, dot, suffix = name.rpartition(".")
     if not dot:
         stem, suffix = name, ""
@@ -200,7 +200,7 @@ def _write_new(root: Root, name: str, data: bytes) -> Written:
 
 
 def _kept_before(workspace: Workspace, path: str, digest: str) -> str | None:
-    """The name under which this content of this file was copied before, if it was and is still there."""
+    """The name of an existing earlier copy of this content of this file, or None."""
     reports, wanted = workspace.saved_reports, digest.encode()
     if not reports.exists(INDEX):
         return None

@@ -1,4 +1,4 @@
-"""Keeps a record of every run in the remote sandbox: what was run and what came out."""
+"""Records every run in the remote sandbox: its code and its output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WorkbenchActivity:
     name = "workbench_activity"
 
     def wants(self, call: ToolCall) -> bool:
-        """The sandbox tools by name, or a call of several tools with one of them inside."""
+        """The sandbox tools by name, or a call of several tools that includes one of them."""
         return any(_is_sandbox(name) for name, _ in _runs(call))
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
@@ -67,7 +67,7 @@ def _is_sandbox(name: str) -> bool:
 
 
 def _runs(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
-    """The tools a call runs and what each is given."""
+    """The tools that a call runs, each with its arguments."""
     if not is_multi_execute(call.name):
         return [(short_name(call.name), call.input)]
     tools = call.input.get("tools")
@@ -94,7 +94,7 @@ def _answer_of(whole: Mapping[str, Any] | None, index: int) -> Mapping[str, Any]
 
 
 def _levels(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """An answer and what lies in its `data`, which may be wrapped more than once."""
+    """An answer and the objects in its `data`, which may be nested."""
     levels = [answer]
     while isinstance(inner := levels[-1].get("data"), dict) and len(levels) < _DEEPEST:
         levels.append(inner)
@@ -102,7 +102,7 @@ def _levels(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run gave back, of all levels; the inner ones are nearer to it."""
+    """The fields of a run's answer from all levels; inner ones take precedence."""
     return {
         key: value
         for level in _levels(answer)
@@ -154,7 +154,7 @@ def _save(
         by_content=False,
     )
     if saved is None:
-        return Outcome(duplicates=1, note=f"saved before as {path}")
+        return Outcome(duplicates=1, note=f"already saved as {path}")
     note = None
     if output["helper_errors"] and output["successful"] is not False:
         note = "errors in the output although the service calls the run a success"
@@ -164,7 +164,7 @@ def _save(
 def _output(
     answer: Mapping[str, Any], raw: str, error: str | None, masked: Callable[[str], str]
 ) -> RunOutput:
-    """What came out of a run; `successful` from where the service says it, None when it does not."""
+    """The output of a run; `successful` is None if the service does not report it."""
     fields, levels = _fields(answer), _levels(answer)
     stdout, stderr = (masked(_text(fields.get(stream))) for stream in ("stdout", "stderr"))
     results = fields.get("results")
@@ -204,7 +204,7 @@ def _encoded(value: Any) -> str:
 
 
 def _bounded(value: Any, masked: Callable[[str], str]) -> Any:
-    """A value as it is, or as text that is cut when it is long."""
+    """The value, or shortened text if it is long."""
     if isinstance(value, str):
         return _cut(masked(value))
     text = _encoded(value)

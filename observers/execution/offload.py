@@ -1,4 +1,4 @@
-"""Observing large results in a child process, by the same observers."""
+"""Observes large results in a child process, with the same observers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["LARGE", "ResultOffload", "observe_in_child"]
 
 LARGE = 256 << 10
-"""From this size on, in characters, a result is not observed in this process."""
+"""The size in characters from which a result is observed in the child process."""
 
 _TASK = "observers.execution.offload:observe_in_child"
 
 
 class ResultOffload:
-    """Has large results observed by the child; `names` are the observers that it knows as well.
+    """Has large results observed by the child process; `names` are the observers that it can run.
 
     An observer whose work may be large although the result is small says so by a method `is_heavy`, which is
     given the workspace. For threads, never for the event loop.
@@ -46,7 +46,7 @@ class ResultOffload:
         return is_heavy is not None and bool(is_heavy(self._aside.workspace))
 
     def perform(self, run: Run, result: ToolResult) -> Run:
-        """Have the child run the observer that `run` names.
+        """Have the child process run the observer that `run` names.
 
         Raises:
             AsideUnavailable: the child cannot be started, or cannot take this result or this observer.
@@ -68,7 +68,7 @@ class ResultOffload:
 
 
 def observe_in_child(desk: Desk, argument: dict[str, Any]) -> dict[str, Any] | None:
-    """Run one observer in the child; a result is read once for all observers that want it.
+    """Run one observer in the child process; a result is read once for all observers that want it.
 
     None when there is no such observer here, as a plug-in that could not be loaded again.
     """

@@ -1,4 +1,4 @@
-"""Runs the observers again, over one saved result or over a whole past session."""
+"""Runs the observers again, over one saved result or a whole past session."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def saved_result(
     tool_use_id: str = "observe",
     ended_at: datetime | None = None,
 ) -> ToolResult:
-    """Make a result of a file's bytes: the text a tool gave, or a JSON list of its content blocks."""
+    """Make a result from a file's bytes: a tool's text, or a JSON list of its content blocks."""
     if len(data) > 4 * MAX_TEXT:
         raise ObserverError(
             f"the result is too large: {len(data):,} bytes; give one of at most {4 * MAX_TEXT:,}"
@@ -50,7 +50,7 @@ def saved_result(
 
 
 def results_of(events: Iterable[Event]) -> Iterator[ToolResult]:
-    """The finished tool calls of a session, each with the input it was made with."""
+    """The finished tool calls of a session, each with its input."""
     calls: dict[str, ToolCallStarted] = {}
     queries: dict[str, str] = {}
     for event in events:
@@ -87,7 +87,7 @@ def observe_result(
     publish: Callable[[Event], object],
     metrics: Mapping[str, ObserverMetrics] | None = None,
 ) -> list[Run]:
-    """Run every observer that wants `result`, one after the other, here and now.
+    """Run every observer that wants `result`, one after the other, in this thread.
 
     Returns every run; `publish` is not given the events of those that are silent.
     """

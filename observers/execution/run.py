@@ -1,4 +1,4 @@
-"""One run of one observer: what came of it, and the events that tell of it."""
+"""One run of one observer, its outcome, and its events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class ObserverMetrics(RunMetrics):
-    """What an observer has done so far, runs that nobody hears of included."""
+    """The statistics of an observer, including runs that are not reported."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class ObserverMetrics(RunMetrics):
 
 @dataclass(slots=True)
 class Run:
-    """One observer at work on one result.
+    """One run of one observer on one result.
 
     The events of a `curious` run are published together when it is over, and never when it is `silent`.
     Either way each `observer_started` has exactly one `observer_finished`.
@@ -59,21 +59,21 @@ class Run:
 
     @property
     def silent(self) -> bool:
-        """Whether the finished run is nobody's business: it looked out of curiosity and found nothing."""
+        """Whether the finished run is not reported: it was made with `Interest.CURIOUS` and found nothing."""
         known = self.outcome.duplicates or self.outcome.rejected
         return self.curious and self.status == "skipped" and not known
 
     @property
     def label(self) -> str:
-        """The run in words, for a list of what was lost."""
+        """A description of the run, for a list of lost runs."""
         return f"{self.observer} of {clean_line(self.tool_name, 80)} ({clean_line(self.tool_use_id, 60)})"
 
     def started(self) -> Event:
-        """The event that the observer took up the result."""
+        """The event that the run started."""
         return ObserverStarted(run_id=self.run_id, observer=self.observer, tool_use_id=self.tool_use_id)
 
     def finished(self, *, announced: bool) -> Iterator[Event]:
-        """The events of a run that is over, as far as anybody is to hear of it.
+        """The events of a finished run, if it is reported.
 
         First `started` unless it was `announced` before, then what was saved, and last that the observer is done.
         """
@@ -126,11 +126,11 @@ def judge(observer: Observer, call: ToolCall) -> Interest:
             return Interest.SURE if answer else Interest.NONE
         case _:
             _dispose(answer)
-            raise ObserverError(f"its wants gave {_kind(answer)}: return True, False or an Interest")
+            raise ObserverError(f"its wants returned {_kind(answer)}: return True, False or an Interest")
 
 
 def perform(run: Run, observer: Observer, result: ToolResult, context: ObserverContext) -> Run:
-    """Run an observer and note what came of it; whatever it raises becomes the run's `error`.
+    """Run an observer and store its outcome; an exception becomes the run's `error`.
 
     So does an outcome that cannot be true; of such a one the artifacts that are there are still told of.
     """
@@ -153,10 +153,10 @@ def perform(run: Run, observer: Observer, result: ToolResult, context: ObserverC
 
 
 def _checked(outcome: object, workspace: Workspace) -> tuple[Outcome, str | None]:
-    """What can be believed of an outcome, and what is wrong with the rest."""
+    """The valid part of an outcome, and the problem with the rest."""
     if not isinstance(outcome, Outcome):
         _dispose(outcome)
-        return Outcome(), f"its observe gave {_kind(outcome)}: return an Outcome"
+        return Outcome(), f"its observe returned {_kind(outcome)}: return an Outcome"
     artifacts: object = outcome.artifacts
     if not isinstance(artifacts, (tuple, list)) or not all(map(_is_saved, artifacts)):
         return (
@@ -166,18 +166,18 @@ def _checked(outcome: object, workspace: Workspace) -> tuple[Outcome, str | None
     counts = (outcome.items, outcome.rejected, outcome.duplicates)
     if any(type(count) is not int or count < 0 for count in counts):
         plain = Outcome(tuple(artifacts))
-        return plain, "the items, rejected and duplicates of its outcome are not whole numbers from 0 on"
+        return plain, "the items, rejected and duplicates of its outcome are not integers of 0 or more"
     if not isinstance(outcome.note, str | None):
         return replace(
             outcome, note=None
-        ), f"the note of its outcome is {_kind(outcome.note)}: give text or None"
+        ), f"the note of its outcome is {_kind(outcome.note)}: use text or None"
     missing = [saved.path for saved in artifacts if not _is_file(workspace, saved.path)]
     if not missing:
         return replace(outcome, artifacts=tuple(artifacts)), None
     there = tuple(saved for saved in artifacts if saved.path not in missing)
     return (
         replace(outcome, artifacts=there),
-        f"it says it saved '{clean_line(missing[0], 200)}', which is not in the workspace: "
+        f"the outcome names '{clean_line(missing[0], 200)}', which is not in the workspace: "
         "write through context.workspace and give its path there",
     )
 

@@ -1,4 +1,4 @@
-"""Runs the observers beside the agent: nothing waits for them, and nothing they do is lost."""
+"""Runs the observers in parallel with the agent: nothing waits for them, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from observers.execution.spool import SpoolFile, WaitingResult
 __all__ = ["ObserverRunner", "Spawn"]
 
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
-"""Starts a coroutine as a task that its caller keeps: `asyncio.create_task`, or a Textual worker."""
+"""Starts a coroutine as a task that its owner keeps: `asyncio.create_task`, or a Textual worker."""
 
 _log = logging.getLogger(__name__)
-_LOST = "the session ended before it was done"
+_LOST = "the session ended before it finished"
 
 
 @dataclass(slots=True, eq=False)
@@ -59,7 +59,7 @@ class _Thread:
         return future
 
     def stop(self) -> None:
-        """Let the thread end after the job it is at."""
+        """Let the thread end after its current job."""
         self._jobs.put(None)
 
     def _work(self) -> None:
@@ -68,7 +68,7 @@ class _Thread:
             try:
                 result = job.waiting.load()
             except Exception as error:
-                job.run.error = clean_line(f"the result could not be read back: {error}")
+                job.run.error = clean_line(f"the stored result could not be read: {error}")
             else:
                 self._do(job, result)
                 del result
@@ -80,7 +80,7 @@ class _Thread:
 
 
 class ObserverRunner:
-    """Hands every finished tool call to the observers that want it.
+    """Passes every finished tool call to the observers that want it.
 
     Belongs to the event loop that calls `start`; `publish` is called on it. Of the waiting results the first
     `limit` stay in memory, the rest move to a file until their turn comes.
@@ -120,12 +120,12 @@ class ObserverRunner:
 
     @property
     def metrics(self) -> Mapping[str, ObserverMetrics]:
-        """What each observer has done so far, by name."""
+        """The statistics of each observer, by name."""
         return MappingProxyType(self._metrics)
 
     @property
     def backlog(self) -> int:
-        """Runs that wait or are under way."""
+        """The number of waiting and running runs."""
         return len(self._waiting) + len(self._running)
 
     def start(self, spawn: Spawn) -> None:
@@ -161,7 +161,7 @@ class ObserverRunner:
             self._wake.set()
 
     async def drain(self, deadline: float = 5.0) -> list[str]:
-        """Wait up to `deadline` seconds for everything queued, then stop; names each run that was lost.
+        """Wait up to `deadline` seconds for everything queued, then stop; returns the labels of lost runs.
 
         Can be cancelled, which loses what is not done yet: call `abandon` then for the names.
         """
@@ -186,7 +186,7 @@ class ObserverRunner:
                     _log.error("the work of an observer ended early", exc_info=outcome)
 
     def abandon(self) -> list[str]:
-        """Stop at once; every run that is not done is reported as failed, and named."""
+        """Stop immediately; unfinished runs are reported as failed, and their labels are returned."""
         self._closing = True
         jobs = [*self._running.values(), *self._waiting]
         started = set(self._running)
@@ -241,7 +241,7 @@ class ObserverRunner:
         perform(job.run, job.observer, result, self._context)
 
     def _done(self, job: _Job, future: asyncio.Future[None]) -> None:
-        """Tell what came of a job; runs on the event loop, also when the worker's task is gone."""
+        """Publish the outcome of a job; runs on the event loop, even if the worker's task is gone."""
         if not future.done():
             future.set_result(None)
         if self._running.pop(job.run.run_id, None) is None:

@@ -1,4 +1,4 @@
-"""Results that wait for an observer: the first in memory, the rest in a file without a name."""
+"""Results that wait for an observer: the first in memory, the others in an unnamed file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DECODER = msgspec.msgpack.Decoder(ToolResult)
 
 @dataclass(slots=True)
 class WaitingResult:
-    """A result shared by the observers that want it, wherever it is at the moment."""
+    """A waiting result, shared by the observers that want it, in memory or in the file."""
 
     result: ToolResult | None
     spool: SpoolFile | None = None
@@ -33,7 +33,7 @@ class WaitingResult:
     length: int = 0
 
     def load(self) -> ToolResult:
-        """The result, read back when it was spilled; for worker threads."""
+        """The result, read back from the file if necessary; for worker threads."""
         result = self.result
         if result is not None:
             return result
@@ -42,7 +42,7 @@ class WaitingResult:
 
 
 class SpoolFile:
-    """Moves results out of memory, in a thread of its own; the file vanishes with the process."""
+    """Moves results out of memory, in its own thread; the file is removed with the process."""
 
     def __init__(self) -> None:
         self._file, name = tempfile.mkstemp(prefix="ua-results-")
@@ -53,7 +53,7 @@ class SpoolFile:
         threading.Thread(target=self._work, name="observer-spool", daemon=True).start()
 
     def put(self, waiting: WaitingResult) -> None:
-        """Have a result moved to the file soon; costs next to nothing here."""
+        """Schedule moving a result to the file."""
         self._queue.put(waiting)
 
     def read(self, offset: int, length: int) -> ToolResult:
@@ -61,7 +61,7 @@ class SpoolFile:
         return _DECODER.decode(os.pread(self._file, length, offset))
 
     def close(self) -> None:
-        """Stop moving results; what was moved can still be read until nothing holds it."""
+        """Stop moving results; those in the file can still be read."""
         self._queue.put(None)
 
     def _work(self) -> None:

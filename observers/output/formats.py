@@ -1,4 +1,4 @@
-"""The formats of what observers save: the types that their JSON Schemas are made of."""
+"""The formats of artifacts: the types from which their JSON Schemas are generated."""
 
 from __future__ import annotations
 
@@ -169,13 +169,13 @@ FORMATS: Mapping[str, Any] = {
     "article": ArticleFile,
     "workbench_activity": WorkbenchFile,
 }
-"""The type of each `kind` of artifact that has a format of its own."""
+"""The type of each `kind` of artifact with a documented format."""
 
 _PARTS = (ResultRow, RunInput, RunOutput)
 
 
 def artifact_schema(kind: str) -> dict[str, Any]:
-    """Make the JSON Schema (draft 2020-12) that artifacts of a kind in `FORMATS` follow.
+    """Make the JSON Schema (draft 2020-12) of the artifacts of a kind in `FORMATS`.
 
     Fields stand in the order they are written in. Unknown ones are valid: later versions may have more.
     """
@@ -197,7 +197,7 @@ def artifact_schema(kind: str) -> dict[str, Any]:
 
 
 def _in_order(entry: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    """The schema of one object with its fields in order, and open to others."""
+    """The schema of one object with its fields in order; other fields are allowed."""
     return {
         **entry,
         "properties": {name: entry["properties"][name] for name in names},

@@ -1,4 +1,4 @@
-"""What a session has saved already, so that nothing is saved twice and no URL is listed twice."""
+"""The ledger of a session's artifacts and URLs, so that nothing is saved or listed twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONTENT = 9
 
 
 class Ledger:
-    """The session's memory of its artifacts and URLs, read from its folder once and kept up to date.
+    """The artifacts and URLs of a session, read from its folder once and kept current.
 
     Safe to use from several threads, and beside other programs that save in the same session: what they added
     is read before anything is decided. What is decided within `saving` holds until it ends. `rows_of` keeps, for
@@ -45,7 +45,7 @@ class Ledger:
         self._list_read = 0
 
     def saving(self) -> AbstractContextManager[None]:
-        """Held from the claim of a name until the artifact and its URLs are on the disk.
+        """A lock to hold from the claim of a name until the artifact and its URLs are on disk.
 
         Other programs wait meanwhile, other threads do not.
         """
@@ -53,11 +53,11 @@ class Ledger:
 
     @property
     def editing(self) -> AbstractContextManager[None]:
-        """Held by whoever rewrites an artifact that exists: other threads and programs wait."""
+        """A lock to hold while an existing artifact is rewritten: other threads and programs wait."""
         return self._edited()
 
     def claim(self, folder: str, unique: str, name: str, *, by_content: bool = True) -> str | None:
-        """Take a name in `folder` for an artifact; returns the path of the one already there, if any.
+        """Claim a name in `folder` for an artifact; returns the path of an existing equal one, if any.
 
         `unique` is made by `observers.base.unique_id`. With `by_content` an artifact with the same content
         counts as the same one, whichever call it came from.
@@ -73,13 +73,13 @@ class Ledger:
             return self._workspace.artifact_path(found)
 
     def set_path(self, folder: str, unique: str, path: str) -> None:
-        """Note the path under which a claimed artifact was written, in whichever form."""
+        """Store the path under which a claimed artifact was written, compressed or not."""
         with self._lock:
             known = self._known(folder)
             known[unique[:_CONTENT]] = known[unique] = path
 
     def release(self, folder: str, unique: str) -> None:
-        """Give a claimed name back, because the artifact could not be written."""
+        """Release a claimed name, because the artifact could not be written."""
         with self._lock:
             for key in (unique, unique[:_CONTENT]):
                 self._known(folder).pop(key, None)
@@ -90,7 +90,7 @@ class Ledger:
             return sorted(set(self._known(folder).values()))
 
     def seen_before(self, urls: Sequence[str], forms: Sequence[str] = ()) -> list[bool]:
-        """Tell for each URL whether the session has had it before, and remember all of them.
+        """Return for each URL whether the session had it before, and add all of them.
 
         `forms` are their normal forms, when they are known.
         """
@@ -108,12 +108,12 @@ class Ledger:
             return answers
 
     def forget(self, urls: Sequence[str]) -> None:
-        """Undo `seen_before` for URLs that were new and were not saved after all."""
+        """Undo `seen_before` for new URLs that were not saved after all."""
         with self._lock:
             self._urls.difference_update(set(normal_forms(urls)) - self._listed)
 
     def list_urls(self, urls: Sequence[str], forms: Sequence[str] = (), *, clean: bool = False) -> None:
-        """Append those URLs to the session's list that are not in it, one a line and all in one write.
+        """Append the missing URLs to the session's list, one per line, in a single write.
 
         `forms` are their normal forms, when they are known; `clean` says that there are no secrets in them.
         """
@@ -143,7 +143,7 @@ class Ledger:
                 self._urls.update(new)
 
     def exclusively(self, action: Callable[[], None]) -> None:
-        """Run `action` while nobody else rewrites an artifact."""
+        """Run `action` while no other thread or program rewrites an artifact."""
         with self.editing:
             action()
 
@@ -175,7 +175,7 @@ class Ledger:
         return [redactor.redact(url) if url in secret else url for url in urls]
 
     def _read_list(self) -> None:
-        """Read what was added to the list of URLs since it was last looked at."""
+        """Read what was added to the list of URLs since the last read."""
         if not self._list_outdated:
             return
         try:

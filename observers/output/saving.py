@@ -1,4 +1,4 @@
-"""How observers save: each content once, without secrets, and laid out so that people can read it."""
+"""Saves artifacts: each content once, without secrets, in a form that people can read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 
 
 def unique_id(context: ObserverContext, tool_use_id: str, *content: Any, clean: bool = False) -> str:
-    """A name part of 13 characters made from what is saved (45 bits) and the call it came from (20 bits).
+    """An id of 13 characters computed from the content (45 bits) and the tool call (20 bits).
 
     Secrets are masked first, so that a result read back from the journal gets the name it had; `clean` says that
     there are none.
@@ -61,7 +61,7 @@ def save_json_once(
     moment: datetime,
     by_content: bool = True,
 ) -> tuple[Saved | None, str]:
-    """Save what `build` makes as JSON under a name of its own, unless the session has it already.
+    """Save the value that `build` returns as JSON under a unique name, unless the session has it already.
 
     Returns what was saved, or None, and the path of the artifact in either case.
     """
@@ -87,7 +87,7 @@ def save_once(
     kind: str,
     by_content: bool = True,
 ) -> tuple[Saved | None, str]:
-    """Have an artifact written under a path of its own, unless the session has it already.
+    """Write an artifact to a unique path, unless the session has it already.
 
     Returns what was saved, or None, and the path of the artifact in either case.
     """
@@ -107,7 +107,7 @@ def save_once(
 def write_json(
     workspace: Workspace, path: str, value: Mapping[str, Any], exact: Sequence[str] = ()
 ) -> Written:
-    """Write JSON as `laid_out` lays it out, redacted, except that the texts of `exact` are not masked."""
+    """Write JSON in the form of `laid_out`, redacted; the texts of `exact` are not masked."""
     data = laid_out(value)
     if data is None:
         return workspace.write_json_artifact(path, value)
@@ -125,14 +125,14 @@ def write_json(
 
 
 def write_laid_out(workspace: Workspace, path: str, data: bytes) -> Written:
-    """Write JSON, given in UTF-8, that holds no secrets."""
+    """Write JSON in UTF-8 that contains no secrets."""
     if holds_unsafe(data):
         data = escape_unsafe(data.decode()).encode()
     return workspace.write_artifact(path, data, redacted=True)
 
 
 def laid_out(value: Mapping[str, Any]) -> bytes | None:
-    """A value as JSON with a line for each field and for each item of a list; None when it has no such form.
+    """A value as JSON with one line per field and per item of a list; None if it cannot be encoded so.
 
     So it can be read and searched line by line, and is made as quickly as JSON without any lines.
     """

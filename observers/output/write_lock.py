@@ -1,4 +1,4 @@
-"""WriteLock at a session's folder: the programs that save in it do so one after the other."""
+"""The lock on a session's folder for programs that write to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST_PAUSE = 0.01
 
 
 class WriteLock:
-    """The turn of this program at a folder, shared by its threads and held by a lock on the folder.
+    """A lock on a folder that this program's threads share and other programs respect.
 
     Whoever adds something notes it with `mark` beforehand. When the last to do so was not this object,
     `on_foreign_write` is called as a turn begins, to have what was added read; otherwise nothing can have changed
@@ -52,7 +52,7 @@ class WriteLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the program's turn; a thread that has it already goes on at once."""
+        """Hold the lock; a thread that holds it already continues immediately."""
         depth: int = getattr(self._thread, "depth", 0)
         if not depth:
             self._enter()
@@ -65,7 +65,7 @@ class WriteLock:
                 self._leave()
 
     def mark(self) -> None:
-        """Note, during a turn, that this program adds something."""
+        """Record, while the lock is held, that this program adds something."""
         with self._threads:
             if self._marked or self._descriptor is None:
                 return

@@ -1,4 +1,4 @@
-"""Many search results with the same fields at once, column by column.
+"""Makes rows of many search results with the same fields, column by column.
 
 What one look at a whole column can tell (that no title has a tag in it, that every address is one) is not asked
 of each row. Rows come out as `observers.search.rows` would make them one by one; those that need a closer look
@@ -29,7 +29,7 @@ _KNOWN = _SIMPLE | {list, dict}
 
 
 class Plan(NamedTuple):
-    """Where objects with the same keys have what: the keys of each column, the best first, and the others.
+    """The columns of objects with the same keys: the keys of each column, the best first, and the other keys.
 
     `special` objects are clusters, or were cut off.
     """
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 def rows_of_columns(
     items: Sequence[Item], numbers: Sequence[int], plan: Plan, now: datetime
 ) -> list[Item | None]:
-    """Make the rows of items that have the keys of `plan`; None for each that has to be made on its own.
+    """Make the rows of items that have the keys of `plan`; None for each row that must be made separately.
 
     `numbers` are their places in the list they come from, counted from 1.
     """
@@ -61,7 +61,7 @@ def rows_of_columns(
 
 
 class _Table:
-    """One list of items while its columns are read; `odd` are the places of those that need a closer look."""
+    """One list of items while its columns are read; `odd` has the indexes of items to handle separately."""
 
     def __init__(self, items: Sequence[Item], numbers: Sequence[int], plan: Plan, now: datetime) -> None:
         self._items = items
@@ -145,7 +145,7 @@ class _Table:
         return dates
 
     def _extras(self, urls: Sequence[str], dates: Sequence[str | None]) -> list[Item]:
-        """What no column of the row takes, for each item."""
+        """For each item, the fields that belong to no column."""
         plan = self._plan
         taken = [keys[0] for keys in (plan.url, plan.title, plan.source, plan.snippet, plan.position) if keys]
         left = [key for key in self._items[0] if key not in taken]
@@ -170,7 +170,7 @@ class _Table:
     def _extra(
         self, key: str, column: list[Any], urls: Sequence[str], dates: Sequence[str | None]
     ) -> list[Any]:
-        """What a column has that is not said by the row's own date or address; None where that is nothing."""
+        """The values of a column that the row's date or URL does not repeat; None for the others."""
         plan = self._plan
         if plan.date and key == plan.date[0]:
             column = _without_said(column, dates)
@@ -180,7 +180,7 @@ class _Table:
 
 
 def _put(objects: list[Item], key: str, column: list[Any]) -> None:
-    """Give each object the value of the column, and take the key out of it where that is None."""
+    """Set the key of each object to the column's value, or remove it if that is None."""
     for item, value in zip(objects, column, strict=True):
         if value is None:
             del item[key]
@@ -189,19 +189,19 @@ def _put(objects: list[Item], key: str, column: list[Any]) -> None:
 
 
 def _without_said(column: list[Any], said: Sequence[Any]) -> list[Any]:
-    """The column without those values that only say again what another column says."""
+    """The column without the values that repeat those of another column."""
     if not any(map(eq, column, said)):
         return column
     return [None if value == other else value for value, other in zip(column, said, strict=True)]
 
 
 def _plain_column(column: list[Any]) -> list[Any]:
-    """The values as any strict JSON writer accepts them."""
+    """The values in a form that any strict JSON encoder accepts."""
     return column if _are_plain(column) else list(map(plain_value, column))
 
 
 def _are_plain(values: list[Any]) -> bool:
-    """Whether `plain_value` leaves each of `values` as it is; looks at all of them together, level by level."""
+    """Whether `plain_value` would not change any of `values`; checks them together, level by level."""
     for _ in range(MAX_EXTRA_DEPTH + 1):
         kinds = set(map(type, values))
         if not kinds <= _KNOWN or (str in kinds and not _encodable(_only(values, str, kinds))):
@@ -224,12 +224,12 @@ def _are_plain(values: list[Any]) -> bool:
 
 
 def _only(values: list[Any], kind: type, kinds: set[type]) -> list[Any]:
-    """Those of the values, which are of `kinds`, that are of one kind."""
+    """The values of one type, among values of the types `kinds`."""
     return values if len(kinds) == 1 else [value for value in values if type(value) is kind]
 
 
 def _encodable(texts: Iterable[str]) -> bool:
-    """Whether there are no lone surrogates in any of the texts."""
+    """Whether none of the texts has a lone surrogate."""
     text = "".join(texts)
     if text.isascii():
         return True

@@ -1,4 +1,4 @@
-"""Bringing the items of a list into one shape: address and columns on top, groups opened."""
+"""Brings the items of a list into one shape: URL and columns at the top level, groups flattened."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _says_something(item: Mapping[str, Any]) -> bool:
 
 
 def kind_of_word(word: object) -> str | None:
-    """The kind of results that a list's or a group's name promises, or None."""
+    """The kind of results that the name of a list or group suggests, or None."""
     folded = fold(word) if isinstance(word, str) and len(word) < 64 else ""
     return KINDS.get(folded) or KINDS.get(f"{folded}s") or KINDS.get(f"{folded}results")
 
@@ -75,7 +75,7 @@ def kind_of_word(word: object) -> str | None:
 def opened(
     items: list[Any], kind: str | None, *, images: bool = False
 ) -> tuple[list[Any], list[tuple[str, list[Any]]]]:
-    """The items as rows can be made of them, and the groups among them that are of another kind.
+    """The items in a shape for rows, and the groups among them that are of another kind.
 
     A list whose items all have their address where the first one has it comes back as it is.
     """
@@ -109,7 +109,7 @@ def opened(
 
 
 def lift(item: Mapping[str, Any], *, images: bool = False, depth: int = 0) -> dict[str, Any] | None:
-    """A copy of an item without an address that has the one found inside it, or None when it has none.
+    """A copy of an item with the URL found inside it, or None if there is none.
 
     Looked at are fields named like an address, an object that wraps the result or only links to it, and lists
     of links. What an object wraps comes to the top as well.
@@ -120,12 +120,12 @@ def lift(item: Mapping[str, Any], *, images: bool = False, depth: int = 0) -> di
 
 
 def _is_message(item: Mapping[str, Any]) -> bool:
-    """Whether an object is what somebody said in a conversation; what it cites are results, not the message."""
+    """Whether an object is a message of a conversation; its citations are results, not the message."""
     return item.get("role") in _ROLES and "content" in item
 
 
 def told(item: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A copy of an item with nothing said of it that has what an object inside says, or None."""
+    """A copy of an item without text that has the text of an object inside it, or None."""
     if CUT_OFF in item or _says_something(item):
         return None
     inside = [
@@ -211,7 +211,7 @@ def _linked(item: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
 
 
 def group_in(item: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
-    """The results that an item only gathers, with the folded name of their list, or None."""
+    """The results that an item only groups, with the folded name of their list, or None."""
     for key, value in item.items():
         if isinstance(value, list) and ((name := fold(key)) in GROUPS or name.endswith("results")):
             inner = next((one for one in value[:8] if isinstance(one, dict) and one), None)
@@ -221,7 +221,7 @@ def group_in(item: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
 
 
 def is_row(item: Any, *, images: bool, named: bool) -> bool:
-    """Whether an item is a result: it has an address, and says something unless its list is `named` as results."""
+    """Whether an item is a result: it has a URL, and text unless its list is `named` as results."""
     if not isinstance(item, dict):
         return False
     if isinstance(item.get("highlight"), dict) or isinstance(item.get("stories"), list):
@@ -234,7 +234,7 @@ def is_row(item: Any, *, images: bool, named: bool) -> bool:
 
 
 def is_group(item: Any) -> bool:
-    """Whether an item only gathers results."""
+    """Whether an item only groups results."""
     return (
         isinstance(item, dict)
         and not has_own_query(item)
@@ -244,7 +244,7 @@ def is_group(item: Any) -> bool:
 
 
 def is_titled(item: Any) -> bool:
-    """A row without an address: it has a title and says something else of what it is."""
+    """Whether an item without a URL is a row: it has a title and another field."""
     if not isinstance(item, dict) or has_own_query(item) or group_in(item) is not None or CUT_OFF in item:
         return False
     row = told(item) or item
@@ -254,7 +254,7 @@ def is_titled(item: Any) -> bool:
 
 
 def is_full_row(item: Any) -> bool:
-    """A row that nothing but a result page has: an address, a title and something said of it."""
+    """Whether an item must be a search result: it has a URL, a title and a text."""
     if not isinstance(item, dict):
         return False
     row = item if url_of(item) is not None else lift(item)

@@ -1,4 +1,4 @@
-"""What a result says of its search as a whole: what was query_in, what the answer is, why it failed."""
+"""What a result says about its whole search: the query, the answer, and why it failed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _LONGEST_NOTICE = 2000
 
 
 def query_in(arguments: Mapping[str, Any]) -> str | None:
-    """What was searched for, by the usual names."""
+    """The query in a tool's arguments, under its usual names."""
     for name in QUERIES:
         query = arguments.get(name)
         if isinstance(query, str) and query:
@@ -78,14 +78,14 @@ def query_in(arguments: Mapping[str, Any]) -> str | None:
 
 
 def has_own_query(value: object) -> bool:
-    """Whether an object is one search of several: it names its own query."""
+    """Whether an object is one search of several: it has its own query."""
     return isinstance(value, dict) and any(
         isinstance(value.get(name), str | dict) and value[name] for name in _OWN_QUERIES
     )
 
 
 def details_of(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The objects in which providers repeat what was query_in."""
+    """The objects in which providers repeat the query."""
     found: list[dict[str, Any]] = []
     for name in _DETAILS:
         details = value.get(name)
@@ -99,7 +99,7 @@ def details_of(value: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def answer_of(value: Mapping[str, Any]) -> str | None:
-    """The answer in words that a search gave besides its pages."""
+    """The text answer of a search, besides its results."""
     for name in ("answer", "answer_box", "answerBox", "answers"):
         answer = value.get(name)
         if isinstance(answer, list) and answer:
@@ -123,19 +123,19 @@ def answer_of(value: Mapping[str, Any]) -> str | None:
 
 
 def answer_in(prose: str) -> str | None:
-    """What a search says besides its links, without the lines that announce them."""
+    """The text of a search besides its links, without lines that only introduce them."""
     lines = [line for line in prose.splitlines() if not _announces(line.strip())]
     return "\n".join(lines).strip() or None
 
 
 def answer_before(prose: str) -> str | None:
-    """The answer that the words before a search's results call one, without what announces the results."""
+    """The answer in the text before a search's results, without lines that only introduce the results."""
     found = _ANSWER.search(prose)
     return answer_in(prose[found.end() :]) if found else None
 
 
 def _announces(line: str) -> bool:
-    """Whether a line only announces what follows, such as a heading in bold, or tells a model what to do."""
+    """Whether a line only introduces what follows, such as a bold heading, or instructs a model."""
     return (
         line.rstrip("*").endswith(":")
         or line.startswith(("REMINDER", "Web search results", "```"))
@@ -144,7 +144,7 @@ def _announces(line: str) -> bool:
 
 
 def error_of(value: Mapping[str, Any]) -> str | None:
-    """Why the search failed, when an object says that it did."""
+    """Why the search failed, if an object says so."""
     if value.get("successful") is True or value.get("success") is True:
         return None
     names: tuple[str, ...] = ERRORS[:3] if value.get("successful") is None else ERRORS
@@ -175,10 +175,10 @@ def _worded(error: Any) -> str | None:
 
 
 def says_nothing_found(prose: str) -> bool:
-    """Whether a short text only tells that there are no results."""
+    """Whether a short text only says that there are no results."""
     return len(prose) < _LONGEST_NOTICE and _NOTHING.search(prose[:400]) is not None
 
 
 def error_in(prose: str) -> str | None:
-    """The text itself when it is only the notice of an error."""
+    """The text itself if it is only an error message."""
     return prose.strip() if len(prose) < _LONGEST_NOTICE and _FAILED.match(prose) else None

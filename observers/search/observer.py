@@ -1,4 +1,4 @@
-"""Saves every page of search results, clean, and the list of all URLs the session came across."""
+"""Saves every list of search results, and the list of all URLs in them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SearchResults:
     name = "search_results"
 
     def wants(self, call: ToolCall) -> Interest:
-        """Any search tool by its name, and any other remote tool for what its result looks like.
+        """Any search tool by its name, and any other remote tool because its result may look like search results.
 
         A call of several tools counts as the most promising of them.
         """
@@ -72,7 +72,7 @@ class SearchResults:
             return _total([_save(page, decoded, result, moment, context) for page in pages])
         if decoded.problem is not None or decoded.truncated:
             return self._keep_raw(result, texts, decoded, moment, context)
-        return Outcome(note="no search results in it")
+        return Outcome(note="no search results")
 
     def _keep_raw(
         self,
@@ -82,7 +82,7 @@ class SearchResults:
         moment: datetime,
         context: ObserverContext,
     ) -> Outcome:
-        """Keep a result of a search that cannot be read as it is, with the reason."""
+        """Save the raw result of a search that cannot be parsed, with the reason."""
         reason = decoded.problem or "the result is cut off before its first complete row"
         call = result.call
         if policy_of(call.name) is not Policy.SEARCH and not is_multi_execute(call.name):
@@ -101,8 +101,8 @@ class SearchResults:
             kind="unparsed",
         )
         if saved is None:
-            return Outcome(duplicates=1, note=f"{reason}; kept before as {path}")
-        return Outcome(artifacts=(saved,), note=f"{reason}; kept as it is")
+            return Outcome(duplicates=1, note=f"{reason}; already saved as {path}")
+        return Outcome(artifacts=(saved,), note=f"{reason}; saved as it is")
 
 
 def _save(
@@ -166,7 +166,7 @@ def _save(
         # An artifact may be there without its URLs, when the program was killed between the two.
         context.ledger.list_urls(urls, forms, clean=clean)
     if saved is None:
-        return Outcome(duplicates=len(rows), note=f"saved before as {path}")
+        return Outcome(duplicates=len(rows), note=f"already saved as {path}")
     return Outcome(
         (saved,),
         items=len(rows),
@@ -177,7 +177,7 @@ def _save(
 
 
 def _public(urls: list[str], context: ObserverContext) -> list[str]:
-    """The URLs that stay as they are although a part of them looks like a secret."""
+    """The URLs that are not masked although a part of them looks like a secret."""
     redactor = context.workspace.redactor
     return [url for url in with_masked_parts(urls, redactor) if is_public_address(url, redactor)]
 
@@ -210,8 +210,8 @@ def _note(page: Page, found: Rows) -> str | None:
     if page.empty:
         return "the search found nothing; recorded without rows"
     if found.rejected == 1:
-        return "1 item is no result and was left out"
-    return f"{found.rejected} items are no results and were left out" if found.rejected else None
+        return "1 item is not a result and was skipped"
+    return f"{found.rejected} items are not results and were skipped" if found.rejected else None
 
 
 def _total(outcomes: list[Outcome]) -> Outcome:

@@ -1,4 +1,4 @@
-"""Which kind of results a list is of, told by its names, its rows and the search that gave it."""
+"""The kind of results in a list, from its names, its rows and the search that returned it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from observers.search.tool_names import Policy, kind_of_name
 __all__ = ["WORDLESS", "is_named", "kind_of_list", "kind_of_row", "named_kind", "refined_kind"]
 
 WORDLESS = ("images", "videos")
-"""The kinds whose rows need no words."""
+"""The kinds whose rows need no text."""
 
 _ANSWERED = ("citations", "references", "sources", "annotations", "groundingchunks")
 _PLAIN_NAMES = (
@@ -84,7 +84,7 @@ def kind_of_list(value: list[Any], key: str, path: tuple[str, ...], scope: Scope
 
 
 def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> str:
-    """The kind of a list of results: `kind`, which its names tell, or a closer one told by the search or the rows."""
+    """The kind of a list of results: `kind`, from its names, or a more specific one from the search or the rows."""
     if key == "sources" and scope.answer:
         return "web_answer"
     if kind not in (None, "web") or key in _OWN_VERTICAL:
@@ -100,20 +100,20 @@ def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> 
 
 
 def named_kind(scope: Scope) -> str | None:
-    """The kind that the engine's, else the tool's, else the server's name promises."""
+    """The kind that the name of the engine, the tool or the server suggests, in this order."""
     kinds = (kind_of_name(scope.engine[:64]), kind_of_name(scope.tool), scope.server_kind)
     return next((kind for kind in kinds if kind != "web"), None)
 
 
 def is_named(key: str, kind: str, scope: Scope) -> bool:
-    """Whether a list is one of results by its name, or by that of the search and no other list than its results."""
+    """Whether the name of a list, or the name of its search, shows that it contains results."""
     if scope.policy is not Policy.SEARCH:
         return False
     return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in _PLAIN_NAMES)
 
 
 def kind_of_row(value: Any) -> str:
-    """The vertical a single result tells that it is of, or nothing."""
+    """The vertical that a single result names, or an empty string."""
     if not isinstance(value, dict):
         return ""
     names = {fold(key) for key in value}
@@ -125,20 +125,20 @@ def kind_of_row(value: Any) -> str:
 
 
 def _of_results(name: str) -> str | None:
-    """The kind of a list with a name nobody listed that says it is one of results, such as `kin_results`."""
+    """The kind of a list whose unknown name shows that it contains results, such as `kin_results`."""
     stem = name.removesuffix("results")
     return (kind_of_word(stem) or "web") if stem not in ("", name) else None
 
 
 def _kind_of_addresses(sample: list[str], key: str, kind: str | None, scope: Scope) -> str | None:
-    """The kind of a list of bare addresses: those an answer cites, or pictures."""
+    """The kind of a list of bare URLs: the ones that an answer cites, or images."""
     if key in _ANSWERED:
         return "web_answer" if scope.answer and any(is_web_url(item) for item in sample) else None
     return kind if key in SURE or (kind == "images" and is_web_url(sample[0])) else None
 
 
 def _alike(value: list[Any]) -> bool:
-    """Whether the first items of a list tell the same of what they are."""
+    """Whether the first items of a list have the same `type`."""
     first = value[0].get("type") if isinstance(value[0], dict) else None
     return isinstance(first, str) and all(
         isinstance(item, dict) and item.get("type") == first for item in value[:8]

@@ -1,4 +1,4 @@
-"""One search result, whatever its provider calls the fields."""
+"""Rows of search results, whatever the provider calls the fields."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MANY = 8
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of one list of results and how many of its items could not be one."""
+    """The rows of one list of results, and the number of items that are not results."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     rejected: int = 0
 
 
 def field_of(key: str) -> tuple[str, int] | None:
-    """The column a provider's field belongs to and how good a name for it this is (0 is best)."""
+    """The column of a provider's field, and the rank of this name for it (0 is the best)."""
     try:
         return _CACHE[key]
     except KeyError:
@@ -42,12 +42,12 @@ def field_of(key: str) -> tuple[str, int] | None:
 
 
 def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
-    """The address of a result, or None when it has none that can be one."""
+    """The URL of a result, or None if it has no valid one."""
     return _url(item, _plan_of(item), images)
 
 
 def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False) -> Rows:
-    """Make rows of the items of one list, in order; an item that cannot be one is counted and passed over.
+    """Make rows of the items of one list, in order; items that are not results are counted and skipped.
 
     In a list that is one of results by its name (`named`), an item without an address is one when it has a title
     and something else; its URL is None.
@@ -89,7 +89,7 @@ def _unaddressed(item: dict[str, Any], plan: Plan, number: int, now: datetime) -
 
 
 def _alike(items: list[Any], now: datetime) -> list[dict[str, Any] | None]:
-    """The rows of those items that many others are like, each in its place; None for the others."""
+    """The rows of those items that have the keys of many others, each in its place; None for the others."""
     groups = _by_keys(items)
     rows: list[dict[str, Any] | None] = [None] * len(items)
     for numbers in groups:
@@ -120,7 +120,7 @@ _PLANS: dict[tuple[str, ...], Plan] = {}
 
 
 def _plan_of(item: Mapping[str, Any]) -> Plan:
-    """The plan of an object, made once for all that have its keys: most lists have objects of a few kinds."""
+    """The plan of an object, cached for all objects with the same keys."""
     keys = tuple(item)
     plan = _PLANS.get(keys)
     if plan is None:
@@ -172,7 +172,7 @@ def _url(item: Mapping[str, Any], plan: Plan, images: bool) -> str | None:
 
 
 def _cluster(item: dict[str, Any], number: int, now: datetime, *, led: bool) -> Iterator[dict[str, Any]]:
-    """The rows of a cluster: its leading story, unless that is the item itself, and the others behind it."""
+    """The rows of a cluster: its leading story, unless that is the item itself, and the other stories."""
     highlight, stories = item.get("highlight"), item.get("stories")
     place = _position(item.get("position"))
     cluster = number if place is None else place
@@ -214,7 +214,7 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
 
 
 def _pick(item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], read: Any) -> Any:
-    """Read a column from its best-named field; the fields that were not used stay in `extra`."""
+    """Read a column from the field with the best name; the other fields go to `extra`."""
     chosen = None
     for key in keys:
         value = item[key]
@@ -231,7 +231,7 @@ def _pick(item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], re
 def _pick_date(
     item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], now: datetime
 ) -> str | None:
-    """Read the date from the best-named field that can be read; every original that says it otherwise is kept."""
+    """Read the date from the best field that can be parsed; originals in another form go to `extra`."""
     chosen: str | None = None
     for key in keys:
         value = item[key]

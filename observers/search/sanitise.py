@@ -1,4 +1,4 @@
-"""What providers write, made plain: text without HTML, and values that any strict JSON writer accepts."""
+"""Sanitises providers' values: text without HTML, and values that any strict JSON encoder accepts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OTHER_BLANKS = ("\u00a0", *map(chr, range(0x2002, 0x200B)), "\u202f", "\u205f",
 
 
 def plain_text(text: str) -> str:
-    """The text without HTML tags and entities; line breaks stay, other runs of blanks become one space."""
+    """The text without HTML tags and entities; line breaks stay, and other white space becomes one space."""
     if "<" in text:
         text = _without_tags(text)
     if "&" in text:
@@ -58,7 +58,7 @@ def plain_text(text: str) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """The text without its tags: those that break a line leave one, the others vanish."""
+    """The text without its tags; those that break a line become a line break."""
     count, plain, tags = text.count("<"), text, _COMMON_TAGS.copy()
     while count > 0 and (start := plain.find("<")) >= 0:
         tag = plain[start : plain.find(">", start) + 1]
@@ -109,13 +109,13 @@ def _has(text: str, parts: tuple[str, ...]) -> bool:
 
 
 def one_line(text: str) -> str | None:
-    """The plain text on one line; None when there is none."""
+    """The plain text on one line; None if there is none."""
     plain = plain_text(text)
     return (" ".join(plain.split()) if "\n" in plain else plain) or None
 
 
 def plain_texts(texts: list[str], *, one_line: bool) -> list[str]:
-    """Make many texts plain at once; with `one_line` each on one line."""
+    """Sanitise many texts at once; with `one_line` each on one line."""
     joined = plain_text(_JOINT.join(texts))
     plain = list(map(str.strip, joined.split(_JOINT)))
     if len(plain) != len(texts):
@@ -127,7 +127,7 @@ def plain_texts(texts: list[str], *, one_line: bool) -> list[str]:
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """A copy of a provider's value that any strict JSON writer accepts: finite numbers, sound text, bounded depth."""
+    """A copy of a provider's value that any strict JSON encoder accepts: finite numbers, valid text, limited depth."""
     match value:
         case str():
             return value if value.isascii() else _without_surrogates(value)

@@ -1,4 +1,4 @@
-"""The searches that one result tells of: the call itself, and those that ran inside it."""
+"""The searches of one result: the call itself, and those that ran inside it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scope:
 
 
 def inner_calls(call: ToolCall) -> list[Scope]:
-    """The searches that the input of a call has_own_query for, in order, when it runs several tools."""
+    """The searches that the input of a call requests, in order, if it runs several tools."""
     tools = call.input.get("tools") if is_multi_execute(call.name) else None
     if not isinstance(tools, list):
         return []
@@ -61,7 +61,7 @@ def runs_a_tool(item: Any) -> bool:
 def executed_in(
     value: Mapping[str, Any], scope: Scope, inner: Sequence[Scope], scopes: list[Scope]
 ) -> Scope | None:
-    """The scope of one executed tool within a result of several, or None when `value` is not that."""
+    """The scope of one executed tool in a result of several, or None if `value` is something else."""
     slug, index = value.get("tool_slug"), value.get("index")
     if not isinstance(slug, str) or not slug:
         if not (isinstance(value.get("response"), dict | str) and is_multi_execute(scope.tool)):
@@ -85,7 +85,7 @@ def executed_in(
 
 
 def responses_of(value: Mapping[str, Any]) -> list[Any]:
-    """What an executed tool gave back."""
+    """The results of an executed tool."""
     if "response" in value:
         return [value["response"]]
     return [
@@ -94,7 +94,7 @@ def responses_of(value: Mapping[str, Any]) -> list[Any]:
 
 
 def learn(value: Mapping[str, Any], scope: Scope) -> None:
-    """Take from an object what it says of the search as a whole: its query, answer and error."""
+    """Store what an object says about the whole search: its query, answer and error."""
     for name, item in value.items():
         folded = fold(name)
         if folded in PAGE_MARKS or (item == [] and folded in EMPTY_MARKS):

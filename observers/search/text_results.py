@@ -87,7 +87,7 @@ _NO_VALUE = ("", "N/A", "None", "null")
 
 @dataclass(slots=True)
 class Section:
-    """The results under one heading: its kind when it tells one, and where the first of them is in the text."""
+    """The results under one heading: its kind, if it has one, and the offset of the first result in the text."""
 
     kind: str | None = None
     items: list[dict[str, Any]] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Section:
 
 
 def sections_in_prose(text: str) -> list[Section]:
-    """Items with `title`, `url` and what else is said of each, a section a vertical; empty without any results."""
+    """The sections of results in a text, one per vertical; items have `title`, `url` and other fields."""
     if len(text) > _MAX_PROSE:
         return []
     found = _elements(text) or _inline(text) or list(_table(text))
@@ -106,7 +106,7 @@ def sections_in_prose(text: str) -> list[Section]:
 
 
 def _elements(text: str) -> list[dict[str, Any]]:
-    """What stands in elements such as `<result>`, their parts being the fields."""
+    """The results in elements such as `<result>`, whose child elements are the fields."""
     items = []
     for name in _ELEMENTS:
         start = text.find(f"<{name}")
@@ -132,7 +132,7 @@ def _element(inner: str) -> dict[str, Any]:
 
 
 def _with_plain_sections(inner: str) -> str:
-    """Sections of characters as they would be written outside of one."""
+    """The text with CDATA sections replaced by escaped characters."""
     pieces = []
     done = 0
     while (start := inner.find(_CDATA, done)) >= 0:
@@ -145,7 +145,7 @@ def _with_plain_sections(inner: str) -> str:
 
 
 def _inline(text: str) -> list[dict[str, Any]]:
-    """Results on one line: `snippet: ..., title: ..., link: ...`, one after the other."""
+    """Results written on one line: `snippet: ..., title: ..., link: ...`."""
     items = []
     for part in text.split("snippet: ")[1:]:
         snippet, _, rest = part.partition(", title: ")
@@ -157,7 +157,7 @@ def _inline(text: str) -> list[dict[str, Any]]:
 
 
 def _table(text: str) -> Iterator[dict[str, Any]]:
-    """The rows of Markdown tables that have a column of addresses or of links."""
+    """The rows of Markdown tables that have a column of URLs or links."""
     names: list[str] = []
     for line in text.splitlines():
         if not line.lstrip().startswith("|"):
@@ -181,7 +181,7 @@ def _table(text: str) -> Iterator[dict[str, Any]]:
 
 
 class _Reader:
-    """Reads lines one after the other; a result ends where the next one begins."""
+    """Reads lines in order; a result ends where the next one begins."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.splitlines(keepends=True)
@@ -245,7 +245,7 @@ class _Reader:
         self._gap = False
 
     def _goes_on(self, line: str) -> bool:
-        """Take a line that goes on with a title or a text that YAML folded or put into quotes."""
+        """Add a line that continues a folded or quoted YAML value."""
         column = self._label or ""
         value = self._item.get(column, "") if column in ("title", "snippet") else ""
         if not value or len(value) > _MOST_FOLDED:
@@ -260,7 +260,7 @@ class _Reader:
         return True
 
     def _long(self, line: str) -> None:
-        """A line too long to be anything but a labelled text or more of one."""
+        """Handle a line that is so long that it can only be labelled text or its continuation."""
         if label := _LABEL.match(line):
             self._labelled(_LABELS[label["label"].lower()], label["value"].strip())
         else:
@@ -312,7 +312,7 @@ class _Reader:
         self._item["title"] = title.strip("*# ")
 
     def _said(self, line: str) -> None:
-        """A line that is no more than text: it goes on with what is said, or may be the next title."""
+        """Handle a line of plain text: it continues the snippet, or may be the next title."""
         said, item = line.strip(), self._item
         if self._label in ("snippet", "raw_content"):
             self._more.setdefault(self._label, []).append(said)
@@ -326,7 +326,7 @@ class _Reader:
             self._waiting = _BULLET.sub("", line).strip("* ")
 
     def _ends(self, line: str) -> bool:
-        """Whether a line of text belongs to the next result already."""
+        """Whether a line of text belongs to the next result."""
         if self._gap and ("snippet" in self._item or self._label is not None):
             return True
         return "url" in self._item and _BULLET.match(line) is not None and not line[:1].isspace()
@@ -351,7 +351,7 @@ class _Reader:
 
 
 def _scalar(value: str) -> str:
-    """A value as YAML writes it, without its quotes or the mark of a block."""
+    """A YAML value without its quotes or block indicator."""
     if value in (">", ">-", "|", "|-"):
         return ""
     if len(value) > 1 and value[0] in _IN_QUOTES and _IN_QUOTES[value[0]].fullmatch(value):
@@ -360,7 +360,7 @@ def _scalar(value: str) -> str:
 
 
 def _is_open(value: str) -> bool:
-    """Whether a text begins with a quote that is nowhere closed in it."""
+    """Whether a text begins with a quote that is not closed."""
     return value[0] in _IN_QUOTES and _IN_QUOTES[value[0]].match(value) is None
 
 

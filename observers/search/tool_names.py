@@ -1,4 +1,4 @@
-"""Which tools may have results that are search results, told from their names alone."""
+"""Which tools may return search results, judged by their names alone."""
 
 from __future__ import annotations
 

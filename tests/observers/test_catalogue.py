@@ -85,10 +85,10 @@ def test_the_example_of_the_page_works_as_it_stands_there(tmp_path: Path) -> Non
     assert saved["links"] == ["https://example.com/a", "https://example.com/b"]
     assert saved["tool"] == "mcp__web__fetch"
     again = observe_command(tmp_path, tmp_path / "site")
-    assert "the session has it already" in again.stdout
+    assert "already saved as" in again.stdout
     assert [path] == list((tmp_path / "out" / "links").iterdir())
     without = observe_command(tmp_path, tmp_path / "site", "--no-plugins")
-    assert "no observer looks at this tool" in without.stdout
+    assert "no observer handles this tool" in without.stdout
 
 
 def test_a_broken_plug_in_is_a_line_for_the_person_and_no_traceback(tmp_path: Path) -> None:
@@ -108,9 +108,9 @@ def test_a_broken_plug_in_is_a_line_for_the_person_and_no_traceback(tmp_path: Pa
     [
         ("name = 'x'\n    def wants(self, call): return True\n", "no method observe"),
         ("def wants(self, call): return True\n", "no name"),
-        (f"name = 'No such name'{QUIET}", "will not do"),
-        (f"name = 3{QUIET}", "will not do"),
-        (f"name = 'corpus'{QUIET}", "belongs to an observer of the program"),
+        (f"name = 'No such name'{QUIET}", "is invalid"),
+        (f"name = 3{QUIET}", "is invalid"),
+        (f"name = 'corpus'{QUIET}", "is used by an observer of the program"),
         (f"name = 'x'{QUIET}    async def observe(self, result, context): return Outcome()\n", "async"),
         (f"name = 'x'{QUIET}    def __init__(self, needed): pass\n", "without arguments"),
         (f"name = 'x'{QUIET}    def __init__(self): raise SystemExit(3)\n", "SystemExit"),
@@ -156,18 +156,18 @@ def test_a_plug_in_that_never_finishes_loading_is_left_behind(
     [
         ("raise ValueError('bad luck')", "return Outcome()", "bad luck"),
         ("return 'perhaps'", "return Outcome()", "a value of the type str"),
-        ("return None", "return Outcome()", "gave nothing"),
-        ("return True", "return None", "gave nothing: return an Outcome"),
+        ("return None", "return Outcome()", "returned nothing"),
+        ("return True", "return None", "returned nothing: return an Outcome"),
         ("return True", "return {}", "a value of the type dict"),
         ("return True", "raise ValueError('worse')", "worse"),
         ("return True", "raise SystemExit(1)", "SystemExit"),
         ("return True", "return Outcome(('links/a.json',))", "not a tuple of Saved"),
-        ("return True", "return Outcome(items='many')", "whole numbers"),
-        ("return True", "return Outcome(items=-1)", "whole numbers"),
+        ("return True", "return Outcome(items='many')", "not integers"),
+        ("return True", "return Outcome(items=-1)", "not integers"),
         ("return True", "return Outcome(note=b'x')", "note of its outcome"),
         ("return True", "return Outcome((Saved('links/a.json', 'links', 1, ''),))", "links/a.json"),
         ("return True", "return Outcome((Saved('../a.json', 'links', 1, ''),))", "not in the workspace"),
-        ("return True", "return keep_json(result, context, {}, kind='../x')", "cannot be the kind"),
+        ("return True", "return keep_json(result, context, {}, kind='../x')", "is not a valid kind"),
     ],
 )
 async def test_what_a_plug_in_does_wrong_is_a_failed_run(
@@ -246,5 +246,5 @@ def test_keep_json_saves_once_and_not_in_the_folders_of_the_program(
     assert (second.artifacts, second.duplicates) == ((), 1)
     assert first.artifacts[0].path in (second.note or "")
     for kind in ("work_products", "tool_results", "A b", "..", ""):
-        with pytest.raises(ObserverError, match="cannot be the kind"):
+        with pytest.raises(ObserverError, match="is not a valid kind"):
             keep_json(one, context, {}, kind=kind)

@@ -65,7 +65,7 @@ def test_a_sub_agent_that_was_stopped_broke_no_rule(context: ObserverContext, re
     ended = Compliance().observe(result("Agent", "Done.", **asked), context)
     assert ended.rejected == 1
     stopped = Compliance().observe(result("Agent", "Stopped.", error="Stopped.", **asked), context)
-    assert (stopped.rejected, stopped.note) == (0, "it did not come to its end")
+    assert (stopped.rejected, stopped.note) == (0, "the sub-agent did not finish")
 
 
 def test_a_message_is_kept_word_for_word() -> None:
@@ -170,6 +170,6 @@ def test_the_observer_judges_by_the_rules_it_is_given(context: ObserverContext, 
     assert observer.wants(call.call)
     assert not observer.wants(result("Agent", "done", subagent_type="report-creation-expert").call)
     outcome = observer.observe(call, context)
-    assert (outcome.rejected, outcome.note) == (1, "rule r was not kept: a.json is missing")
+    assert (outcome.rejected, outcome.note) == (1, "rule r was not met: a.json is missing")
     context.workspace.write("a.json", "{}")
     assert observer.observe(call, context).rejected == 0

@@ -103,7 +103,7 @@ def test_three_refusals_put_a_site_on_the_list(context: ObserverContext, result:
         call = result(READER, text, f"t{number}", error=text, url=f"https://www.papers.example/{number}")
         notes.append(observe(call, context).note or "")
         again = observe(call, context).note or ""
-        assert "counted before" in again
+        assert "already counted" in again
     assert "strike 1 of 3 against papers.example" in notes[0]
     assert "strike 2 of 3" in notes[1]
     assert "on the blacklist until 2026-04-09" in notes[2]

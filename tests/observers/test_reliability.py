@@ -347,7 +347,7 @@ def test_a_false_alarm_in_a_result_alarms_nobody(context: ObserverContext, resul
     arguments = {"subagent_type": "report-creation-expert", "prompt": "An in-depth analysis of chips"}
     (run,) = observe(context, result("Agent", FALSE_ALARM, "toolu_a", **arguments))
     assert run.outcome == Outcome(
-        rejected=1, note="rule corpus-before-report was not kept: expanded_corpus.json is missing"
+        rejected=1, note="rule corpus-before-report was not met: expanded_corpus.json is missing"
     )
 
 
@@ -416,7 +416,7 @@ async def test_a_second_request_to_end_says_what_is_lost(context: ObserverContex
     lost = runner.abandon()
     gate.set()
     assert sorted(lost) == sorted(f"probe of mcp__a__b (toolu_{number})" for number in range(20))
-    assert {event.error for event in finished(events)} == {"the session ended before it was done"}
+    assert {event.error for event in finished(events)} == {"the session ended before it finished"}
 
 
 async def test_of_three_thousand_results_at_once_every_one_is_saved(

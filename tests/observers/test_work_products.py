@@ -114,7 +114,7 @@ def test_an_index_that_cannot_be_written_is_named_and_the_copy_kept(
     (folder / "index.jsonl").symlink_to(target)
     outcome = observe(context, write(context, result, "work_products/r.md", "text"))
     assert len(outcome.artifacts) == 1
-    assert "not entered in the index" in (outcome.note or "")
+    assert "not added to the index" in (outcome.note or "")
     assert target.read_bytes() == b"mine\n"
 
 

@@ -188,7 +188,7 @@ class _Report:
             # Who only looked out of curiosity is heard when nobody else has a reason.
             heard = [one for one in runs if not one.silent] or runs
             notes = [f"{one.observer}: {one.outcome.note}" for one in heard if one.outcome.note]
-            reason = "; ".join(notes) or ("an observer failed" if runs else "no observer looks at this tool")
+            reason = "; ".join(notes) or ("an observer failed" if runs else "no observer handles this tool")
             print_line(clean_line(f"nothing saved from {tool}: {reason}", 2_000))
 
 

@@ -58,7 +58,7 @@ def test_a_stored_result_is_read_whole(context: ObserverContext, result: Make) -
     assert SearchResults().observe(journaled, context).items == 1_000
     again = SearchResults().observe(msgspec.structs.replace(live, observation=whole), context)
     assert again.artifacts == ()
-    assert "saved before" in (again.note or "")
+    assert "already saved" in (again.note or "")
 
 
 def test_a_result_just_in_is_read_from_its_content(context: ObserverContext, result: Make) -> None:
@@ -186,7 +186,7 @@ def test_a_session_of_large_results_is_observed_again_without_a_change(
     now = files(session)
     assert sorted(now) == sorted(kept)
     assert {path for path in kept if now[path] != kept[path]} == set()
-    assert capsys.readouterr().out.count("saved before") >= 4
+    assert capsys.readouterr().out.count("already saved") >= 4
     assert not any(SECRET.encode() in data for data in kept.values())
 
 
@@ -240,7 +240,7 @@ def test_a_past_session_is_observed_and_twice_changes_nothing(
     before = files(tmp_path)
     assert observe("--session", str(workspace.path)) == 0
     assert files(tmp_path) == before
-    assert "saved before" in capsys.readouterr().out
+    assert "already saved" in capsys.readouterr().out
 
 
 def test_a_saved_result_is_observed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,7 +271,7 @@ def test_saved_results_are_calls_of_their_own(tmp_path: Path, capsys: pytest.Cap
 def test_it_says_why_nothing_was_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "r.txt"
     saved.write_text("just words \x1b[2J")
-    for tool, reason in ((SEARCH, "no search results in it"), ("Bash", "no observer looks at this tool")):
+    for tool, reason in ((SEARCH, "no search results"), ("Bash", "no observer handles this tool")):
         assert observe("--tool", tool, "--result", str(saved), "--workspace", str(tmp_path / "ws")) == 0
         told = capsys.readouterr()
         assert reason in told.out

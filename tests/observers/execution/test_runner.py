@@ -106,10 +106,10 @@ class Nosy(Probe):
 @pytest.mark.parametrize(
     ("outcome", "told"),
     [
-        (Outcome(note="no search results in it"), []),
+        (Outcome(note="no search results"), []),
         (Outcome(), []),
         (Outcome((Saved("a.json", "k", 3, "ff"),)), [ObserverStarted, ArtifactSaved, ObserverFinished]),
-        (Outcome(duplicates=1, note="saved before"), [ObserverStarted, ObserverFinished]),
+        (Outcome(duplicates=1, note="already saved"), [ObserverStarted, ObserverFinished]),
         (Outcome(rejected=1), [ObserverStarted, ObserverFinished]),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_large_artifact_is_packed_once_and_known_in_its_form(
     for ledger in (context, ObserverContext(context.workspace, now=lambda: NOON)):
         again = SearchResults().observe(large, ledger)
         assert not again.artifacts
-        assert again.note == f"saved before as {saved.path}"
+        assert again.note == f"already saved as {saved.path}"
         assert ledger.ledger.paths(FOLDER) == [saved.path]
     (artifact,) = artifacts(context.workspace.path)
     assert artifact["results"][0]["url"] == "https://a.example/1"

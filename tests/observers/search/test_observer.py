@@ -366,13 +366,13 @@ def test_what_looks_like_json_and_is_none_is_kept_raw_and_prose_is_not(
     (saved,) = outcome.artifacts
     assert (saved.kind, outcome.note) == (
         "unparsed",
-        "the result looks like JSON but cannot be read; kept as it is",
+        "the result looks like JSON but cannot be read; saved as it is",
     )
     assert saved.path.startswith("search_results/unparsed/")
     assert context.workspace.read(saved.path).decode().endswith(f"\n\n{text}")
     for prose in ("[1] See the footnote.", "[A title] and {braces}"):
         outcome = SearchResults().observe(result("mcp__x__web_search", prose, "toolu_2"), context)
-        assert (outcome.artifacts, outcome.note) == ((), "no search results in it")
+        assert (outcome.artifacts, outcome.note) == ((), "no search results")
 
 
 def test_the_same_content_is_saved_once(context: ObserverContext, result: Make) -> None:
