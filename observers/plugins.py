@@ -96,7 +96,7 @@ def _checked_name(made: Any) -> str:
         name: object = made.name
         methods = {method: getattr(made, method, None) for method in ("wants", "observe")}
     except Exception as error:
-        raise ObserverError(f"it has no name ({said(error)}); add one") from error
+        raise ObserverError(f"it has no name ({describe_exception(error)}); add one") from error
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = clean_line(repr(name), 60)
         raise ObserverError(f"the name {shown} is invalid: use up to 40 lower-case letters, digits, _ and -")
