@@ -37,7 +37,7 @@ class BareApp(App[None]):
             yield Log()
         else:
             yield VerticalScroll()
-        yield Input(placeholder="Ask for something")
+        yield Input(placeholder="Ask anything")
 
     def on_mount(self) -> None:
         line = self.query_one(Input)

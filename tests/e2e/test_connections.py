@@ -14,7 +14,7 @@ def row(state: str) -> re.Pattern[str]:
 
 def test_a_server_is_switched_off_and_on_and_everything_is_tested(tmp_path: Path) -> None:
     with terminal(tmp_path, "--demo", columns=80, rows=24) as screen:
-        screen.wait_for("Ask for something", lambda text: "mcp 2/2" in text or "ready" in text)
+        screen.wait_for("Ask anything", lambda text: "mcp 2/2" in text or "ready" in text)
         screen.type("/connections\r")
         screen.wait_for("Connections", lambda text: bool(row("connected").search(text)))
         screen.type("e")
@@ -27,6 +27,6 @@ def test_a_server_is_switched_off_and_on_and_everything_is_tested(tmp_path: Path
         text = screen.wait_for("A session could start.")
         assert "Local toolkit" in text
         screen.type("\x1b")
-        screen.wait_for("Ask for something", "local_toolkit is connected again.")
+        screen.wait_for("Ask anything", "local_toolkit is connected again.")
         screen.type("\x11")
         assert screen.end() == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.e2e.running import environment
 from tests.e2e.terminal import Terminal, terminal
 
-READY = "Ask for something"
+READY = "Ask anything"
 
 
 def column_of(text: str, title: str) -> int:

@@ -15,12 +15,12 @@ from tui.terminal.browser import BrowsingApp
 from tui.terminal.copy import CopyingApp
 from tui.terminal.output_filter import ControlFilter
 from tui.theme.colors_256 import PaletteFilter
-from tui.theme.stylesheet import KeptStylesheet
+from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
 
 if TYPE_CHECKING:
     from tui.terminal.clipboard import Clipboard
-    from tui.theme.store import KeptTheme
+    from tui.theme.store import ThemeStore
 
 __all__ = ["StyledApp"]
 
@@ -36,26 +36,26 @@ class StyledApp(CopyingApp, BrowsingApp):
         theme: the theme wanted, by its name in the settings; None for the usual one.
 
     Attributes:
-        kept_theme: where a theme that is chosen from the list is kept; None forgets it.
+        theme_store: where a theme that is chosen from the list is kept; None forgets it.
         chosen_theme: the one that was chosen so, by its name in the settings; None before.
 
     Raises:
         SettingsError: there is no such theme.
     """
 
-    stylesheet: KeptStylesheet
+    stylesheet: CachedStylesheet
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
 
     def __init__(self, routes: Clipboard | None, theme: str | None) -> None:
         super().__init__(routes)
-        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
         # Always the same one: strips keep what each filter made of them.
         self._fence = ControlFilter()
         self._palette = PaletteFilter(self.console.color_system == "256")
         for each in THEMES:
             self.register_theme(each)
         self.theme = theme_named(theme, self.available_themes)
-        self.kept_theme: KeptTheme | None = None
+        self.theme_store: ThemeStore | None = None
         self.chosen_theme: str | None = None
         self._keeping = asyncio.Lock()
 
@@ -118,11 +118,11 @@ class StyledApp(CopyingApp, BrowsingApp):
         """
         self.theme = theme_named(name, self.available_themes)
         self.chosen_theme = setting_of(self.theme)
-        if self.kept_theme is not None:
-            work = self._keep_theme(self.kept_theme, self.chosen_theme)
+        if self.theme_store is not None:
+            work = self._keep_theme(self.theme_store, self.chosen_theme)
             _: Worker[None] = self.run_worker(work, name="theme", group="kept theme", exit_on_error=False)
 
-    async def _keep_theme(self, kept: KeptTheme, name: str) -> None:
+    async def _keep_theme(self, kept: ThemeStore, name: str) -> None:
         # One after the other: the last choice is the one that stays.
         async with self._keeping:
             if told := await asyncio.to_thread(kept.keep, name):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui.layout.frame import PANES
 from tui.ports import ScreenHost
 from tui.widgets.command import Command, declared_commands
-from tui.widgets.placeholder import Slot
+from tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
     from tui.app.app import UaTuiApp
@@ -80,7 +80,7 @@ def _show(app: UaTuiApp, pane: str) -> None:
 def _in_pane(app: UaTuiApp, pane: str, action: str) -> None:
     app.frame.show(pane)
     widget = app.frame.query_one(f"#{pane}")
-    if widget.is_attached and not isinstance(widget, Slot):
+    if widget.is_attached and not isinstance(widget, Placeholder):
         # Later, as the pane has the focus only then.
         app.call_later(widget.run_action, action)
 

@@ -15,7 +15,7 @@ from core.text import clean_line
 from tui.app.app import DEMO, UaTuiApp
 from tui.app.controllers.attention import Attention
 from tui.app.controllers.setup import SET_UP
-from tui.theme.store import KeptTheme
+from tui.theme.store import ThemeStore
 
 if TYPE_CHECKING:
     from core.session.resume import Resume
@@ -56,7 +56,7 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
 
         app = resumed = ResumedApp(settings, build, PastSession(resume.folder), resume, first_query)
     app.attention = Attention(settings, app.write_to_terminal)
-    app.kept_theme = KeptTheme()
+    app.theme_store = ThemeStore()
     return app
 
 

@@ -71,13 +71,13 @@ def run(args: argparse.Namespace) -> int:
 
     from tui.layout.store import KeptLayout
     from tui.replay.app import PastApp
-    from tui.theme.store import KeptTheme
+    from tui.theme.store import ThemeStore
 
     try:
         app = PastApp(settings, session, layout=KeptLayout(), back=args.back)
     except SettingsError as error:
         return _say(str(error), EXIT_USAGE)
-    app.kept_theme = KeptTheme()
+    app.theme_store = ThemeStore()
     result = app.run()
     settings = replace(settings, theme=app.chosen_theme or settings.theme)
     from tui.app.sessions_app import resumed_folder

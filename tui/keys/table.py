@@ -208,7 +208,7 @@ PLACES: Mapping[str, Place] = {
     "screen": Place(
         "On a screen of its own",
         (Row("help.here help.all", "its keys; every key"),),
-        ("Closing",),
+        ("Modal",),
     ),
     "blacklist": Place(
         "In the blacklist",

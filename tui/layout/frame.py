@@ -25,7 +25,7 @@ from tui.layout.pane_requests import PaneRequests
 from tui.layout.splitters import Splits
 from tui.layout.store import KeptLayout
 from tui.layout.tabs import PaneTabs
-from tui.widgets.placeholder import ASK, Slot
+from tui.widgets.placeholder import ASK, Placeholder
 
 if TYPE_CHECKING:
     from tui.panes.prompt.pane import Prompt
@@ -94,16 +94,16 @@ class Frame(PaneRequests):
         """Put down an empty box in place of each pane and of the prompt."""
         with Column(id="talk"):
             yield PaneTabs()
-            yield Slot("conversation", "Conversation")
-            yield Slot("prompt", words=self.WORDS)
+            yield Placeholder("conversation", "Conversation")
+            yield Placeholder("prompt", text=self.WORDS)
         with Column(id="machinery"):
             yield PaneTabs()
-            yield Slot("trace", "Trace")
-            yield Slot("observers", "Observers")
+            yield Placeholder("trace", "Trace")
+            yield Placeholder("observers", "Observers")
         with Column(id="files"):
             yield PaneTabs()
-            yield Slot("workspace", "Workspace")
-            yield Slot("preview", "Preview")
+            yield Placeholder("workspace", "Workspace")
+            yield Placeholder("preview", "Preview")
 
     def make_panes(self) -> Sequence[Widget]:
         """Make the panes and the prompt; they are imported only here, behind the first frame."""
@@ -127,7 +127,7 @@ class Frame(PaneRequests):
         """Put the panes and the prompt in their places."""
         with self.app.batch_update():
             for pane in self.make_panes():
-                slot = self.query_one(f"#{pane.id}", Slot)
+                slot = self.query_one(f"#{pane.id}", Placeholder)
                 column = slot.parent
                 assert isinstance(column, Column)
                 place = column.children.index(slot)
@@ -202,7 +202,11 @@ class Frame(PaneRequests):
         # All at once: each change of classes has every widget styled again.
         widths = {name: name == current for _, name in BREAKPOINTS}
         self.update_classes({"-zoom": self.maximised, "-low": self.app.size.height < LEAST_FRAMED, **widths})
-        if self.shows("preview") and not had_preview and not isinstance(self.query_one("#workspace"), Slot):
+        if (
+            self.shows("preview")
+            and not had_preview
+            and not isinstance(self.query_one("#workspace"), Placeholder)
+        ):
             self._workspace.announce()
 
     def show(self, name: str) -> None:
@@ -280,7 +284,7 @@ class Frame(PaneRequests):
         words = f"maximised · {keys_of(self.app).shown('pane.maximise')} back" if self.is_zoomed else ""
         for _, name, _ in PANES:
             pane = self.query_one(f"#{name}")
-            if name == "workspace" and not isinstance(pane, Slot):
+            if name == "workspace" and not isinstance(pane, Placeholder):
                 self._workspace.stand(words)
             else:
                 pane.border_subtitle = Content(words)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from core.errors import UniversalAgentError
 
-__all__ = ["LARGEST_DRAFT", "DraftKept", "edit_draft"]
+__all__ = ["LARGEST_DRAFT", "DraftError", "edit_draft"]
 
 LARGEST_DRAFT = 4 << 20
 """Bytes; more than this is not taken back from an editor."""
 
 
-class DraftKept(UniversalAgentError):
+class DraftError(UniversalAgentError):
     """The draft is as it was; the message says why."""
 
 
@@ -27,13 +27,13 @@ def edit_draft(text: str, edit: Callable[[Path], int]) -> str | None:
     beside it: a draft may hold what nobody else should read. The line break editors put at the end is dropped.
 
     Raises:
-        DraftKept: the editor failed, or what it left cannot be read.
+        DraftError: the editor failed, or what it left cannot be read.
         UniversalAgentError: whatever `edit` raises.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix="ua-tui-"))
     except OSError as error:
-        raise DraftKept(
+        raise DraftError(
             f"The draft cannot be given to an editor: {error.strerror}. Check the folder for temporary files."
         ) from error
     try:
@@ -49,18 +49,18 @@ def _edit(path: Path, text: str, edit: Callable[[Path], int]) -> str | None:
         with open(descriptor, "wb") as file:
             file.write(before)
     except OSError as error:
-        raise DraftKept(f"The draft cannot be given to an editor: {error.strerror}.") from error
+        raise DraftError(f"The draft cannot be given to an editor: {error.strerror}.") from error
     code = edit(path)
     if code != 0:
-        raise DraftKept(f"The editor ended with code {code}: the prompt is as it was.")
+        raise DraftError(f"The editor ended with code {code}: the prompt is as it was.")
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             after = file.read(LARGEST_DRAFT + 1)
     except OSError as error:
         told = f"What the editor left cannot be read ({error.strerror}): the prompt is as it was."
-        raise DraftKept(told) from error
+        raise DraftError(told) from error
     if len(after) > LARGEST_DRAFT:
-        raise DraftKept(f"The text is longer than {LARGEST_DRAFT >> 20} MB: the prompt is as it was.")
+        raise DraftError(f"The text is longer than {LARGEST_DRAFT >> 20} MB: the prompt is as it was.")
     if after in (before, before + b"\n"):
         return None
     return after.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")

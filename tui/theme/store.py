@@ -7,10 +7,10 @@ from pathlib import Path
 
 from core.errors import SettingsError
 
-__all__ = ["KeptTheme"]
+__all__ = ["ThemeStore"]
 
 
-class KeptTheme:
+class ThemeStore:
     """Stores a choice as `theme` in the user's `config.toml`, whose other lines stay as they are.
 
     Args:

@@ -13,7 +13,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-__all__ = ["KeptStylesheet"]
+__all__ = ["CachedStylesheet"]
 
 MOST_THEMES = 4
 MOST_SOURCES = 256
@@ -21,7 +21,7 @@ COLOURS: Final = frozenset(name for name, rule in vars(StylesBase).items() if is
 """The rules that change nothing but a colour."""
 
 
-class KeptStylesheet(Stylesheet):
+class CachedStylesheet(Stylesheet):
     """Parses each source once for a theme, and looks at only those rules that may be meant for a node."""
 
     def __init__(self, *, variables: dict[str, str] | None = None) -> None:

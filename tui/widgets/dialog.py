@@ -14,9 +14,9 @@ from textual.timer import Timer
 from textual.widgets import Button, Static
 
 from tui.keys.keymap import written_key
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 
-__all__ = ["NARROW", "QUIET_SECONDS", "Box", "Choice", "Dialog", "Foot", "Wakeful", "fields"]
+__all__ = ["NARROW", "QUIET_SECONDS", "ActiveClock", "Box", "Choice", "Dialog", "Foot", "fields"]
 
 QUIET_SECONDS = 0.3
 TYPING_SECONDS = 1.5
@@ -28,7 +28,7 @@ _LONGEST_SECONDS = 0.1
 Answer = TypeVar("Answer")
 
 
-class Wakeful:
+class ActiveClock:
     """The seconds that passed by a clock, at most a tenth of one between two looks.
 
     A program that got no time from its machine has not read what was typed meanwhile: that is no quiet.
@@ -88,19 +88,19 @@ def fields(*rows: tuple[str, str]) -> Content:
     return Content("\n").join(lines)
 
 
-class Dialog(Closing[Answer]):
+class Dialog(Modal[Answer]):
     """A dialog that takes no answer until a person can have read it.
 
     Answers are ignored for 300 ms after the dialog was first painted and for 300 ms after each key
     that was ignored, so that someone typing at speed does not answer by accident; for 1.5 s each when
     somebody was typing just before. Time in which the program stood still is not counted. It never times out.
 
-    A dialog that comes up by itself (`UNASKED`) is no reason to lose what is being typed into the prompt: until it
-    takes answers, such keys still go there. One that the person opened has nothing to wait for (`asked_for`): its
+    A dialog that comes up by itself (`UNREQUESTED`) is no reason to lose what is being typed into the prompt: until it
+    takes answers, such keys still go there. One that the person opened has nothing to wait for (`requested`): its
     keys count from the first one on.
     """
 
-    UNASKED: ClassVar[bool] = False
+    UNREQUESTED: ClassVar[bool] = False
     AUTO_FOCUS: ClassVar[str | None] = ""
     HORIZONTAL_BREAKPOINTS = NARROW
     INHERIT_BINDINGS: ClassVar[bool] = True
@@ -113,12 +113,12 @@ class Dialog(Closing[Answer]):
         Binding("pagedown", "scroll_box(10)", show=False),
     ]
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, *, asked_for: bool = False) -> None:
-        super().__init__(classes=None if asked_for else "-quiet")
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, requested: bool = False) -> None:
+        super().__init__(classes=None if requested else "-quiet")
         self._clock = clock
-        self._asked_for = asked_for
+        self._requested = requested
         # A clock of somebody else's is taken at its word.
-        self._awake = Wakeful(clock) if clock is time.monotonic else clock
+        self._awake = ActiveClock(clock) if clock is time.monotonic else clock
         self._beat: Timer | None = None
         self._quiet = QUIET_SECONDS
         self._quiet_until: float | None = None
@@ -129,15 +129,15 @@ class Dialog(Closing[Answer]):
         """Start the quiet time once the dialog stands on the screen."""
         self.call_after_refresh(self._painted)
 
-    def begin_with(self, selector: str) -> None:
+    def focus_choice(self, selector: str) -> None:
         """Put the focus on an answer; there is none when the application ends as the dialog comes up."""
         for choice in self.query(selector):
             choice.focus()
 
     @property
-    def listening(self) -> bool:
+    def accepts_answers(self) -> bool:
         """Whether an answer counts; asking while it does not makes the quiet time start again."""
-        if self._asked_for:
+        if self._requested:
             return True
         if self._quiet_until is None:
             return False
@@ -148,9 +148,9 @@ class Dialog(Closing[Answer]):
         return True
 
     @property
-    def lets_typing_by(self) -> bool:
+    def passes_typing_on(self) -> bool:
         """Whether what is typed now is still meant for the prompt; asking counts as a key that was typed."""
-        return self.UNASKED and self._was_typing and not self.listening
+        return self.UNREQUESTED and self._was_typing and not self.accepts_answers
 
     def tell(self, text: str) -> None:
         """Write a word into the lower edge of the box."""
@@ -159,11 +159,11 @@ class Dialog(Closing[Answer]):
 
     def on_key(self, event: events.Key) -> None:
         """Notice typing that no binding takes."""
-        _ = self.listening
+        _ = self.accepts_answers
 
     def answer(self, value: Answer) -> None:
         """Close with `value`, if an answer counts already."""
-        if self.listening and self._on_top:
+        if self.accepts_answers and self._on_top:
             self.dismiss(value)
 
     def action_scroll_box(self, rows: int) -> None:
@@ -187,7 +187,7 @@ class Dialog(Closing[Answer]):
         return self._typing
 
     def _painted(self) -> None:
-        if self._asked_for:
+        if self._requested:
             self._quiet_until = self._awake()
             return
         if self._was_typing:
@@ -205,7 +205,7 @@ class Dialog(Closing[Answer]):
 
     def _show_told(self) -> None:
         quiet = self.has_class("-quiet")
-        typed = quiet and self.UNASKED and bool(self._typing)
+        typed = quiet and self.UNREQUESTED and bool(self._typing)
         words = [
             self._told,
             "answers in a moment" if quiet else "",

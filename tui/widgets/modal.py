@@ -1,4 +1,4 @@
-"""What every screen above the frame shares: it closes once, and never another screen in its stead."""
+"""What every screen above the panes shares: it closes once, and never closes another screen."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
-__all__ = ["Closing"]
+__all__ = ["Modal"]
 
 Answer = TypeVar("Answer")
 
 
-class Closing(ModalScreen[Answer]):
-    """A screen that can be told to close at any time.
+class Modal(ModalScreen[Answer]):
+    """A screen that can be closed at any time.
 
-    Textual's own `dismiss` takes away whichever screen is on top, and one that leaves before it is composed fails
-    in mounting. Here what comes too early waits until the screen is on top, and what comes twice is passed over.
+    Textual's own `dismiss` removes whichever screen is on top, and a screen that is dismissed before it is composed
+    fails to mount. This class waits until the screen is mounted and on top, and ignores a second `dismiss`.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -25,21 +25,21 @@ class Closing(ModalScreen[Answer]):
         Binding("f1", "app.help", "All keys", id="help.all", show=False),
     ]
 
-    _answered: tuple[Answer | None] | None = None
+    _pending: tuple[Answer | None] | None = None
     _dismissed = False
 
     def dismiss(self, result: Answer | None = None) -> AwaitComplete:
-        """Close with `result`, as soon as nothing lies above this screen."""
+        """Close with `result` as soon as no other screen is above this one."""
         if self._dismissed:
             return AwaitComplete()
         # Textual calls a screen below a modal one current, too.
         if not self.is_mounted or self.app.screen is not self:
-            self._answered = self._answered or (result,)
+            self._pending = self._pending or (result,)
             return AwaitComplete()
         self._dismissed = True
         return super().dismiss(result)
 
     def on_screen_resume(self) -> None:
-        """Close now if that was asked for while the screen was not there yet, or another lay above it."""
-        if self._answered is not None:
-            self.dismiss(self._answered[0])
+        """Close now if `dismiss` was called before the screen was ready."""
+        if self._pending is not None:
+            self.dismiss(self._pending[0])

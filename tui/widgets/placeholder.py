@@ -1,24 +1,24 @@
-"""The empty box that stands where a pane or the prompt will be, so that the first frame has its shape."""
+"""The box shown in place of a pane or the prompt until it is loaded, so that the first frame has its layout."""
 
 from __future__ import annotations
 
 from textual.content import Content
 from textual.widget import Widget
 
-__all__ = ["ASK", "Slot"]
+__all__ = ["ASK", "Placeholder"]
 
-ASK = "Ask for something · @ names a file · / runs a command"
-"""What stands in the prompt while nothing is written there."""
+ASK = "Ask anything · @ names a file · / runs a command"
+"""The text shown in an empty prompt."""
 
 
-class Slot(Widget):
-    """Shows the title of a pane, or the words that stand in an empty prompt, until that takes its place."""
+class Placeholder(Widget):
+    """Shows the title of a pane, or the text of an empty prompt."""
 
-    def __init__(self, id: str, title: str = "", words: str = "") -> None:
+    def __init__(self, id: str, title: str = "", text: str = "") -> None:
         super().__init__(id=id)
         self.border_title = Content(title) if title else None
-        self._words = Content(words)
+        self._text = Content(text)
 
     def render(self) -> Content:
-        """Show the words."""
-        return self._words
+        """Show the text."""
+        return self._text

@@ -24,14 +24,14 @@ async def test_the_empty_prompt_says_which_key_leads_back_to_it(
     app = make_app(tmp_path, session)
     async with app.run_test(size=size) as pilot:
         await settled(app, pilot)
-        assert "Ask for something" in said(app)
+        assert "Ask anything" in said(app)
         await pilot.press("f3")
         await pilot.pause()
         assert "Esc leads back here" in screen_text(app)
         await pilot.press("escape", "x")
         await pilot.pause()
         assert app.frame.prompt.text == "x"
-        assert "Ask for something" in said(app)
+        assert "Ask anything" in said(app)
         await pilot.press("enter", "f2")
         await until(lambda: session.state == "running")
         await pilot.pause()
@@ -109,4 +109,4 @@ async def test_a_terminal_that_loses_the_focus_changes_nothing(tmp_path: Path) -
         await settled(app, pilot)
         app.app_focus = False
         await pilot.pause()
-        assert "Ask for something" in said(app)
+        assert "Ask anything" in said(app)

@@ -15,7 +15,7 @@ from tests.tui.files_host import until
 from tui.app.app import DEMO, UaTuiApp
 from tui.app.controllers.setup import SET_UP
 from tui.ports import Spawn
-from tui.screens.setup.screen import SetUp, SetupScreen
+from tui.screens.setup.screen import SetupResult, SetupScreen
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +114,7 @@ async def test_in_a_living_session_it_leads_to_one_that_goes_on_with_the_new_set
         await settled(app, pilot)
         app.setup.open()
         await asked(app, pilot)
-        app.screen.dismiss(SetUp(new))
+        app.screen.dismiss(SetupResult(new))
         await until(lambda: bool(session.closed))
     assert app.return_value == SET_UP
     assert app.settings is new
@@ -128,7 +128,7 @@ async def test_while_the_agent_works_nothing_is_cut_off(tmp_path: Path) -> None:
         session.submit("x")
         app.setup.open()
         await asked(app, pilot)
-        app.screen.dismiss(SetUp(Settings(api_key="new-key-1234")))
+        app.screen.dismiss(SetupResult(Settings(api_key="new-key-1234")))
         await pilot.pause()
         assert app.settings.api_key == "old-key-1234"
         assert any("next session" in note.message for note in app._notifications)

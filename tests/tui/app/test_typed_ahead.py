@@ -16,7 +16,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tui.screens.requests.permission import PermissionScreen
 from tui.screens.session.quit import QuitScreen
-from tui.widgets.dialog import QUIET_SECONDS, Dialog, Wakeful
+from tui.widgets.dialog import QUIET_SECONDS, ActiveClock, Dialog
 
 AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 NAMED = {"\x7f": "backspace", "\r": "enter", "\x1b": "escape"}
@@ -79,7 +79,7 @@ async def test_a_key_counts_as_typed_when_it_comes(tmp_path: Path) -> None:
 
 def test_a_clock_counts_little_between_two_looks() -> None:
     now = 10.0
-    awake = Wakeful(lambda: now)
+    awake = ActiveClock(lambda: now)
     now += 0.05
     assert awake() == pytest.approx(0.05)
     now += 60.0

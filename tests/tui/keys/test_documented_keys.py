@@ -59,7 +59,7 @@ from tui.viewers.view.cursor_view import SteeredView
 from tui.viewers.view.view import DocumentView
 from tui.virtual_list.list_view import LineView
 from tui.widgets.dialog import Dialog
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 
 Classes = Sequence[type[DOMNode]]
 
@@ -85,7 +85,7 @@ READ: dict[str, tuple[str, Classes]] = {
     "permission": ("permission", (PermissionScreen,)),
 }
 SELF_TOLD: Classes = (
-    Closing,
+    Modal,
     DeleteScreen,
     Dialog,
     ErrorScreen,

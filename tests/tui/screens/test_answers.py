@@ -15,7 +15,7 @@ from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.files.link import LinkScreen
 from tui.screens.requests.auth import AuthScreen
 from tui.screens.requests.permission import PermissionAnswer, PermissionScreen
-from tui.screens.requests.text_answer import Writing
+from tui.screens.requests.text_answer import TextAnswer
 from tui.screens.session.budget import BudgetScreen
 from tui.screens.session.confirm_fresh import FreshScreen
 from tui.screens.session.quit import QuitScreen
@@ -116,7 +116,7 @@ def offered(dialog: Dialog[Any]) -> Iterator[str]:
         assert isinstance(binding, Binding)
         yield from binding.key.split(",")
     for choice in dialog.query(Choice):
-        if all(each.display for each in choice.ancestors_with_self if isinstance(each, Choice | Writing)):
+        if all(each.display for each in choice.ancestors_with_self if isinstance(each, Choice | TextAnswer)):
             yield f"#{choice.id}"
     yield "enter"
 
@@ -128,7 +128,7 @@ def outcome(app: Stage) -> Outcome:
         return "opens", app.opened[0]
     if app.clipboard:
         return "copies", app.clipboard
-    for line in app.screen.query(Writing):
+    for line in app.screen.query(TextAnswer):
         if line.display:
             return "asks", line.id
     return NOTHING

@@ -90,7 +90,7 @@ async def test_the_mouse_answers_too() -> None:
         assert "may cost what it takes" in words(app)
         await pilot.click("#raise")
         await pilot.pause()
-        await pilot.click("#take")
+        await pilot.click("#submit")
         await pilot.pause()
     assert app.answers == [2.04]
 

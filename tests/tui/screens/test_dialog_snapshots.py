@@ -45,7 +45,7 @@ from tui.screens.session.queue import QueueScreen
 from tui.screens.session.quit import QuitScreen
 from tui.screens.session.status import StatusScreen
 from tui.viewers.view.links import FoundLink
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 
 NOW = datetime(2026, 11, 21, 14, 2, 7, tzinfo=UTC)
 MAIL = PermissionAsked(
@@ -170,7 +170,7 @@ def told() -> list[tuple[str, str]]:
     return facts.told()
 
 
-DIALOGS: dict[str, tuple[Callable[[], Closing[Any]], tuple[str, ...]]] = {
+DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
     "permission": (lambda: PermissionScreen(MAIL, 2), ()),
     "permission-pattern": (
         lambda: PermissionScreen(PAGE, seen={("composio", "NOTION_GET_BLOCK")}),
@@ -208,7 +208,7 @@ DIALOGS: dict[str, tuple[Callable[[], Closing[Any]], tuple[str, ...]]] = {
 }
 
 
-def listens(screen: Closing[Any]) -> bool:
+def listens(screen: Modal[Any]) -> bool:
     return screen.is_mounted and not screen.has_class("-quiet")
 
 

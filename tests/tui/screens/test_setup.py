@@ -21,8 +21,8 @@ from core.settings.model import Settings
 from tests.model_server import Answer, ModelServer, model_server, refusal
 from tests.paths import STYLES
 from tests.tui.files_host import until
-from tui.screens.setup.pages import FORMS, Entry
-from tui.screens.setup.screen import SetUp, SetupScreen
+from tui.screens.setup.pages import FORMS, FormField
+from tui.screens.setup.screen import SetupResult, SetupScreen
 from tui.terminal.programs import NoProgram
 from tui.theme.themes import DEFAULT_THEME, THEMES
 from tui.widgets.dialog import QUIET_SECONDS
@@ -164,7 +164,7 @@ async def test_everything_can_be_done_with_the_mouse(tmp_path: Path, server: Mod
     async with app.run_test(size=(80, 24)) as pilot:
         await app.open(pilot)
         await pilot.click("#server")
-        await pilot.click("#page-server Entry")
+        await pilot.click("#page-server FormField")
         await pilot.press(*server.url.removeprefix("http://"))
         await pilot.click("#check")
         await until(lambda: "The model answers" in app.shown)
@@ -172,7 +172,7 @@ async def test_everything_can_be_done_with_the_mouse(tmp_path: Path, server: Mod
         await pilot.click("#foot-outcome #start")
         await pilot.pause()
         (answer,) = app.answers
-        assert isinstance(answer, SetUp)
+        assert isinstance(answer, SetupResult)
         assert answer.settings.base_url == server.url
 
 
@@ -184,7 +184,7 @@ async def test_a_pasted_key_is_tidied_hidden_tried_stored_and_used(
         await app.open(pilot)
         await pilot.press("1")
         await paste(pilot, f"\n  {KEY[:9]}\n{KEY[9:]}\r\n")
-        entry = app.screen.query_one("#page-anthropic Entry", Entry)
+        entry = app.screen.query_one("#page-anthropic FormField", FormField)
         assert entry.value == KEY
         assert entry.password
         await pilot.press("enter")
@@ -198,7 +198,7 @@ async def test_a_pasted_key_is_tidied_hidden_tried_stored_and_used(
         await pilot.press("enter")
         await pilot.pause()
         (answer,) = app.answers
-        assert isinstance(answer, SetUp)
+        assert isinstance(answer, SetupResult)
         assert answer.settings.api_key == KEY
         assert KEY not in repr(answer)
 
@@ -211,7 +211,7 @@ async def test_a_hidden_line_gives_its_text_to_nobody(tmp_path: Path) -> None:
         await paste(pilot, KEY)
         await pilot.press("ctrl+shift+a", "ctrl+c", "ctrl+x")
         assert app.clipboard == ""
-        assert app.screen.query_one("#page-anthropic Entry", Entry).value == ""
+        assert app.screen.query_one("#page-anthropic FormField", FormField).value == ""
         await pilot.press("escape", "4")
         await paste(pilot, "box:1")
         await pilot.press("ctrl+shift+a", "ctrl+x")
@@ -240,7 +240,7 @@ async def test_what_is_there_already_is_written_in_but_no_key(tmp_path: Path) ->
         await app.open(pilot, asked=True)
         assert "Now: http://127.0.0.1:7, with a token" in app.shown
         await pilot.press("4")
-        assert [entry.value for entry in app.screen.query("#page-server Entry").results(Entry)] == [
+        assert [entry.value for entry in app.screen.query("#page-server FormField").results(FormField)] == [
             "http://127.0.0.1:7",
             "llama4",
             "",
@@ -270,7 +270,7 @@ async def test_what_does_not_work_is_told_and_nothing_is_lost_or_stored(
             assert ("Store it anyway" in app.shown) == away
             assert not app.file.exists()
             await pilot.press("enter")
-            values = [entry.value for entry in app.screen.query("#page-server Entry").results(Entry)]
+            values = [entry.value for entry in app.screen.query("#page-server FormField").results(FormField)]
             assert values == [server.url, "m1", "tok-123456"]
             server.answers["/v1/messages"] = Answer()
             await pilot.press("enter")
@@ -305,7 +305,7 @@ async def test_without_a_network_it_is_stored_anyway(tmp_path: Path) -> None:
         assert app.stored == {"base_url": "http://127.0.0.1:1"}
         await pilot.press("enter")
         await pilot.pause()
-        assert isinstance(app.answers[0], SetUp)
+        assert isinstance(app.answers[0], SetupResult)
 
 
 async def test_a_limit_that_is_reached_is_no_reason_to_refuse_a_good_key(tmp_path: Path) -> None:
@@ -366,7 +366,7 @@ async def test_a_wrong_entry_is_told_beside_the_line(tmp_path: Path, keys: list[
         await pilot.press(*keys)
         await pilot.pause()
         assert told in app.shown
-        assert isinstance(app.focused, Entry)
+        assert isinstance(app.focused, FormField)
         await pilot.press("x")
         await pilot.pause()
         assert told not in app.shown
@@ -430,7 +430,7 @@ async def test_it_holds_for_a_session_when_the_file_is_broken(tmp_path: Path, se
         await pilot.press("t")
         await pilot.pause()
         (answer,) = app.answers
-        assert isinstance(answer, SetUp)
+        assert isinstance(answer, SetupResult)
         assert answer.settings.api_key == KEY
         assert app.file.read_text() == "theme = \n"
 
@@ -463,7 +463,7 @@ async def test_a_login_is_made_here_and_looked_for_again(tmp_path: Path) -> None
         await pilot.press("enter")
         await pilot.pause()
         (answer,) = app.answers
-        assert isinstance(answer, SetUp)
+        assert isinstance(answer, SetupResult)
         assert answer.settings.has_credentials()
 
 

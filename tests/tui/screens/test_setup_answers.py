@@ -117,13 +117,13 @@ WANTED: dict[str, dict[str, tuple[str, ...]]] = {
         "t": ("outcome",),
     },
     "failed": {
-        **dict.fromkeys(("#once", "t", "enter"), ("SetUp",)),
+        **dict.fromkeys(("#once", "t", "enter"), ("SetupResult",)),
         **dict.fromkeys(("#again", "r"), ("outcome", "not stored")),
         **dict.fromkeys(("#back", "escape"), ("server",)),
         "s": ("outcome",),
     },
     "stored": {
-        **dict.fromkeys(("#start", "enter"), ("SetUp",)),
+        **dict.fromkeys(("#start", "enter"), ("SetupResult",)),
         **dict.fromkeys(("#back", "escape"), ("server",)),
         **dict.fromkeys(("r", "s", "t"), ("outcome",)),
     },

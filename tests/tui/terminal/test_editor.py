@@ -11,7 +11,7 @@ from textual import events
 
 from tests.tui.panes.test_prompt import PromptApp
 from tui.panes.prompt.pane import PASTE_LIMIT
-from tui.terminal.editor import LARGEST_DRAFT, DraftKept, edit_draft
+from tui.terminal.editor import LARGEST_DRAFT, DraftError, edit_draft
 
 
 class LendingApp(PromptApp):
@@ -85,13 +85,13 @@ def test_what_cannot_be_read_back_leaves_the_prompt_as_it_was(
             path.mkdir()
         return 0
 
-    with pytest.raises(DraftKept):
+    with pytest.raises(DraftError):
         edit_draft("old", edit)
     assert left(temporary) == []
 
 
 def test_a_failing_editor_is_told_and_leaves_no_draft(temporary: Path) -> None:
-    with pytest.raises(DraftKept, match="code 3"):
+    with pytest.raises(DraftError, match="code 3"):
         edit_draft("old", lambda path: 3)
     assert left(temporary) == []
 

@@ -13,12 +13,12 @@ from core.settings.model import load_settings
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text, until
 from tui.app.app import UaTuiApp
-from tui.theme.store import KeptTheme
+from tui.theme.store import ThemeStore
 
 
-def kept_in(folder: Path, **environ: str) -> KeptTheme:
+def kept_in(folder: Path, **environ: str) -> ThemeStore:
     folder.mkdir(exist_ok=True)
-    return KeptTheme(folder, environ=environ, cwd=folder)
+    return ThemeStore(folder, environ=environ, cwd=folder)
 
 
 async def choose(app: UaTuiApp, pilot: Pilot[str], name: str) -> None:
@@ -38,7 +38,7 @@ async def test_a_theme_that_is_chosen_is_stored_among_the_other_settings(tmp_pat
     file = folder / "config.toml"
     file.write_text('# mine\ntheme = "nord"  # for now\nmodel = "m"\n')
     app = make_app(tmp_path, make_session(tmp_path))
-    app.kept_theme = kept
+    app.theme_store = kept
     async with app.run_test(size=(120, 40)) as pilot:
         await until(lambda: app.state == "idle")
         await choose(app, pilot, "light")
@@ -54,7 +54,7 @@ async def test_a_theme_that_is_chosen_is_stored_among_the_other_settings(tmp_pat
 async def test_a_theme_for_one_run_is_not_stored(tmp_path: Path) -> None:
     folder = tmp_path / "config"
     app = make_app(tmp_path, make_session(tmp_path), theme="light")
-    app.kept_theme = kept_in(folder)
+    app.theme_store = kept_in(folder)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state == "idle")
         await pilot.pause()
@@ -66,7 +66,7 @@ async def test_a_theme_for_one_run_is_not_stored(tmp_path: Path) -> None:
 async def test_it_is_told_when_a_theme_cannot_be_kept(tmp_path: Path) -> None:
     folder = tmp_path / "config"
     app = make_app(tmp_path, make_session(tmp_path))
-    app.kept_theme = kept_in(folder)
+    app.theme_store = kept_in(folder)
     (folder / "config.toml").write_text("theme = \n")
     async with app.run_test(size=(120, 40)) as pilot:
         await until(lambda: app.state == "idle")

@@ -19,7 +19,7 @@ from core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
 from tui.app.app import UaTuiApp
-from tui.theme.stylesheet import KeptStylesheet
+from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import ABOUT, THEMES, setting_of
 
 
@@ -128,7 +128,7 @@ async def test_many_new_colours_refresh_a_widget_once(
         colours = {
             name: Color(1, 2, 3) for name in ("color", "background", "border_title_color", "link_color")
         }
-        KeptStylesheet.replace_rules(node, {**node.styles.base._rules, **colours})  # type: ignore[typeddict-item]
+        CachedStylesheet.replace_rules(node, {**node.styles.base._rules, **colours})  # type: ignore[typeddict-item]
         assert node.styles.background == Color(1, 2, 3)
         assert (refreshed.count(node), refreshed.count(below)) == (1, 1)
 

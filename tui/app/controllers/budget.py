@@ -36,7 +36,7 @@ class Spending:
             case BudgetReached(level="spent"):
                 # The conversation has a line of it, and the status line a mark.
                 self._app.notice.clear()
-                self._open(asked_for=False)
+                self._open(requested=False)
             case BudgetRaised():
                 self._app.notice.clear()
             case _:
@@ -44,9 +44,9 @@ class Spending:
 
     def open(self) -> None:
         """Show what is spent, as the person wants to see it."""
-        self._open(asked_for=True)
+        self._open(requested=True)
 
-    def _open(self, *, asked_for: bool) -> None:
+    def _open(self, *, requested: bool) -> None:
         from tui.screens.session.budget import BudgetScreen
 
         facts = self._app.status.facts
@@ -57,7 +57,7 @@ class Spending:
             facts.limit,
             running=self._app.state in ("running", "stopping"),
             waiting=self._app.waiting,
-            asked_for=asked_for,
+            requested=requested,
         )
         self._app.push_screen(dialog, self._raise)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from core.settings.model import Settings
     from tui.app.app import UaTuiApp
-    from tui.screens.setup.screen import SetUp
+    from tui.screens.setup.screen import SetupResult
 
 __all__ = ["DEMO", "HINT", "NOT_SET_UP", "SET_UP", "Setup"]
 
@@ -51,7 +51,7 @@ class Setup:
         )
         self._app.push_screen(screen, self._settle)
 
-    def _settle(self, answer: SetUp | Literal["demo", "quit"] | None) -> None:
+    def _settle(self, answer: SetupResult | Literal["demo", "quit"] | None) -> None:
         app = self._app
         if answer is None:
             if app.state == NOT_SET_UP:

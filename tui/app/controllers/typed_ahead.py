@@ -56,7 +56,7 @@ class TypedAheadApp(App[str]):
             return False
         if isinstance(event, events.Key) and self._sends(event):
             return False
-        return self.screen.lets_typing_by
+        return self.screen.passes_typing_on
 
     def _sends(self, event: events.Key) -> bool:
         return (keys_of(self.app).deed("prompt", event.key) or "") in SENDS

@@ -22,7 +22,7 @@ TRIES_AGAIN = "Restart: the start is tried again."
 RESTARTS = "Restart: the agent starts again in this session and knows what was said. No query is sent again by itself."
 
 
-class Rows(Grid):
+class FactRows(Grid):
     """Labels and texts beside them, which wrap within their own column."""
 
     def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
@@ -37,7 +37,7 @@ class Rows(Grid):
 class ErrorScreen(Dialog[Answer | None]):
     """Shows a failure whole; `r` restarts, Esc goes back to what was there. None: it recovered by itself."""
 
-    UNASKED = True
+    UNREQUESTED = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "choose('restart')", "Restart", id="error.restart", show=False),
         Binding("q", "choose('quit')", "Quit", id="error.quit", show=False),
@@ -66,7 +66,7 @@ class ErrorScreen(Dialog[Answer | None]):
         with Box(classes="box -fails") as box:
             box.border_title = Content("The agent stopped")
             yield Static(Content(reveal(self._message)), classes="heading")
-            yield Rows(rows)
+            yield FactRows(rows)
             yield Foot(
                 Choice("r", "Restart", "restart"),
                 Choice("Esc", "Close", "close"),
@@ -75,7 +75,7 @@ class ErrorScreen(Dialog[Answer | None]):
 
     def on_mount(self) -> None:
         """Put the focus on what a person most likely wants."""
-        self.begin_with("#restart")
+        self.focus_choice("#restart")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button says."""

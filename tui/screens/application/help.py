@@ -14,7 +14,7 @@ from tui.keys.keymap import Keys, keys_of
 from tui.keys.names import is_typed, shown_key
 from tui.keys.table import PLACES, Row
 from tui.widgets.dialog import NARROW, Box, Foot
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 
 __all__ = ["HelpScreen", "places_at", "row_of", "show_help"]
 
@@ -22,7 +22,7 @@ __all__ = ["HelpScreen", "places_at", "row_of", "show_help"]
 FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
 
 
-class HelpScreen(Closing[None]):
+class HelpScreen(Modal[None]):
     """The keys that hold, by where they work; any of its closing keys goes back.
 
     Args:

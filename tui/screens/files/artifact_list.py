@@ -21,7 +21,7 @@ from core.text import clean_line
 from tui.render.format import middle_cut, tail_cut
 from tui.widgets.choice_list import ChoiceList
 
-__all__ = ["ArtifactList", "Leaf", "leaves_of", "why_gone"]
+__all__ = ["ArtifactList", "CallFile", "files_of_call", "missing_reason"]
 
 _KIND_CELLS = 16
 _GAP = 2
@@ -30,7 +30,7 @@ _LEAST_NOTE = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class CallFile:
     """A file: its kind, its path in the session as events have it, its size in bytes if known, and a remark.
 
     All of it is untrusted.
@@ -62,7 +62,7 @@ class ArtifactList(ChoiceList):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False, compact=True)
-        self.leaves: tuple[Leaf, ...] = ()
+        self.leaves: tuple[CallFile, ...] = ()
         self.gone: frozenset[str] = frozenset()
         self._drawn_for = 0
 
@@ -70,7 +70,7 @@ class ArtifactList(ChoiceList):
         """Wait for files out of sight."""
         self.display = bool(self.leaves)
 
-    def show(self, leaves: Sequence[Leaf], gone: Collection[str] = ()) -> None:
+    def show(self, leaves: Sequence[CallFile], gone: Collection[str] = ()) -> None:
         """List these files; `gone` are paths of those that are no longer there."""
         self.leaves, self.gone = tuple(leaves), frozenset(gone)
         self.display = bool(self.leaves)
@@ -113,7 +113,7 @@ class ArtifactList(ChoiceList):
         self.add_options([Option(self._line(leaf, width, kinds)) for leaf in self.leaves])
         self.highlighted = min(lit, len(self.leaves) - 1) if self.leaves else None
 
-    def _line(self, leaf: Leaf, width: int, kinds: int) -> Content:
+    def _line(self, leaf: CallFile, width: int, kinds: int) -> Content:
         kind = clean_line(leaf.kind, _KIND_CELLS)
         told = "" if leaf.size is None else size(leaf.size)
         path, note = clean_line(leaf.path, 1000), clean_line(leaf.note, 400)
@@ -133,10 +133,10 @@ class ArtifactList(ChoiceList):
         )
 
 
-def leaves_of(artifacts: Sequence[ArtifactSaved], stored: str | None) -> list[Leaf]:
+def files_of_call(artifacts: Sequence[ArtifactSaved], stored: str | None) -> list[CallFile]:
     """What is listed for a call: its artifacts, then the file its whole result is `stored` in, if it is."""
     leaves = [
-        Leaf(
+        CallFile(
             artifact.kind,
             artifact.path,
             artifact.size,
@@ -145,11 +145,11 @@ def leaves_of(artifacts: Sequence[ArtifactSaved], stored: str | None) -> list[Le
         for artifact in artifacts
     ]
     if stored and all(leaf.path != stored for leaf in leaves):
-        leaves.append(Leaf("result", stored, note="the whole result"))
+        leaves.append(CallFile("result", stored, note="the whole result"))
     return leaves
 
 
-def why_gone(folder: Path, path: str) -> str:
+def missing_reason(folder: Path, path: str) -> str:
     """Why a file of the session in `folder` cannot be gone to, in a sentence; empty when it is there. Blocks."""
     from core.errors import UniversalAgentError
     from core.storage.workspace import Workspace

@@ -44,7 +44,7 @@ class DeleteScreen(Dialog[bool]):
 
     def on_mount(self) -> None:
         """Put the focus on keeping."""
-        self.begin_with("#keep")
+        self.focus_choice("#keep")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Take an answer given with the mouse or with Enter."""

@@ -17,7 +17,7 @@ from tui.viewers.view.cursor import Article, Copy, Order
 from tui.viewers.view.cursor_view import SteeredView
 from tui.viewers.view.detail import DetailPanel
 from tui.viewers.view.view import DocumentView
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 from tui.widgets.workers import start_job
 
 __all__ = ["DocumentScreen"]
@@ -27,7 +27,7 @@ _SEARCH = "search, Enter finds, Esc leaves"
 Answer = TypeVar("Answer")
 
 
-class DocumentScreen(Closing[Answer]):
+class DocumentScreen(Modal[Answer]):
     """A screen around a `SteeredView`, with a `DetailPanel` and an `Input` to search.
 
     A subclass puts these down and says in `tell` what stands around them.

@@ -32,7 +32,7 @@ class LinkScreen(Dialog[Answer | None]):
     ]
 
     def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock, asked_for=True)
+        super().__init__(clock, requested=True)
         self.url = url
         self._link = browser_link(url)
 
@@ -51,7 +51,7 @@ class LinkScreen(Dialog[Answer | None]):
 
     def on_mount(self) -> None:
         """Put the focus on copying, which does nothing outside."""
-        self.begin_with("#copy")
+        self.focus_choice("#copy")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Take an answer given with the mouse or with Enter."""

@@ -18,14 +18,14 @@ from tui.terminal.links import browser_link
 from tui.viewers.view.links import FoundLink
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.dialog import NARROW, Box, Foot
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 
 __all__ = ["LinksScreen"]
 
 _TEXT, _ADDRESS = 32, 60
 
 
-class LinksScreen(Closing[str | None]):
+class LinksScreen(Modal[str | None]):
     """Lists links by their text and where they lead; closes with the address that was chosen, or with None.
 
     Args:

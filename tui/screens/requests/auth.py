@@ -43,7 +43,7 @@ class AuthScreen(Dialog[Outcome | None]):
     beside it where there is room.
     """
 
-    UNASKED = True
+    UNREQUESTED = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "open", "Open in the browser", id="link.open", show=False),
         Binding("y", "copy", "Copy the link", id="link.copy", show=False),
@@ -86,7 +86,7 @@ class AuthScreen(Dialog[Outcome | None]):
 
     def on_mount(self) -> None:
         """Put the focus on what comes next, count down, and make the code beside the event loop."""
-        self.begin_with("#done")
+        self.focus_choice("#done")
         if self.event.expires_at is not None:
             self.set_interval(1.0, self._count_down)
         if self._link is not None:
@@ -149,7 +149,7 @@ class AuthScreen(Dialog[Outcome | None]):
 
     def action_open(self) -> None:
         """Hand the link to the system's browser; its host stands in the dialog."""
-        if not self.listening:
+        if not self.accepts_answers:
             return
         if self._link is None:
             self.notify("Only http and https links are opened. Copy it instead.", markup=False)
@@ -159,7 +159,7 @@ class AuthScreen(Dialog[Outcome | None]):
 
     def action_copy(self) -> None:
         """Copy the link."""
-        if self.listening:
+        if self.accepts_answers:
             copy_text(self, self.event.url, "Link")
 
     def action_done(self) -> None:

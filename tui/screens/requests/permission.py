@@ -25,7 +25,7 @@ from core.agent.permissions.policy import can_be_remembered, short_name
 from core.events.types import PermissionAsked
 from tui.screens.requests.arguments import ArgumentsView, inner_tools, reveal
 from tui.screens.requests.inner_calls import call_lines
-from tui.screens.requests.text_answer import Writing
+from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 __all__ = ["PermissionAnswer", "PermissionScreen"]
@@ -56,7 +56,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     are tools that ran in this session, each with its server, to tell what a pattern would cover.
     """
 
-    UNASKED = True
+    UNREQUESTED = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d", "deny", "Deny", id="permission.deny", show=False),
         Binding("r", "reason", "Deny with a reason", id="permission.reason", show=False),
@@ -104,11 +104,11 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
                 *([] if self._once_only else [Choice("s", "For this session", "session")]),
                 id="answers",
             )
-            yield Writing(
+            yield TextAnswer(
                 "Why not? The model is told.", "Deny", self._explain_reason, most=REASON_LIMIT, id="reasoning"
             )
             if not self._once_only:
-                yield Writing(
+                yield TextAnswer(
                     "Allow for this session" + (f", of the server {server}:" if server else ":"),
                     "Allow for this session",
                     self._explain_patterns,
@@ -118,7 +118,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def on_mount(self) -> None:
         """Put the focus on the answer that does no harm."""
-        self.begin_with("#deny")
+        self.focus_choice("#deny")
         self.show_waiting(self._waiting)
 
     def show_waiting(self, count: int) -> None:
@@ -139,15 +139,15 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             case _:
                 self.action_deny()
 
-    def on_writing_written(self, event: Writing.Written) -> None:
+    def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Take an answer that needed words."""
         event.stop()
-        if event.writing.id == "patterns":
+        if event.text_answer.id == "patterns":
             self.answer(PermissionAnswer(True, "session", patterns=split_patterns(event.text)))
         else:
             self.answer(PermissionAnswer(False, reason=event.text))
 
-    def on_writing_given_up(self, event: Writing.GivenUp) -> None:
+    def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
         """Offer the other answers again."""
         event.stop()
         self.action_back()
@@ -171,18 +171,18 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
 
     def action_back(self) -> None:
         """Leave the line that is written in; with none, say no."""
-        open_lines = [line for line in self.query(Writing) if line.display]
+        open_lines = [line for line in self.query(TextAnswer) if line.display]
         for line in open_lines:
             line.end()
             self.query_one("#answers").display = True
-            self.begin_with("#deny")
+            self.focus_choice("#deny")
         if not open_lines:
             self.action_deny()
 
     def _write(self, which: str) -> None:
-        if self.listening:
+        if self.accepts_answers:
             self.query_one("#answers").display = False
-            self.query_one(which, Writing).begin()
+            self.query_one(which, TextAnswer).begin()
 
     def _explain_reason(self, text: str) -> tuple[str, bool]:
         left = f"{REASON_LIMIT - len(text):,} characters left." if len(text) > REASON_LIMIT // 2 else ""

@@ -1,4 +1,4 @@
-"""A line to write in at the foot of a dialog, for an answer that needs words."""
+"""A line to type in at the foot of a dialog, for an answer that needs text."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from textual.widgets import Button, Input, Static
 
 from tui.widgets.dialog import Choice, Foot
 
-__all__ = ["Writing"]
+__all__ = ["TextAnswer"]
 
 
-class Writing(Vertical):
-    """Asks for one line, tells below it what the line means, and is hidden until it is wanted.
+class TextAnswer(Vertical):
+    """Asks for one line and explains below it what the text means; hidden until `begin` is called.
 
     Args:
-        title: what is to be written.
-        submit: what Enter does then.
-        explain: says what a text means, and whether it can be taken.
-        text: what stands there at first.
-        most: how many characters it may have.
-        typed_over: whether what is typed first takes the place of what stands there.
+        title: what to type.
+        submit: what Enter does.
+        explain: returns what a text means, and whether it is accepted.
+        text: the initial text.
+        most: the maximum number of characters; 0 for no limit.
+        replaceable: whether the initial text is selected, so that typing replaces it.
     """
 
-    class Written(Message):
-        """A line was written that can be taken."""
+    class Submitted(Message):
+        """An accepted text was submitted."""
 
-        def __init__(self, writing: Writing, text: str) -> None:
+        def __init__(self, text_answer: TextAnswer, text: str) -> None:
             super().__init__()
-            self.writing = writing
+            self.text_answer = text_answer
             self.text = text
 
         @property
-        def control(self) -> Writing:
-            """Where it was written."""
-            return self.writing
+        def control(self) -> TextAnswer:
+            """The line it was typed in."""
+            return self.text_answer
 
-    class GivenUp(Message):
-        """The person goes back to the other answers."""
+    class Cancelled(Message):
+        """The person wants to return to the other answers."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Writing(Vertical):
         *,
         text: str = "",
         most: int = 0,
-        typed_over: bool = False,
+        replaceable: bool = False,
         id: str,
     ) -> None:
         super().__init__(id=id)
@@ -61,57 +61,57 @@ class Writing(Vertical):
         self._explain = explain
         self._text = text
         self._most = most
-        self._typed_over = typed_over
+        self._replaceable = replaceable
         self.display = False
 
     def compose(self) -> ComposeResult:
-        """Put the line between what it is for and what it means."""
+        """Create the title, the line, its explanation and the answers."""
         yield Static(Content(self._title), classes="title")
         yield Input(self._text, max_length=self._most, compact=True, select_on_focus=False)
         yield Static(classes="meaning")
-        yield Foot(Choice("Enter", self._submit, "take"), Choice("Esc", "Back", "back"))
+        yield Foot(Choice("Enter", self._submit, "submit"), Choice("Esc", "Back", "back"))
 
     def on_mount(self) -> None:
-        """Say what the first text means."""
-        self._tell()
+        """Explain the initial text."""
+        self._show_meaning()
 
     def begin(self) -> None:
-        """Show the line and have it written in."""
+        """Show the line and focus it."""
         self.display = True
         line = self.query_one(Input)
         line.focus()
-        if self._typed_over:
+        if self._replaceable:
             line.action_select_all()
 
     def end(self) -> None:
-        """Hide the line; what was written stays in it."""
+        """Hide the line; its text is kept."""
         self.display = False
 
     @on(Input.Changed)
-    def _tell_of_change(self, event: Input.Changed) -> None:
+    def _handle_change(self, event: Input.Changed) -> None:
         event.stop()
-        self._tell()
+        self._show_meaning()
 
     @on(Input.Submitted)
-    def _take_line(self, event: Input.Submitted) -> None:
+    def _handle_enter(self, event: Input.Submitted) -> None:
         event.stop()
-        self._take()
+        self._try_to_submit()
 
     @on(Button.Pressed)
-    def _take_button(self, event: Button.Pressed) -> None:
+    def _handle_button(self, event: Button.Pressed) -> None:
         event.stop()
-        if event.button.id == "take":
-            self._take()
+        if event.button.id == "submit":
+            self._try_to_submit()
         else:
-            self.post_message(self.GivenUp())
+            self.post_message(self.Cancelled())
 
-    def _take(self) -> None:
+    def _try_to_submit(self) -> None:
         text = self.query_one(Input).value.strip()
         if self._explain(text)[1]:
-            self.post_message(self.Written(self, text))
+            self.post_message(self.Submitted(self, text))
 
-    def _tell(self) -> None:
-        meaning, good = self._explain(self.query_one(Input).value.strip())
+    def _show_meaning(self) -> None:
+        meaning, accepted = self._explain(self.query_one(Input).value.strip())
         shown = self.query_one(".meaning", Static)
         shown.update(Content(meaning))
-        shown.set_class(not good, "-wrong")
+        shown.set_class(not accepted, "-wrong")

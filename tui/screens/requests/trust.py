@@ -24,7 +24,7 @@ Decision = Literal["trusted", "refused", "not_now"]
 class TrustScreen(Dialog[Decision | None]):
     """Shows a server as it is written down; `t` trusts it, `n` refuses it for good, Enter and Esc leave it for now."""
 
-    UNASKED = True
+    UNREQUESTED = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("t", "decide('trusted')", "Trust it", show=False),
         Binding("n", "decide('refused')", "Never", show=False),
@@ -64,7 +64,7 @@ class TrustScreen(Dialog[Decision | None]):
 
     def on_mount(self) -> None:
         """Put the focus on the answer that does no harm."""
-        self.begin_with("#not_now")
+        self.focus_choice("#not_now")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Take the answer the button stands for."""

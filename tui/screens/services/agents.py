@@ -23,7 +23,7 @@ from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import NARROW
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 from tui.widgets.workers import start_job
 
 __all__ = ["COMMAND", "AgentList", "AgentsScreen", "open_screen"]
@@ -47,7 +47,7 @@ class AgentList(ChoiceList, inherit_bindings=False):
     ]
 
 
-class AgentsScreen(Closing[None]):
+class AgentsScreen(Modal[None]):
     """Lists the files as they are now; the session goes on with what it found at its start.
 
     Args:

@@ -49,7 +49,7 @@ class BlacklistScreen(Dialog[None]):
     ]
 
     def __init__(self, blacklist: Blacklist, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock, asked_for=True)
+        super().__init__(clock, requested=True)
         self._blacklist = blacklist
         self._entries: list[Listing] = []
         self._asked = False
@@ -90,12 +90,12 @@ class BlacklistScreen(Dialog[None]):
     def action_clear(self) -> None:
         """Take the chosen site off."""
         chosen = self._chosen()
-        if chosen is not None and self.listening:
+        if chosen is not None and self.accepts_answers:
             self._work(lambda: self._blacklist.clear(chosen.host))
 
     def action_clear_all(self) -> None:
         """Take every site off, when asked twice."""
-        if not self._entries or not self.listening:
+        if not self._entries or not self.accepts_answers:
             return
         if len(self._entries) > 1 and not self._asked:
             self._asked = True

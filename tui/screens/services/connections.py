@@ -32,7 +32,7 @@ from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import NARROW
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 from tui.widgets.workers import start_job
 
 __all__ = ["COMMAND", "ConnectionsScreen", "ServerList", "open_screen"]
@@ -63,7 +63,7 @@ class ServerList(ChoiceList, inherit_bindings=False):
     ]
 
 
-class ConnectionsScreen(Closing[None]):
+class ConnectionsScreen(Modal[None]):
     """Shows what the session is connected to, and lets a person do something about it.
 
     Args:

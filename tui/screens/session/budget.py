@@ -13,7 +13,7 @@ from textual.widgets import Button, Static
 
 from core.events.units import money, spent_of
 from tui.ports import ScreenHost
-from tui.screens.requests.text_answer import Writing
+from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
@@ -46,10 +46,10 @@ class BudgetScreen(Dialog[float | None]):
         limit_usd: what it may cost; None for no limit.
         running: whether a query runs now, which the new limit is too late for.
         waiting: how many queries wait.
-        asked_for: whether the person opened it; else it comes up by itself, as the limit is reached.
+        requested: whether the person opened it; else it comes up by itself, as the limit is reached.
     """
 
-    UNASKED = True
+    UNREQUESTED = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("r", "write", "Raise the limit", id="budget.raise", show=False),
         Binding("escape,q", "back", "Leave it", id="budget.leave", show=False),
@@ -62,10 +62,10 @@ class BudgetScreen(Dialog[float | None]):
         *,
         running: bool = False,
         waiting: int = 0,
-        asked_for: bool = False,
+        requested: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(clock, asked_for=asked_for)
+        super().__init__(clock, requested=requested)
         self._spent = spent_usd
         self._limit = limit_usd
         self._works = running
@@ -88,19 +88,19 @@ class BudgetScreen(Dialog[float | None]):
                 Choice("Esc", "Leave it", "leave"),
                 id="answers",
             )
-            yield Writing(
+            yield TextAnswer(
                 "What may the session cost in all, in US dollars?",
                 "Let it cost this",
                 self._explain,
                 text=f"{wanted:.2f}" if wanted else "",
                 most=_LONGEST,
-                typed_over=True,
+                replaceable=True,
                 id="amount",
             )
 
     def on_mount(self) -> None:
         """Put the focus on what costs nothing."""
-        self.begin_with("#leave")
+        self.focus_choice("#leave")
 
     def _rows(self) -> list[tuple[str, str]]:
         spent, limit = money(self._spent), "none"
@@ -148,28 +148,28 @@ class BudgetScreen(Dialog[float | None]):
         else:
             self.answer(None)
 
-    def on_writing_written(self, event: Writing.Written) -> None:
+    def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Close with the amount."""
         event.stop()
         self.answer(amount_of(event.text))
 
-    def on_writing_given_up(self, event: Writing.GivenUp) -> None:
+    def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
         """Offer the other answers again."""
         event.stop()
         self.action_back()
 
     def action_write(self) -> None:
         """Have the person write how much."""
-        if self.listening:
+        if self.accepts_answers:
             self.query_one("#answers").display = False
-            self.query_one(Writing).begin()
+            self.query_one(TextAnswer).begin()
 
     def action_back(self) -> None:
         """Leave the line that is written in; with none, leave the limit as it is."""
-        writing = self.query_one(Writing)
+        writing = self.query_one(TextAnswer)
         if writing.display:
             writing.end()
             self.query_one("#answers").display = True
-            self.begin_with("#leave")
+            self.focus_choice("#leave")
         else:
             self.answer(None)

@@ -20,11 +20,11 @@ from core.text import clean_line
 from tui.ports import ScreenHost
 from tui.render.format import middle_cut, tail_cut
 from tui.render.session_terms import effort_of, fallback_of
-from tui.screens.requests.text_answer import Writing
+from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import NARROW, Box, Foot
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 
 __all__ = ["COMMAND", "ModelScreen", "open_screen"]
 
@@ -42,7 +42,7 @@ def open_screen(app: ScreenHost) -> None:
     app.modelling.open()
 
 
-class ModelScreen(Closing[ModelChoice | None]):
+class ModelScreen(Modal[ModelChoice | None]):
     """Lists models; closes with what was chosen, or None. The cursor begins on the one that answers now.
 
     A model to fall back on is taken as soon as it is written; how hard to think is taken with the model.
@@ -94,22 +94,22 @@ class ModelScreen(Closing[ModelChoice | None]):
             yield Foot(
                 hint="Enter use it   e effort   o another by name   f fallback   Esc leave it", id="answers"
             )
-            yield Writing(
+            yield TextAnswer(
                 "Which model? Its name, as the server knows it.",
                 "Use it",
                 _explain,
                 text=self._choice.model or "",
                 most=_LONGEST,
-                typed_over=True,
+                replaceable=True,
                 id="model",
             )
-            yield Writing(
+            yield TextAnswer(
                 "Which model is to answer when the first one is overloaded? Nothing for none.",
                 "Take it",
                 self._explain_fallback,
                 text=self._choice.fallback or "",
                 most=_LONGEST,
-                typed_over=True,
+                replaceable=True,
                 id="fallback",
             )
 
@@ -169,10 +169,10 @@ class ModelScreen(Closing[ModelChoice | None]):
         event.stop()
         self.dismiss(replace(self._choice, model=self._rows[event.option_index].name or None))
 
-    def on_writing_written(self, event: Writing.Written) -> None:
+    def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Close with the model that was written, or take the fallback."""
         event.stop()
-        if event.writing.id == "model":
+        if event.text_answer.id == "model":
             self.dismiss(replace(self._choice, model=event.text))
             return
         fallback = event.text or None
@@ -180,10 +180,10 @@ class ModelScreen(Closing[ModelChoice | None]):
             return
         self._now = replace(self._now, fallback=fallback)
         self._choice = replace(self._choice, fallback=fallback)
-        self._end_writing(event.writing)
+        self._end_writing(event.text_answer)
         self._show_more()
 
-    def on_writing_given_up(self, event: Writing.GivenUp) -> None:
+    def on_text_answer_cancelled(self, event: TextAnswer.Cancelled) -> None:
         """Go back to the list."""
         event.stop()
         self.action_back()
@@ -205,11 +205,11 @@ class ModelScreen(Closing[ModelChoice | None]):
     def action_write(self, which: str) -> None:
         """Have a name written."""
         self.query_one("#answers").display = False
-        self.query_one(f"#{which}", Writing).begin()
+        self.query_one(f"#{which}", TextAnswer).begin()
 
     def action_back(self) -> None:
         """Leave the line that is written in; with none, leave everything as it is."""
-        for writing in self.query(Writing).results(Writing):
+        for writing in self.query(TextAnswer).results(TextAnswer):
             if writing.display:
                 self._end_writing(writing)
                 return
@@ -220,7 +220,7 @@ class ModelScreen(Closing[ModelChoice | None]):
             self.app.notify(told, markup=False)
         self.dismiss(None)
 
-    def _end_writing(self, writing: Writing) -> None:
+    def _end_writing(self, writing: TextAnswer) -> None:
         writing.end()
         self.query_one("#answers").display = True
         self._list.focus()

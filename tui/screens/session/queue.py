@@ -17,7 +17,7 @@ from tui.render.format import first_line
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import NARROW, Box, Foot
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 
 __all__ = ["COMMAND", "QueueScreen", "open_screen"]
 
@@ -29,7 +29,7 @@ def open_screen(app: ScreenHost) -> None:
     app.queries.open()
 
 
-class QueueScreen(Closing[str | None]):
+class QueueScreen(Modal[str | None]):
     """Lists what waits, the next one first; closes with the query that was taken back, or with None.
 
     Args:

@@ -58,7 +58,7 @@ class QuitScreen(Dialog[QuitAnswer]):
 
     def on_mount(self) -> None:
         """Put the focus on staying."""
-        self.begin_with("#stay")
+        self.focus_choice("#stay")
         self.set_interval(1.0, self._tell_again)
 
     @property

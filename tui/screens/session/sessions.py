@@ -27,7 +27,7 @@ from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.session.session_list import MARKS, SessionList
 from tui.viewers.view.chrome import KeyLine, TitleLine
 from tui.widgets.command import CommandSpec
-from tui.widgets.modal import Closing
+from tui.widgets.modal import Modal
 from tui.widgets.workers import start_job
 
 __all__ = ["COMMAND", "SORTS", "SessionsScreen", "open_screen"]
@@ -53,7 +53,7 @@ def open_screen(app: ScreenHost) -> None:
     app.open_sessions()
 
 
-class SessionsScreen(Closing[Path | None]):
+class SessionsScreen(Modal[Path | None]):
     """Lists the sessions below a folder; closes with the one that is to go on, or with None.
 
     Args:

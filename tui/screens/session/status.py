@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Button
 
 from tui.ports import ScreenHost
-from tui.screens.application.error import Rows
+from tui.screens.application.error import FactRows
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 
@@ -33,21 +33,21 @@ class StatusScreen(Dialog[None]):
     ]
 
     def __init__(self, told: Sequence[tuple[str, str]]) -> None:
-        super().__init__(asked_for=True)
+        super().__init__(requested=True)
         self._told_rows = told
 
     def compose(self) -> ComposeResult:
         """Put down the rows."""
         with Box(classes="box") as box:
             box.border_title = Content("Status")
-            rows = Rows(self._told_rows)
+            rows = FactRows(self._told_rows)
             rows.add_class("-wide")
             yield rows
             yield Foot(Choice("Esc", "Close", "close"))
 
     def on_mount(self) -> None:
         """Put the focus on closing."""
-        self.begin_with("#close")
+        self.focus_choice("#close")
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Close."""

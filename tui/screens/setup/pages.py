@@ -14,7 +14,7 @@ from textual.widgets import Button, Input, Static
 from core.provider.setup import LOCAL_URL, SetupInput, SetupMethod, normalize_address, normalize_key
 from tui.screens.requests.arguments import reveal
 
-__all__ = ["FORMS", "WAYS", "Entry", "Form", "FormText", "Said", "WayRow", "paragraphs"]
+__all__ = ["FORMS", "WAYS", "Form", "FormField", "FormText", "MessagePage", "WayRow", "paragraphs"]
 
 WAYS = (
     ("anthropic", "Anthropic API key", "paid for by use"),
@@ -39,7 +39,7 @@ class WayRow(Button):
         self.active_effect_duration = 0
 
 
-class Entry(Input):
+class FormField(Input):
     """A line to write or paste into; what is pasted is tidied, and a hidden one can be neither read nor copied."""
 
     def __init__(
@@ -132,7 +132,7 @@ class Form(Vertical):
             for field, label, example in self._text.lines:
                 with Horizontal():
                     yield Static(Content(label), classes="label")
-                    yield Entry(
+                    yield FormField(
                         field, getattr(self._known, field), _TIDY[field], example, hidden=field == "key"
                     )
         yield Static(classes="wrong")
@@ -140,24 +140,24 @@ class Form(Vertical):
 
     def fill_in(self) -> None:
         """Write the address that is offered into its line, when that is empty."""
-        for entry in self.query(Entry):
+        for entry in self.query(FormField):
             if entry.field == "address" and not entry.text:
                 entry.value = entry.placeholder
 
     @property
     def given(self) -> SetupInput:
         """What was entered."""
-        return SetupInput(**{entry.field: entry.text for entry in self.query(Entry)})
+        return SetupInput(**{entry.field: entry.text for entry in self.query(FormField)})
 
     def begin(self, stored: str) -> None:
         """Say where things will be stored, and have the first line written in."""
         self.query_one(".advice", Static).update(Content(reveal(stored)))
-        self.query(Entry).first().focus()
+        self.query(FormField).first().focus()
 
     def tell(self, field: str, wrong: str) -> None:
         """Say what is wrong with a line, and go there."""
         self.query_one(".wrong", Static).update(Content(reveal(wrong)))
-        for entry in self.query(Entry):
+        for entry in self.query(FormField):
             if entry.field == field:
                 entry.focus()
 
@@ -167,7 +167,7 @@ class Form(Vertical):
         self.query_one(".wrong", Static).update("")
 
 
-class Said(Vertical):
+class MessagePage(Vertical):
     """A heading, and paragraphs that are told below it."""
 
     def __init__(self, id: str) -> None:

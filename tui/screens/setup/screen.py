@@ -22,14 +22,14 @@ from core.provider.probe import ModelVerdict
 from core.provider.setup import ModelSetup, SetupInput, SetupPlan, StoredSetup, find_input_error
 from core.settings.model import Settings
 from tui.ports import ScreenHost
-from tui.screens.setup.pages import FORMS, WAYS, Form, Said, WayRow, paragraphs
+from tui.screens.setup.pages import FORMS, WAYS, Form, MessagePage, WayRow, paragraphs
 from tui.screens.setup.setup_login import LoginPage
 from tui.terminal.login import log_in
 from tui.widgets.command import CommandSpec
 from tui.widgets.dialog import Box, Choice, Dialog, Foot
 from tui.widgets.workers import start_job
 
-__all__ = ["COMMAND", "SetUp", "SetupScreen", "open_screen"]
+__all__ = ["COMMAND", "SetupResult", "SetupScreen", "open_screen"]
 
 COMMAND = CommandSpec("setup", "Setup", "Set up the model: key, login, server", order=10)
 
@@ -46,13 +46,13 @@ def open_screen(app: ScreenHost) -> None:
 
 
 @dataclass(frozen=True)
-class SetUp:
+class SetupResult:
     """What to go on with; it was stored, or holds for this session alone."""
 
     settings: Settings
 
 
-class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
+class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
     """Asks how the model is reached, tries it, stores it; closes with what to go on with, or None to change nothing.
 
     Esc goes one step back, and what was entered is kept until the dialog closes.
@@ -94,7 +94,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         keep_secret: Callable[[Iterable[str]], None] = lambda _secrets: None,
         login: Callable[[App[Any], Settings], int] = log_in,
     ) -> None:
-        super().__init__(clock, asked_for=asked)
+        super().__init__(clock, requested=asked)
         self._desk = desk
         self._message = message
         self._asked = asked
@@ -126,7 +126,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
             for way in FORMS:
                 yield Form(way, self._desk.given(way))
             yield LoginPage(self._desk.settings, self._log_in)
-            yield Said("page-outcome")
+            yield MessagePage("page-outcome")
             yield Foot(
                 Choice("Enter", "Choose", "choose"),
                 Choice("Esc", "Close", "back"),
@@ -168,9 +168,9 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
             each.display = each.id == f"foot-{foot}"
         self.query_one(Box).scroll_home(animate=False)
         if focus:
-            self.begin_with(focus)
+            self.focus_choice(focus)
         elif page == "ways":
-            self.begin_with(f"#{self._way}")
+            self.focus_choice(f"#{self._way}")
 
     def _offer(self, *names: str) -> None:
         """Offer only these answers to how it went; the first has the focus."""
@@ -179,7 +179,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
         self._show("outcome", focus=f"#foot-outcome #{names[0]}")
 
     def _tell(self, heading: str, *said: str, warnings: Iterable[str] = ()) -> None:
-        self.query_one("#page-outcome", Said).say(heading, *said, warnings=tuple(warnings))
+        self.query_one("#page-outcome", MessagePage).say(heading, *said, warnings=tuple(warnings))
 
     # -- choosing and entering ---------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
 
     def action_way(self, name: str) -> None:
         """Go one of the ways."""
-        if self._page != "ways" or not self.listening:
+        if self._page != "ways" or not self.accepts_answers:
             return
         if name == "demo":
             self.answer("demo")
@@ -275,11 +275,11 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
             return
         usable = self.query_one(LoginPage).look()
         self.query_one("#foot-login #use").display = usable
-        self.begin_with("#foot-login #use" if usable else "#foot-login #log_in")
+        self.focus_choice("#foot-login #use" if usable else "#foot-login #log_in")
 
     def action_log_in(self) -> None:
         """Have Claude's command line log in."""
-        if self._page == "login" and self.listening and self.query_one(LoginPage).log_in():
+        if self._page == "login" and self.accepts_answers and self.query_one(LoginPage).log_in():
             self.action_look()
 
     def action_copy(self) -> None:
@@ -380,7 +380,7 @@ class SetupScreen(Dialog[SetUp | Literal["demo", "quit"] | None]):
 
     def _start(self) -> None:
         if self._plan is not None:
-            self.answer(SetUp(self._plan.settings))
+            self.answer(SetupResult(self._plan.settings))
 
     def _offers(self, name: str) -> bool:
         shown = self._page == "outcome" and not self._doing

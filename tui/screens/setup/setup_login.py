@@ -10,7 +10,7 @@ from textual.app import App
 
 from core.provider.claude_login import find_login
 from core.settings.model import Settings
-from tui.screens.setup.pages import Said
+from tui.screens.setup.pages import MessagePage
 from tui.terminal.copy import copy_text
 from tui.terminal.login import command_to_log_in
 from tui.terminal.programs import NoProgram
@@ -20,7 +20,7 @@ __all__ = ["LoginPage"]
 HOW = "The command line of Claude logs in by itself: it opens a browser, or shows a link and asks for a code."
 
 
-class LoginPage(Said):
+class LoginPage(MessagePage):
     """Tells of the login there is; has one made on this terminal, or gives the command for another.
 
     Args:

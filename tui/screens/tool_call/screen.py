@@ -21,7 +21,7 @@ from core.events.units import duration, milliseconds, size
 from core.text import clean_line
 from tui.render.format import Mark, clock
 from tui.render.subagent_progress import Progress
-from tui.screens.files.artifact_list import ArtifactList, leaves_of, why_gone
+from tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
 from tui.screens.files.document import DocumentScreen
 from tui.screens.tool_call.call_view import CallView
 from tui.terminal.copy import MOST_COPIED, copy_text
@@ -196,7 +196,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
     def _show_artifacts(self) -> None:
         stored = self.finished.observation.stored_at if self.finished and self.finished.observation else None
         listed = self.query_one(ArtifactList)
-        listed.show(leaves_of(self.artifacts, stored), listed.gone)
+        listed.show(files_of_call(self.artifacts, stored), listed.gone)
         if listed.leaves and self._folder is not None:
             start_job(self, partial(self._look_for_files, self._folder), "files")
         self._offer_keys()
@@ -239,7 +239,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     async def _go_to(self, path: str) -> None:
         if self._folder is not None:
-            why = await asyncio.to_thread(why_gone, self._folder, path)
+            why = await asyncio.to_thread(missing_reason, self._folder, path)
             if why:
                 self.notify(why, markup=False, severity="warning")
                 self._show_artifacts()
@@ -304,4 +304,4 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
 
 def _gone(folder: Path, paths: Sequence[str]) -> frozenset[str]:
-    return frozenset(path for path in paths if why_gone(folder, path))
+    return frozenset(path for path in paths if missing_reason(folder, path))
