@@ -4,24 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["AT_LIMIT", "REFUSALS", "describe_failure", "describe_retry"]
+__all__ = ["AT_LIMIT", "REFUSALS", "describe_failure"]
 
 _SERVICE = "the model's service"
-_NO_CONNECTION = "no connection to "
-_RETRIES = {
-    "authentication_failed": "refused the key",
-    "oauth_org_not_allowed": "does not allow this account",
-    "billing_error": "refused for lack of credit",
-    "rate_limit": "takes no more requests for now and asks to wait",
-    "429": "takes no more requests for now and asks to wait",
-    "overloaded": "is overloaded",
-    "529": "is overloaded",
-    "server_error": "is out of order",
-    "invalid_request": "refused the request",
-    "model_not_found": "does not know the model",
-    "": "did not answer",
-    "unknown": "did not answer",
-}
 
 _CHECK = "check ANTHROPIC_BASE_URL, and whether a proxy or a page to sign in stands between"
 _NAME_ANOTHER = (
@@ -78,17 +63,6 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 _CODE = re.compile(r"\b(E[A-Z_]{4,})\b")
 _LONGEST = 200
-
-
-def describe_retry(error: str) -> str:
-    """Say why a request to the model is tried again, of the name that the agent has for it; a clause, no sentence."""
-    if error.startswith(_NO_CONNECTION):
-        return f"{_SERVICE} at {error.removeprefix(_NO_CONNECTION)} cannot be reached"
-    if (said := _RETRIES.get(error)) is not None:
-        return f"{_SERVICE} {said}"
-    if error.isdigit():
-        return f"{_SERVICE} answered with HTTP {error}"
-    return f"{_SERVICE} did not answer as it should ({error})"
 
 
 def describe_failure(said: str) -> str:

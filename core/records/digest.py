@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from core.events import types as ev
+from core.events.describe import describe
 from core.records.metrics import RunMetrics
 from core.redaction.redactor import Redactor, mask_link, preview
 from core.text import clean, clean_line
@@ -27,6 +28,22 @@ __all__ = [
 ]
 
 _PREVIEW = 1_000
+_NOTED = (
+    ev.PathFellBack
+    | ev.SubagentStarted
+    | ev.SubagentFinished
+    | ev.ComplianceFailed
+    | ev.ComplianceEnforced
+    | ev.PermissionAnswered
+    | ev.AuthRequired
+    | ev.AuthFinished
+    | ev.ServerTrustAnswered
+    | ev.ModelChosen
+    | ev.ApiRetry
+    | ev.PipelineFailed
+    | ev.ErrorRaised
+)
+"""The events that make a note of their own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -206,7 +223,7 @@ class Recorder:
                 link = mask_link(event.url)
                 if self._query is not None:
                     self._change(self._query, needs_user_input=True, auth_link=link)
-                self._note(event, "auth", f"{event.toolkit or 'an account'} must be connected at {link}")
+                self._note(event, "auth", f"{describe(event).sentence} {link}")
             case _:
                 if isinstance(event, ev.ObserverFinished):
                     metrics = self._observers.setdefault(clean_line(event.observer, 60), RunMetrics())
@@ -352,43 +369,19 @@ def _observed(name: str, metrics: RunMetrics) -> ObserverEntry:
 
 
 def _note_of(event: ev.Event) -> tuple[str, ...] | None:
+    """Return the kind, the text and the files of the note an event makes; None when it makes none."""
     match event:
         case ev.QuerySteered():
             return "said", event.text
-        case ev.PathFellBack():
-            return "path", f"taken for SIMPLE, but called {event.tool_name}: goes on as COMPLEX"
-        case ev.SubagentStarted():
-            return "sub-agent", f"{event.name} started: {event.description}"
-        case ev.SubagentFinished():
-            return "sub-agent", f"{event.name} ended: {event.status}"
-        case ev.ComplianceFailed():
-            return "compliance", f"{event.subagent} broke the rule {event.rule}: {event.message}"
-        case ev.ComplianceEnforced():
-            return "compliance", f"{event.subagent} was sent back for the rule {event.rule}"
-        case ev.ObserverFinished(status="failed"):
-            return "observer", f"{event.observer} failed: {event.error}"
         case ev.ArtifactSaved():
             copied = f", copied to {event.copied_to}" if event.copied_to else ""
-            return "artifact", f"{event.kind}, {event.size} bytes, by {event.observer}{copied}", event.path
-        case ev.PermissionAnswered():
-            return (
-                "permission",
-                f"{event.tool_name}: {event.decision} ({event.scope}) {event.reason}".rstrip(),
-            )
-        case ev.AuthFinished():
-            return "auth", f"{event.toolkit or 'the account'}: {event.outcome}"
-        case ev.ServerTrustAnswered():
-            return "trust", f"the server {event.server} of the folder: {event.decision}"
-        case ev.ModelChosen():
-            return "model", f"{event.model or 'default'} answers from the next query on"
-        case ev.ApiRetry():
-            return "retry", f"attempt {event.attempt} of {event.max_attempts}: {event.error}"
-        case ev.PipelineFailed():
-            return "pipeline", f"{event.handler} failed in {event.pipeline}: {event.error}"
-        case ev.ErrorRaised():
-            return "error", f"{event.where}: {event.message}"
-        case _:
+            return "artifact", f"{describe(event).details[0]}{copied}", event.path
+        case ev.ObserverFinished(status="failed"):
+            pass
+        case _ if not isinstance(event, _NOTED):
             return None
+    description = describe(event)
+    return description.kind, description.sentence
 
 
 def _encode(value: Any) -> bytes:

@@ -27,6 +27,7 @@ import msgspec
 from core.concurrency.threads import in_loop
 from core.errors import WorkspaceError
 from core.events import types as ev
+from core.events.describe import describe
 from core.redaction.redactor import Redactor, mask_link, preview
 from core.storage.append_file import AppendFile
 from core.text import clean, clean_line, middle_truncate
@@ -91,7 +92,7 @@ class LogFile:
         # Outside the lock: whoever is told may well log something.
         self._on_failure(failure)
 
-    def secret(self, value: str) -> None:
+    def add_secret(self, value: str) -> None:
         """Mask a value from now on."""
         self._redactor.add(value)
 
@@ -134,127 +135,39 @@ class SessionLog:
                 unfinished, self._unfinished = self._unfinished, {}
                 for (_, kind), texts in unfinished.items():
                     self._write(event, kind, "".join(texts) + " [unfinished]")
-                self._write(event, *_entry(event, self._log.cut))
+                self._write_description(event)
             case ev.AuthRequired():
-                self._log.secret(event.url)
-                self._write(event, *_entry(event, self._log.cut))
+                self._log.add_secret(event.url)
+                self._write_description(msgspec.structs.replace(event, url=mask_link(event.url)))
             case _:
-                self._write(event, *_entry(event, self._log.cut))
+                self._write_description(event)
+
+    def _write_description(self, event: ev.Event) -> None:
+        description = describe(event)
+        text = f"{description.sentence} {self._data(event)}".rstrip()
+        details = (
+            ""
+            if isinstance(event, ev.ToolCallFinished)
+            else "".join(f"\n{each}" for each in description.details)
+        )
+        self._write(event, description.kind, text + details)
+
+    def _data(self, event: ev.Event) -> str:
+        """What only the log has: the ids, arguments and results of calls, cut to a preview."""
+        match event:
+            case ev.ToolCallStarted():
+                return f"[{event.tool_use_id}] {self._log.cut(_json(event.input))}"
+            case ev.ToolCallFinished():
+                return f"[{event.tool_use_id}]\n{self._log.cut(_outcome(event))}"
+            case ev.PermissionAsked():
+                return self._log.cut(_json(event.input))
+            case ev.UnknownEvent():
+                return self._log.cut(_json(event.fields))
+            case _:
+                return ""
 
     def _write(self, event: ev.Event, kind: str, text: str) -> None:
         self._log.write(event.at, kind, middle_truncate(text, _MESSAGE))
-
-
-def _entry(event: ev.Event, cut: Callable[[str], str]) -> tuple[str, str]:
-    match event:
-        case ev.SessionStarted():
-            demo = ", demo" if event.demo else ""
-            return "session", (
-                f"{event.session_id} started: ua-tui {event.version}, model {event.model or 'default'}, "
-                f"permissions {event.permission_mode}{demo}\nworkspace {event.workspace}"
-            )
-        case ev.SessionFinished():
-            return "session", (
-                f"finished ({event.reason}): {event.queries} queries, {event.tool_calls} tool calls, "
-                f"{event.artifacts} artifacts{_cost(event.cost_usd)}, {_seconds(event.duration_ms)}"
-            )
-        case ev.QueryReceived():
-            return "query", event.text
-        case ev.QuerySteered():
-            return "query", f"said into it: {event.text}"
-        case ev.QueryClassified():
-            return (
-                "path",
-                f"{event.decision} ({event.source}) in {_seconds(event.duration_ms)}: {event.raw_response}",
-            )
-        case ev.PathFellBack():
-            return "path", f"taken for SIMPLE, but called {event.tool_name}: goes on as COMPLEX"
-        case ev.QueryFinished():
-            error = f": {event.error}" if event.error else ""
-            return "query", (
-                f"{event.status} after {_seconds(event.duration_ms)}, {event.turns} turns{_cost(event.cost_usd)}{error}"
-            )
-        case ev.TokensSpent():
-            whose = " by a sub-agent" if event.parent_tool_use_id else ""
-            return (
-                "tokens",
-                f"{event.usage.total} of {event.model or 'the model'}{whose}{_cost(event.cost_usd)}",
-            )
-        case ev.BudgetReached():
-            held = ": a query waits" if event.refused else ""
-            return "budget", f"{event.level}: ${event.spent_usd:.4f} of ${event.limit_usd:.4f}{held}"
-        case ev.BudgetRaised():
-            return "budget", f"raised to ${event.limit_usd:.4f}, of which ${event.spent_usd:.4f} is spent"
-        case ev.TracingFailed():
-            return "tracing", f"failed: {event.error}"
-        case ev.ToolCallStarted():
-            return "tool", f"{event.name} started [{event.tool_use_id}] {cut(_json(event.input))}"
-        case ev.ToolCallFinished():
-            name = event.observation.tool_name if event.observation else "call"
-            head = f"{name} {event.status} [{event.tool_use_id}] in {_seconds(event.duration_ms)}"
-            return "tool", f"{head}\n{cut(_outcome(event))}"
-        case ev.SubagentStarted():
-            return "sub-agent", f"{event.name} started: {event.description}"
-        case ev.SubagentProgress():
-            return "sub-agent", f"{event.name}: {event.description}"
-        case ev.SubagentFinished():
-            return "sub-agent", f"{event.name} {event.status}"
-        case ev.ComplianceFailed():
-            return "compliance", f"{event.subagent} broke {event.rule}: {event.message}"
-        case ev.ComplianceEnforced():
-            return "compliance", f"{event.subagent} was sent back for {event.rule}: {event.message}"
-        case ev.ObserverStarted():
-            return "observer", f"{event.observer} started on {event.tool_use_id}"
-        case ev.ObserverFinished():
-            return "observer", _observed(event)
-        case ev.ArtifactSaved():
-            copied = f", copied to {event.copied_to}" if event.copied_to else ""
-            return "artifact", f"{event.path} ({event.kind}, {event.size} bytes) by {event.observer}{copied}"
-        case ev.PermissionAsked():
-            return "permission", f"asked for {event.tool_name}: {event.reason} {cut(_json(event.input))}"
-        case ev.PermissionAnswered():
-            return "permission", f"{event.decision} {event.tool_name} ({event.scope}) {event.reason}"
-        case ev.AuthRequired():
-            return "auth", f"{event.toolkit or 'an account'} must be connected at {mask_link(event.url)}"
-        case ev.AuthFinished():
-            return "auth", f"{event.toolkit or 'the account'}: {event.outcome}"
-        case ev.ServerTrustAsked():
-            return "trust", f"asked for the server {event.server} of {event.source}: {event.target}"
-        case ev.ServerTrustAnswered():
-            return "trust", f"{event.server}: {event.decision}"
-        case ev.ModelChosen():
-            effort = event.effort or "default"
-            return (
-                "model",
-                f"{event.model or 'default'}, falls back on {event.fallback_model}, effort {effort}",
-            )
-        case ev.ApiRetry():
-            attempt = f"attempt {event.attempt} of {event.max_attempts}"
-            return "retry", f"{attempt}, again in {_seconds(event.delay_ms)}: {event.error}"
-        case ev.McpStatus():
-            return "mcp", ", ".join(
-                f"{each.name} {each.status} {each.error or ''}".strip() for each in event.servers
-            )
-        case ev.PipelineFailed():
-            return "pipeline", f"{event.handler} failed in {event.pipeline}: {event.error}"
-        case ev.ErrorRaised():
-            return "error", "\n".join(
-                [f"{event.where}: {event.message}", *(f"caused by {c}" for c in event.causes)]
-            )
-        case ev.UnknownEvent():
-            return event.original_name, cut(_json(event.fields))
-        case _:
-            return event.event_name, ""
-
-
-def _observed(event: ev.ObserverFinished) -> str:
-    counts = f"{event.items} items, {event.rejected} rejected, {event.duplicates} duplicates"
-    saved = " -> " + ", ".join(event.artifacts) if event.artifacts else ""
-    why = event.error or event.note
-    return (
-        f"{event.observer} {event.status} on {event.tool_use_id} in {event.duration_ms:.0f} ms ({counts}){saved}"
-        + (f": {why}" if why else "")
-    )
 
 
 def _outcome(event: ev.ToolCallFinished) -> str:
@@ -270,14 +183,6 @@ def _json(value: Any) -> str:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError):
         return "{…}"
-
-
-def _seconds(milliseconds: float) -> str:
-    return f"{milliseconds / 1000:.2f} s"
-
-
-def _cost(cost_usd: float | None) -> str:
-    return f", ${cost_usd:.4f}" if cost_usd is not None else ""
 
 
 class RootHandler(logging.Handler):

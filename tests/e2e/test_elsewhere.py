@@ -64,7 +64,7 @@ def test_a_session_is_followed_from_another_terminal_and_goes_on_after_it_was_ki
                 other.type("\x11")
                 other.wait_for("1 session", "crashed", lambda text: "running" not in text)
                 other.type("r")
-                other.wait_for("Here the session goes on", "It is a second answer.", "● ready")
+                other.wait_for("Resumed", "It is a second answer.", "● ready")
                 other.type("And the third thing\r")
                 other.wait_until(lambda: "the third thing" in model.sent[-1])
                 assert "It is a second answer." in model.sent[-1]

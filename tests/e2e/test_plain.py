@@ -33,7 +33,7 @@ def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
         for start in (
             "Tool call SEARCH_NEWS started: ",
             "Tool call SEARCH_NEWS finished in ",
-            "Sub-agent report-creation-expert was sent back: ",
+            "report-creation-expert broke a rule: ",
             "Agent: # AI chips this week",
             "Done in ",
             "You: What is the capital of France?",
@@ -51,7 +51,7 @@ def test_numbers_from_a_pipe_answer_questions_and_the_end_of_it_is_a_no(tmp_path
     done = run(tmp_path, "--plain", "--demo", stdin=f"{MAIL}\n2\n")
     assert done.code == 0, done.stderr
     assert_plain(done.stdout)
-    assert "Open this link: https://" in done.stdout
+    assert "Open this link, then come back: https://" in done.stdout
     assert "Answer: Yes, the agent goes on" in done.stdout
     assert "Permission needed: GMAIL_SEND_EMAIL" in done.stdout
     assert "recipient_email: team@northwindsilicon.example" in done.stdout
@@ -117,7 +117,9 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
         screen.type(RESEARCH + "\n")
         screen.wait_for("Tool call SEARCH_NEWS started")
         screen.type("\x03")
-        screen.wait_for("Stopping the query.", "Stopped after ", lambda text: text.rstrip().endswith("You:"))
+        screen.wait_for(
+            "Stopping the query.", "Interrupted after ", lambda text: text.rstrip().endswith("You:")
+        )
         screen.type("What is the capital of France?\n")
         screen.wait_for("Paris", "Done in ", lambda text: text.rstrip().endswith("You:"))
         screen.type("What is half\x03")
@@ -160,7 +162,7 @@ def test_a_question_is_over_when_its_query_is_stopped(tmp_path: Path) -> None:
         screen.type("2\n")
         screen.wait_for("2. Allow once", lambda text: text.rstrip().endswith("Number of the answer:"))
         screen.type("\x03")
-        screen.wait_for("Stopped after ", lambda text: text.rstrip().endswith("You:"))
+        screen.wait_for("Interrupted after ", lambda text: text.rstrip().endswith("You:"))
         screen.type("\x04")
         assert screen.end() == 0
 

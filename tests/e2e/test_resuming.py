@@ -78,7 +78,7 @@ def test_the_model_is_sent_the_earlier_turns(tmp_path: Path) -> None:
     begun = second.of(SessionStarted)
     assert [each.resumed_from for each in begun] == [None, first.session.name]
     assert [each.queries_before for each in begun] == [0, 1]
-    assert f"session {first.session.name} goes on after 1 query, in {first.session}" in second.stderr
+    assert f"Session {first.session.name} resumed after 1 query in {first.session}" in second.stderr
     assert begun[0].provider_session_id == begun[1].provider_session_id
     assert [(e.query_id, e.text) for e in second.of(QueryReceived)] == [("q1", FIRST), ("q2", SECOND)]
     ends = second.of(SessionFinished)
@@ -161,8 +161,8 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: P
         ended.setdefault(event.query_id, []).append(event.status)
     assert ended == {"q1": ["interrupted"], "q2": ["success"]}
     with terminal(tmp_path, "open", "latest", columns=160, rows=45, env=env(tmp_path, url)) as screen:
-        shown = screen.wait_for("Interrupted", "Here the session goes on", SECOND)
-        assert shown.index("Interrupted") < shown.index("Here the session goes on")
+        shown = screen.wait_for("Interrupted", "Resumed", SECOND)
+        assert shown.index("Interrupted") < shown.index("Resumed")
         screen.type("\x11")
         assert screen.end() == 0
     calls = [event.tool_use_id for event in resumed.of(ToolCallStarted)]
@@ -200,7 +200,7 @@ def test_a_session_goes_on_on_the_screen(tmp_path: Path) -> None:
     with scripted_model(model) as url:
         assert run(tmp_path, "run", "--allow", LIST, FIRST, env=env(tmp_path, url)).code == 0
         with terminal(tmp_path, "resume", "latest", columns=160, rows=45, env=env(tmp_path, url)) as screen:
-            screen.wait_for(FIRST, "Answer 2.", "Here the session goes on", "● ready")
+            screen.wait_for(FIRST, "Answer 2.", "Resumed", "● ready")
             screen.type(SECOND + "\r")
             screen.wait_for(SECOND, "Answer 3.", "● ready")
             refused = run(tmp_path, "resume", "latest", env=env(tmp_path, url))
@@ -232,7 +232,7 @@ def test_a_session_is_found_read_and_gone_on_with_from_the_list(tmp_path: Path) 
             screen.type("\x11")
             screen.wait_for("Sessions", "1 of 1 session")
             screen.type("r")
-            screen.wait_for("Here the session goes on", "● ready")
+            screen.wait_for("Resumed", "● ready")
             screen.type(SECOND + "\r")
             screen.wait_for("Answer 3.", "● ready")
             screen.type("\x11")
@@ -251,23 +251,23 @@ def test_what_was_chosen_in_a_session_holds_when_it_goes_on(tmp_path: Path) -> N
     assert run(tmp_path, "run", "--demo", "What is the capital of France?", env=where).code == 0
     (folder,) = (tmp_path / "AGENT_RUN_WORKSPACES").iterdir()
     with terminal(tmp_path, "resume", "latest", columns=200, rows=50, env=where) as screen:
-        screen.wait_for("Here the session goes on", "● ready")
+        screen.wait_for("Resumed", "● ready")
         screen.type("/model\r")
         screen.wait_for("Effort", "opus")
         screen.type("eo")
         screen.wait_for("Which model?")
         screen.type("opus\r")
-        screen.wait_for("From the next query on opus answers, with the effort low")
+        screen.wait_for("The next query uses opus (effort low)")
         screen.type("/budget\r")
         screen.wait_for("The session may cost what it takes")
         screen.type("r")
         screen.wait_for("in US dollars")
         screen.type("0.5\r")
-        screen.wait_for("The session may cost $0.50 from here on")
+        screen.wait_for("The spending limit is now $0.50")
         screen.type("\x11")
         assert screen.end() == 0
     with terminal(tmp_path, "resume", "latest", columns=200, rows=50, env=where) as screen:
-        told = "Here the session goes on: opus answers, with the effort low; it may cost $0.50"
+        told = "Resumed with opus (effort low) and a spending limit of $0.50"
         screen.wait_for(told, "/$0.50", "● ready")
         screen.type("/status\r")
         screen.wait_for("Effort", "low", "limit $0.50")
@@ -279,8 +279,8 @@ def test_what_was_chosen_in_a_session_holds_when_it_goes_on(tmp_path: Path) -> N
         tmp_path, "run", "--resume", "latest", "--model", "gone-9", "--max-cost", "2", "Why?", env=where
     )
     assert wins.code == 0, wins.stderr
-    assert "gone-9 answers, with the effort low; it may cost $2.00 in all" in wins.stderr
-    assert "instead of what was chosen in it: opus, $0.50" in wins.stderr
+    assert "with gone-9 (effort low) and a spending limit of $2.00" in wins.stderr
+    assert "instead of opus, a limit of $0.50" in wins.stderr
     begun = last(folder)
     assert (begun.model, begun.effort, begun.max_cost_usd) == ("gone-9", "low", 2.0)
     # No agent lists it: the session begins all the same.

@@ -80,7 +80,7 @@ def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_goes_on(tmp_pa
             screen.type("\x15" + url + "\t\t" + KEY + "\r")
             screen.wait_for("The model answers", "ANTHROPIC_BASE_URL wins", "This session goes on", "Start")
             screen.type("\r")
-            screen.wait_for("Here the session goes on", "ready")
+            screen.wait_for("Resumed", "ready")
             screen.type(QUESTION + "\r")
             screen.wait_for("It is Paris.", "ready")
             screen.type("\x11")

@@ -1,4 +1,4 @@
-"""What happens, told line by line: nothing is written over, and what belongs together comes together."""
+"""Reports a session line by line: nothing is overwritten, and related lines are written together."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from core.events.types import (
     ToolCallFinished,
 )
 from core.text import clean, clean_line
-from tui.plain.wording import WORDS
 from tui.render.events import EventLines
 
-__all__ = ["Telling"]
+__all__ = ["Narrator"]
 
 GLANCE = 0.05
-"""Seconds within which an observer takes up a result, if one does."""
+"""Seconds within which an observer starts on a result, if one does."""
 PATIENCE = 1.0
-"""Seconds that the end of a call is held back for what the observers find in its result."""
+"""Seconds for which the end of a call is delayed, until the observers have read its result."""
 
 Later = Callable[[float, Callable[[], None]], object]
 
@@ -37,39 +36,39 @@ class _Held:
     items: int = 0
 
 
-class Telling:
+class Narrator:
     """A subscriber that turns events into lines.
 
-    The end of a successful call is held back for a moment, so that the count of what was found stands in its
-    line, and what was saved from it below.
+    The end of a successful call is delayed for a moment, so that its line has the number of items found, and the
+    saved files follow it.
 
     Args:
-        write: takes each line.
+        write: writes a line.
         later: calls a function after some seconds, as `loop.call_later` does.
-        listened_to: answers are told without the signs of Markdown.
+        read_aloud: write answers without Markdown syntax.
     """
 
-    def __init__(self, write: Callable[[str], None], later: Later, *, listened_to: bool = False) -> None:
-        self._listened_to = listened_to
+    def __init__(self, write: Callable[[str], None], later: Later, *, read_aloud: bool = False) -> None:
+        self._read_aloud = read_aloud
         self._write = write
         self._later = later
-        self._lines = EventLines(WORDS)
+        self._lines = EventLines(marks=False)
         self._held: dict[str, _Held] = {}
-        self._said = ""
+        self._last_answer = ""
         self.typed: str | None = None
-        """The query that stands on the terminal already, as somebody typed it there."""
+        """The query that the terminal shows already because a person typed it there."""
 
     def __call__(self, event: Event) -> None:
-        """Take one event from the bus."""
+        """Handle one event of the bus."""
         match event:
             case QueryReceived() if event.text == self.typed:
                 self.typed = None
                 self._lines.of(event)
             case MessageFinished(parent_tool_use_id=None) if event.text.strip():
-                self._say(event.text)
+                self._write_answer(event.text)
             case QueryFinished():
                 self.flush()
-                self._end(event)
+                self._end_query(event)
             case ToolCallFinished(status="success"):
                 self._hold(event)
             case ObserverStarted() if event.tool_use_id in self._held:
@@ -77,43 +76,35 @@ class Telling:
             case ArtifactSaved(tool_use_id=str(call)) if call in self._held:
                 self._held[call].saved.append(self._lines.of(event) or "")
             case ObserverFinished() if event.tool_use_id in self._held:
-                self._observed(event)
+                self._finish_observer(event)
             case _:
-                self._tell(self._lines.of(event))
+                self._write_line(self._lines.of(event))
 
     def flush(self) -> None:
-        """Tell what is held back."""
+        """Write the lines that are still delayed."""
         for call in list(self._held):
             self._release(call)
 
-    def _tell(self, line: str | None) -> None:
+    def _write_line(self, line: str | None) -> None:
         if line:
             self._write(line.removesuffix(":"))
 
-    def _say(self, text: str) -> None:
-        self._said = text.strip()
-        if self._listened_to:
-            # What reads Markdown is needed by nobody else.
+    def _write_answer(self, text: str) -> None:
+        self._last_answer = text.strip()
+        if self._read_aloud:
+            # Only this needs the Markdown parser.
             from tui.plain.plain_markdown import unmarked
 
-            self._write("Agent: " + unmarked(self._said))
+            self._write("Agent: " + unmarked(self._last_answer))
         else:
-            self._write("Agent: " + clean(self._said))
+            self._write("Agent: " + clean(self._last_answer))
 
-    def _end(self, event: QueryFinished) -> None:
-        if event.text.strip() and event.text.strip() != self._said:
-            self._say(event.text)
-        self._said = ""
-        took = self._lines.took(event.duration_ms)
-        match event.status:
-            case "success":
-                self._write(f"Done in {took}")
-            case "interrupted":
-                self._write(f"Stopped after {took}")
-            case "error":
-                self._write(
-                    f"Failed after {took}: {clean_line(event.error or 'the agent gave no reason', 500)}"
-                )
+    def _end_query(self, event: QueryFinished) -> None:
+        if event.text.strip() and event.text.strip() != self._last_answer:
+            self._write_answer(event.text)
+        self._last_answer = ""
+        end = self._lines.end_of_query(event)
+        self._write(clean_line(end.sentence, 500))
 
     def _hold(self, event: ToolCallFinished) -> None:
         line = self._lines.of(event)
@@ -122,7 +113,7 @@ class Telling:
             self._later(GLANCE, lambda: self._release_unobserved(event.tool_use_id))
             self._later(PATIENCE, lambda: self._release(event.tool_use_id))
 
-    def _observed(self, event: ObserverFinished) -> None:
+    def _finish_observer(self, event: ObserverFinished) -> None:
         held = self._held[event.tool_use_id]
         held.observers -= 1
         held.items = max(held.items, event.items)
@@ -143,4 +134,4 @@ class Telling:
         found = f", {held.items} item{'' if held.items == 1 else 's'}" if held.items else ""
         self._write(held.line + found)
         for line in held.saved:
-            self._tell(line)
+            self._write_line(line)

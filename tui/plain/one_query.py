@@ -13,7 +13,7 @@ from core.concurrency.race import until
 from core.events.types import AuthRequired, Event, QueryFinished
 from core.text import clean_line
 from tui.cli.arguments import EXIT_FAILED
-from tui.render.events import MARKS, EventLines
+from tui.render.events import EventLines
 
 if TYPE_CHECKING:
     from core.session.resume import Resume
@@ -30,10 +30,10 @@ class ProgressPrinter:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._lines = EventLines(MARKS)
+        self._lines = EventLines(marks=True)
 
     def __call__(self, event: Event) -> None:
-        """Take one event from the bus."""
+        """Handle one event of the bus."""
         line = self._lines.of(event)
         if line:
             self._out.write(line + "\n")

@@ -32,7 +32,7 @@ from core.text import clean, clean_line
 from tui.cli.arguments import EXIT_FAILED
 from tui.plain.input import TypedLines
 from tui.plain.interrupt import InterruptKey, interrupt_key
-from tui.plain.narrator import Telling
+from tui.plain.narrator import Narrator
 from tui.plain.one_query import note_signal
 from tui.plain.output import PlainOutput
 from tui.plain.questions import DENIED, Answer, Question, question_of
@@ -64,10 +64,10 @@ async def run_plain(settings: Settings, first_query: str | None, resume: Resume 
     at_terminal = sys.stdin.isatty()
     output = PlainOutput(at_terminal=at_terminal, rings=sys.stdout.isatty() and settings.notify != "off")
     later = asyncio.get_running_loop().call_later
-    telling = Telling(output.write, later, listened_to=sys.stdout.isatty())
-    session = await compose_session(settings, interactive=True, subscribers=(telling,), resume=resume)
+    narrator = Narrator(output.write, later, read_aloud=sys.stdout.isatty())
+    session = await compose_session(settings, interactive=True, subscribers=(narrator,), resume=resume)
     with interrupt_key(sys.stdin.fileno(), at_terminal=at_terminal) as key:
-        code = await _Plain(session, output, telling, key, at_terminal=at_terminal).run(first_query)
+        code = await _Plain(session, output, narrator, key, at_terminal=at_terminal).run(first_query)
     if output.lines.error is not None:
         raise output.lines.error
     return code
@@ -80,14 +80,14 @@ class _Plain:
         self,
         session: Session,
         output: PlainOutput,
-        telling: Telling,
+        narrator: Narrator,
         key: InterruptKey | None,
         *,
         at_terminal: bool,
     ) -> None:
         self._session = session
         self._output = output
-        self._telling = telling
+        self._narrator = narrator
         self._key = key
         self._typed = TypedLines(sys.stdin.fileno(), key.character if key else "", self._pressed)
         self._at_terminal = at_terminal
@@ -118,7 +118,7 @@ class _Plain:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            self._telling.flush()
+            self._narrator.flush()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
                 loop.remove_signal_handler(number)
         self._output.write(f"The session is kept in {clean_line(str(self._session.workspace.path), 1000)}")
@@ -149,7 +149,7 @@ class _Plain:
             if query.strip():
                 # What was typed at the prompt stands there; everything else is told.
                 if self._at_terminal and not ahead:
-                    self._telling.typed = clean(query.strip())
+                    self._narrator.typed = clean(query.strip())
                 await self._ask_agent(query)
 
     async def _ask_about_servers(self) -> None:
@@ -172,7 +172,7 @@ class _Plain:
                 await self._put_question(self._questions[0])
         finally:
             self._works = False
-            self._telling.flush()
+            self._narrator.flush()
         self._output.ring()
 
     async def _become(self, so: Callable[[], bool]) -> None:
@@ -203,7 +203,7 @@ class _Plain:
     # -- questions --------------------------------------------------------------------------------
 
     async def _put_question(self, event: Asked) -> None:
-        self._telling.flush()
+        self._narrator.flush()
         question = question_of(event)
         for line in question.all_lines:
             self._output.write(line)

@@ -8,7 +8,7 @@ import pytest
 
 from core.agent.messages.translate import Translator
 from core.events.types import MessageFinished
-from core.provider.error_messages import describe_failure, describe_retry
+from core.provider.error_messages import describe_failure
 
 EMPTY = (
     "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway intercepting "
@@ -49,26 +49,6 @@ def test_a_failure_says_what_happened_and_what_to_do(said: str, told: str, remed
 
 def test_what_nobody_knows_is_told_as_it_came() -> None:
     assert describe_failure("it broke {0}") == "it broke {0}"
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        ("authentication_failed", "the model's service refused the key"),
-        ("rate_limit", "the model's service takes no more requests for now and asks to wait"),
-        ("overloaded", "the model's service is overloaded"),
-        ("server_error", "the model's service is out of order"),
-        (
-            "no connection to http://127.0.0.1:9",
-            "the model's service at http://127.0.0.1:9 cannot be reached",
-        ),
-        ("418", "the model's service answered with HTTP 418"),
-        ("", "the model's service did not answer"),
-        ("something_new", "the model's service did not answer as it should (something_new)"),
-    ],
-)
-def test_why_it_is_tried_again_is_what_happened(error: str, words: str) -> None:
-    assert describe_retry(error) == words
 
 
 def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_not() -> None:

@@ -89,7 +89,7 @@ def test_messages_are_written_whole_and_thinking_before_its_answer(path: Path, l
     session(ev.QueryFinished(at=AT, query_id="q", status="interrupted"))
     found = [line[25:] for line in heads(path)]
     assert found[:3] == ["thinking   let me see", "answer     Hello", "answer     Half an ans [unfinished]"]
-    assert found[3].startswith("query      interrupted")
+    assert found[3].startswith("query      Interrupted")
 
 
 def sample(kind: type[ev.Event]) -> ev.Event:

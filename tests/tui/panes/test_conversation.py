@@ -118,7 +118,7 @@ async def test_that_all_is_spent_is_told_once_by_the_query_that_was_stopped_for_
             [*asked(), end, BudgetReached(**spent, stopped=True), BudgetReached(**spent, refused=True)]
         )
         shown = text_of(view)
-        assert shown.count("✗") == shown.count("is spent. /budget raises that") == 1
+        assert shown.count("✗") == shown.count("spending limit reached. Raise it with /budget") == 1
         assert "failed" not in shown
 
 
@@ -322,13 +322,13 @@ async def test_a_server_that_is_tried_again_is_one_message_however_often() -> No
         view.handle_events(asked())
         for server in (failed, trying, later, trying):
             view.handle_events([McpStatus(servers=[server])])
-            told = "↻ MCP server notes failed: ECONNREFUSED. It is tried again by itself."
+            told = "⟲ MCP server notes failed: ECONNREFUSED. Reconnecting automatically."
             assert text_of(view).count(told) == 1
         view.handle_events(
             [McpStatus(servers=[McpServer(name="notes", status="failed", error="ECONNREFUSED")])]
         )
         assert "✗ MCP server notes failed: ECONNREFUSED" in text_of(view)
-        assert "by itself" not in text_of(view)
+        assert "automatically" not in text_of(view)
         view.handle_events([McpStatus(servers=[McpServer(name="notes", status="connected")])])
         assert "✓ MCP server notes is connected." in text_of(view)
         assert "failed" not in text_of(view)
@@ -360,7 +360,7 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
         view.handle_events(
             [*asked(), PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")]
         )
-        assert "needed a tool (SEARCH_NEWS)" in text_of(view)
+        assert "needs a tool (SEARCH_NEWS)" in text_of(view)
         view.handle_events([PermissionAsked(request_id="p", tool_name="Bash", subjects=["GMAIL_SEND_EMAIL"])])
         assert "? May GMAIL_SEND_EMAIL run?" in text_of(view)
         view.handle_events(
@@ -376,9 +376,9 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
         view.handle_events([ApiRetry(attempt=1, max_attempts=10, delay_ms=1000, error="overloaded")])
         view.handle_events([ApiRetry(attempt=2, max_attempts=10, delay_ms=3000, error="overloaded")])
         assert text_of(view).count("The model's service is overloaded") == 1
-        assert "try 2 of 10 in 3.0s" in text_of(view)
+        assert "attempt 2 of 10 in 3.0 s" in text_of(view)
         view.handle_events([delta("On it."), ApiRetry(attempt=1, max_attempts=10, delay_ms=1000)])
-        assert text_of(view).count("The model's service did not answer: try 1 of 10") == 1
+        assert text_of(view).count("The model's service did not answer: attempt 1 of 10") == 1
         view.handle_events(
             [ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error="authentication_failed")]
         )
@@ -397,7 +397,7 @@ async def test_the_apps_messages_say_what_why_and_change_in_place() -> None:
         view.handle_events([McpStatus(servers=[broken]), McpStatus(servers=[broken])])
         assert text_of(view).count("MCP server composio failed: 502") == 1
         view.handle_events([McpStatus(servers=[McpServer(name="composio", status="disabled")])])
-        assert "⊘ MCP server composio is disabled: the agent does not see its tools." in text_of(view)
+        assert "· MCP server composio is disabled: the agent does not see its tools." in text_of(view)
         other = McpServer(name="local_toolkit", status="connected")
         view.handle_events([McpStatus(servers=[McpServer(name="composio", status="connected"), other])])
         assert "✓ MCP server composio is connected." in text_of(view)
@@ -415,7 +415,7 @@ async def test_an_interruption_keeps_the_text_so_far() -> None:
             ]
         )
         assert "Half an ans\n" in text_of(view)
-        assert "Interrupted after 2.0s" in text_of(view)
+        assert "Interrupted after 2.0 s" in text_of(view)
         assert "▍" not in text_of(view)
 
 
@@ -452,9 +452,9 @@ async def test_messages_are_counted_as_new_not_their_pieces() -> None:
 def test_the_end_of_a_session_is_told_and_never_reads_as_an_order() -> None:
     told = [message_of(SessionFinished(reason=reason)) for reason in ("quit", "signal", "disk full")]
     assert [message.text for message in told if message] == [
-        "The session was left by its user.",
+        "You quit this session.",
         "The session was ended by a signal.",
-        "The session is over: disk full.",
+        "The session has ended: disk full.",
     ]
 
 

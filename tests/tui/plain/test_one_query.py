@@ -38,7 +38,7 @@ def test_a_session_that_goes_on_says_so() -> None:
         )
         return line
 
-    assert begun(0, None) == "session session_1 (DEMO) in /out/session_1"
-    assert begun(0) == "session session_1 (DEMO) goes on after 0 queries, in /out/session_1"
-    assert begun(1) == "session session_1 (DEMO) goes on after 1 query, in /out/session_1"
-    assert begun(12) == "session session_1 (DEMO) goes on after 12 queries, in /out/session_1"
+    assert begun(0, None) == "· Session session_1 (demo) started in /out/session_1"
+    assert begun(0) == "· Session session_1 (demo) resumed after 0 queries in /out/session_1"
+    assert begun(1) == "· Session session_1 (demo) resumed after 1 query in /out/session_1"
+    assert begun(12) == "· Session session_1 (demo) resumed after 12 queries in /out/session_1"

@@ -27,7 +27,7 @@ from core.events.types import (
 )
 from tui.plain.input import TypedLines
 from tui.plain.interrupt import interrupt_key
-from tui.plain.narrator import PATIENCE, Telling
+from tui.plain.narrator import PATIENCE, Narrator
 from tui.plain.output import PlainOutput
 from tui.plain.questions import Answer, question_of
 
@@ -36,20 +36,20 @@ SAVED = ArtifactSaved(path="a.json", kind="news", size=9, sha256="x", observer="
 
 
 class Told:
-    """A telling with a clock that only a test moves."""
+    """A narrator with a clock that only a test moves."""
 
-    def __init__(self, *, listened_to: bool = False) -> None:
+    def __init__(self, *, read_aloud: bool = False) -> None:
         self.lines: list[str] = []
         self._timers: list[tuple[float, Callable[[], None]]] = []
-        self.telling = Telling(
+        self.narrator = Narrator(
             self.lines.append,
             lambda seconds, call: self._timers.append((seconds, call)),
-            listened_to=listened_to,
+            read_aloud=read_aloud,
         )
 
     def __call__(self, *events: Event) -> list[str]:
         for event in events:
-            self.telling(event)
+            self.narrator(event)
         return self.lines
 
     def wait(self, seconds: float) -> None:
@@ -68,17 +68,17 @@ def finished(call: str = "t1") -> ToolCallFinished:
 
 
 @pytest.mark.parametrize(
-    ("listened_to", "told_as"),
+    ("read_aloud", "told_as"),
     [
         (True, "Agent: It is Paris (https://a.example)."),
         (False, "Agent: It is **[Paris](https://a.example)**."),
     ],
 )
-def test_an_answer_is_listened_to_without_signs_and_kept_as_it_was_written(
-    listened_to: bool, told_as: str
+def test_an_answer_is_read_aloud_without_signs_and_kept_as_it_was_written(
+    read_aloud: bool, told_as: str
 ) -> None:
     text = "It is **[Paris](https://a.example)**."
-    told = Told(listened_to=listened_to)
+    told = Told(read_aloud=read_aloud)
     told(MessageFinished(query_id="q1", message_id="m1", text=text))
     told(QueryFinished(query_id="q1", status="success", text=text, duration_ms=1_000))
     assert told.lines == [told_as, "Done in 1.0 s"]
@@ -144,12 +144,15 @@ def test_an_answer_is_told_once_and_steers_no_terminal() -> None:
         "Agent: It is\N{REPLACEMENT CHARACTER}]0;x\N{REPLACEMENT CHARACTER} so.\nYes.",
         "Done in 20 ms",
     ]
-    told.telling.typed = "again"
+    told.narrator.typed = "again"
     told(
         QueryReceived(query_id="q2", text="again"),
         QueryFinished(query_id="q2", status="error", error="no\x1b[m route", text="Half", duration_ms=1500),
     )
-    assert told.lines[3:] == ["Agent: Half", "Failed after 1.5 s: no\N{REPLACEMENT CHARACTER}[m route"]
+    assert told.lines[3:] == [
+        "Agent: Half",
+        "The query failed after 1.5 s: no\N{REPLACEMENT CHARACTER}[m route",
+    ]
 
 
 def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherwise() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.events.types import ApiRetry, McpServer, McpStatus
-from tui.plain.wording import WORDS
-from tui.render.events import MARKS, EventLines, Wording
+from tui.render.events import EventLines
 
 OFF = McpServer(name="composio", status="off", error="Composio is off: set COMPOSIO_API_KEY.")
 BAD = McpServer(name=".mcp.json", status="failed", error="/w/.mcp.json is not valid JSON. Correct it.")
@@ -19,7 +18,7 @@ def told(lines: EventLines, *servers: McpServer) -> list[str]:
 
 
 def test_each_servers_failure_is_said_once_with_its_reason_and_only_what_changed() -> None:
-    lines = EventLines(MARKS)
+    lines = EventLines(marks=True)
     assert told(lines, McpServer(name="notes", status="pending")) == []
     assert told(lines, OFF, BAD) == [
         "  · Composio is off: set COMPOSIO_API_KEY.",
@@ -28,17 +27,17 @@ def test_each_servers_failure_is_said_once_with_its_reason_and_only_what_changed
     assert told(lines, OFF, BAD, AWAY) == [
         "  ✗ MCP server notes failed: it cannot be reached (ECONNREFUSED): see that it runs"
     ]
-    assert told(lines, GOOD, OFF, BAD, AWAY) == ["  servers: local_toolkit connected"]
+    assert told(lines, GOOD, OFF, BAD, AWAY) == ["  · Servers: local_toolkit connected"]
     assert told(lines, GOOD, OFF, BAD, AWAY) == []
 
 
 def test_a_server_that_was_lost_is_said_to_be_connected_again() -> None:
-    lines = EventLines(WORDS)
+    lines = EventLines(marks=False)
     notes = McpServer(name="notes", status="connected")
     assert told(lines, notes, GOOD) == ["Servers: notes connected, local_toolkit connected"]
     soon = McpServer(name="notes", status="failed", error="it ended", again_s=1)
     later = McpServer(name="notes", status="failed", error="it ended anew", again_s=2)
-    assert told(lines, soon) == ["Error: MCP server notes failed: it ended. It is tried again by itself."]
+    assert told(lines, soon) == ["MCP server notes failed: it ended. Reconnecting automatically."]
     assert told(lines, McpServer(name="notes", status="reconnecting"), later) == []
     assert told(lines, notes) == ["Servers: notes connected again"]
 
@@ -53,27 +52,27 @@ def test_a_server_that_was_lost_is_said_to_be_connected_again() -> None:
         (McpServer(name="composio", status="failed", error="Composio refused the key: set a valid one"),
          "Error: Composio refused the key: set a valid one"),
         (McpServer(name="mail", status="needs-auth"),
-         "Error: MCP server mail needs you to sign in at its service: `ua-tui doctor` tries it, and /connections "
-         "connects it again"),
+         "Error: MCP server mail needs you to sign in at its service: `ua-tui doctor` tests it, and /connections "
+         "reconnects it"),
         (McpServer(name="mail", status="disabled"), "Servers: mail disabled"),
     ],
 )  # fmt: skip
 def test_a_line_has_the_name_once_and_what_to_do(server: McpServer, line: str) -> None:
-    assert told(EventLines(WORDS), server) == [line]
+    assert told(EventLines(marks=False), server) == [line]
 
 
-@pytest.mark.parametrize("wording", [MARKS, WORDS])
-def test_a_retry_says_what_happened_and_a_refusal_that_it_is_none(wording: Wording) -> None:
-    lines = EventLines(wording)
+@pytest.mark.parametrize("marks", [True, False])
+def test_a_retry_says_what_happened_and_a_refusal_that_it_is_none(*, marks: bool) -> None:
+    lines = EventLines(marks=marks)
 
     def said(error: str) -> str:
         return lines.of(ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error=error)) or ""
 
-    assert "the model's service takes no more requests for now and asks to wait" in said("rate_limit")
+    assert "The model's service accepts no more requests for now" in said("rate_limit")
     assert "ttempt 1 of 10" in said("rate_limit")
-    assert "the model's service at http://127.0.0.1:9 cannot be reached" in said(
+    assert "The model's service at http://127.0.0.1:9 cannot be reached" in said(
         "no connection to http://127.0.0.1:9"
     )
     refused = said("authentication_failed")
-    assert refused.endswith("the model's service refused the key")
+    assert refused.endswith("The model's service refused the key.")
     assert "not answer" not in refused

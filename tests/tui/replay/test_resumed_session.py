@@ -89,9 +89,9 @@ async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path
     folder = write(tmp_path, [*many(2), SessionFinished(reason="quit", cost_usd=1.0, duration_ms=9.0)])
     (folder / "old.md").write_text("old")
     async with going_on(folder) as (app, pilot, session):
-        await until(lambda: app.state == "idle" and "goes on" in text(app, ConversationPane))
+        await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
         talk = text(app, ConversationPane)
-        assert talk.index("Answer 1 speaks") < talk.index("Here the session goes on")
+        assert talk.index("Answer 1 speaks") < talk.index("Resumed")
         # Money and tokens count on.
         assert "$1.00" in str(app.status.render())
         await pilot.press(*"more", "enter")
@@ -126,7 +126,7 @@ async def test_a_journal_that_could_not_be_read_at_first_is_read_by_the_next_sta
         app.screen.dismiss("close")
         await until(lambda: "Input/output error" in app.notice.text)
         app.action_restart()
-        await until(lambda: app.state == "idle" and "goes on" in text(app, ConversationPane))
+        await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
         assert "Answer 1 speaks" in text(app, ConversationPane)
         session.submit("live")
         session.finish(text="A live answer.")
@@ -164,7 +164,7 @@ async def test_what_a_crash_left_open_is_ended_and_a_new_row_runs(tmp_path: Path
         QueryFinished(query_id="q1", status="interrupted"),
     ]
     async with going_on(write(tmp_path, before), ends=ends) as (app, _, session):
-        await until(lambda: app.state == "idle" and "goes on" in text(app, ConversationPane))
+        await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
         trace = app.frame.query_one(TracePane)
         assert not any(node.running for node in trace.records.values())
         session.bus.publish(QueryReceived(query_id="q2", text="Second"))

@@ -188,7 +188,7 @@ async def test_a_budget_that_the_person_opens_takes_the_first_key_and_the_prompt
         await until(lambda: session.limits == [5.0])
         assert app.frame.prompt.text == ""
         # The line in the conversation says it.
-        await until(lambda: "may cost $5.00 from here on" in screen_text(app))
+        await until(lambda: "spending limit is now $5.00" in screen_text(app))
         await pilot.pause()
         assert not app._notifications
 

@@ -271,13 +271,15 @@ class ConversationPane(FindingView):
     def _tell_servers(self, event: McpStatus) -> None:
         for server in event.servers:
             before, self._known.servers[server.name] = self._known.servers.get(server.name, ""), server.status
-            told = ("mcp", server.name) in self._known.topics
-            lost = server.name in self._known.worked
+            was_reported = ("mcp", server.name) in self._known.topics
+            was_lost = server.name in self._known.worked
             if server.status == "connected":
                 self._known.worked.add(server.name)
             elif server.status == "disabled":
                 self._known.worked.discard(server.name)
-            message = server_message(server, told=told, lost=lost) if server.status != before else None
+            if server.status == before:
+                continue
+            message = server_message(server, was_reported=was_reported, was_lost=was_lost)
             if message is not None:
                 # What is not set up is no reason to hide what can be tried.
                 self._tell(message, hold=server.status in ("off", "untrusted") and not self._entries)

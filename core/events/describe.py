@@ -1,0 +1,551 @@
+"""Describes every event for people: what kind it is, one sentence about it, how serious it is, and its details.
+
+run.log, the transcript, plain mode and the conversation all use these descriptions. Each event type has one function
+here; `describe` calls it. The texts are not shortened, so that a reader of them can remove secrets first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from functools import singledispatch
+
+from core.events import types as ev
+from core.events.tool_names import tool_name
+from core.events.units import spent_of, spoken_duration
+from core.text import clean, clean_line
+
+__all__ = [
+    "BROKEN_STATES",
+    "FINAL_ERRORS",
+    "Description",
+    "Hints",
+    "Severity",
+    "describe",
+    "describe_resume",
+    "describe_retry",
+    "describe_server",
+]
+
+
+class Severity(Enum):
+    """How much attention an event deserves."""
+
+    INFO = "info"
+    STARTED = "started"
+    SUCCESS = "success"
+    RETRY = "retry"
+    STOPPED = "stopped"
+    QUESTION = "question"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """An event in words.
+
+    Attributes:
+        kind: groups events of one subject, such as `tool` or `permission`.
+        sentence: what a person has to know; a phrase that starts with the name of the tool, sub-agent or observer, or a
+            full sentence.
+        details: what else is known, such as the error of a call or the causes of a failure.
+    """
+
+    kind: str
+    sentence: str
+    severity: Severity = Severity.INFO
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What a reader knows from earlier events: the label of a call, and how long a person kept it waiting."""
+
+    tool: str = ""
+    waited_ms: float = 0.0
+
+
+_NO_HINTS = Hints()
+
+FINAL_ERRORS = frozenset({"authentication_failed", "billing_error"})
+"""Errors of the model's service after which a request is not repeated."""
+
+BROKEN_STATES = frozenset({"failed", "needs-auth"})
+"""States of an MCP server in which the agent cannot use it and a person should know."""
+
+_SERVICE = "the model's service"
+_NO_CONNECTION = "no connection to "
+_RETRY_REASONS = {
+    "authentication_failed": "refused the key",
+    "oauth_org_not_allowed": "does not allow this account",
+    "billing_error": "refused for lack of credit",
+    "rate_limit": "accepts no more requests for now",
+    "429": "accepts no more requests for now",
+    "overloaded": "is overloaded",
+    "529": "is overloaded",
+    "server_error": "is out of order",
+    "invalid_request": "refused the request",
+    "model_not_found": "does not know the model",
+    "": "did not answer",
+    "unknown": "did not answer",
+}
+_SESSION_ENDS = {
+    "finished": "The session has ended.",
+    "interrupted": "The session was interrupted.",
+    "quit": "You quit this session.",
+    "signal": "The session was ended by a signal.",
+}
+_PATHS = {"SIMPLE": "direct answer", "COMPLEX": "full agent"}
+_DECIDED_BY = {"rule": "by a rule", "model": "by the model", "fallback": "by default"}
+_AUTH_FAILURES = {
+    "cancelled": "cancelled",
+    "expired": "the link expired",
+    "unattended": "nobody was there to sign in",
+}
+
+
+def describe(event: ev.Event, hints: Hints = _NO_HINTS) -> Description:
+    """Describe an event; every text in it is cleaned.
+
+    Raises:
+        NotImplementedError: the event's type has no description.
+    """
+    return _describe(event, hints)
+
+
+def describe_resume(event: ev.SessionStarted) -> str:
+    """Describe, in a sentence, with which model and spending limit a session is resumed."""
+    origin = (
+        ""
+        if event.resumed_from == event.session_id
+        else f" from session {clean_line(event.resumed_from or '')}"
+    )
+    return f"Resumed{origin}{_resume_terms(event)}."
+
+
+def describe_retry(error: str) -> str:
+    """Describe, in a clause, why a request to the model is repeated; `error` is the agent's name for it."""
+    if error.startswith(_NO_CONNECTION):
+        return f"{_SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))} cannot be reached"
+    if (reason := _RETRY_REASONS.get(error)) is not None:
+        return f"{_SERVICE} {reason}"
+    if error.isdigit():
+        return f"{_SERVICE} answered with HTTP {error}"
+    return f"{_SERVICE} did not answer as it should ({_line(error)})"
+
+
+def describe_server(server: ev.McpServer, *, again: bool = False) -> Description:
+    """Describe the state of one MCP server; with `again` it failed before, after it had worked."""
+    name = clean_line(server.name)
+    match server.status:
+        case "connected":
+            sentence = f"MCP server {name} is connected{' again' if again else ''}."
+            return Description("mcp", sentence, Severity.SUCCESS)
+        case "disabled":
+            return Description("mcp", f"MCP server {name} is disabled: the agent does not see its tools.")
+        case "off" | "untrusted":
+            return Description("mcp", _line(server.error or "") or f"MCP server {name} is {server.status}.")
+        case status if status in BROKEN_STATES:
+            severity = Severity.ERROR if server.again_s is None else Severity.RETRY
+            return Description("mcp", _server_failure(server), severity)
+        case status:
+            return Description("mcp", f"MCP server {name} is {clean_line(status)}.")
+
+
+@singledispatch
+def _describe(event: ev.Event, _hints: Hints) -> Description:
+    raise NotImplementedError(f"core/events/describe.py does not describe {event.event_name}")
+
+
+# Sessions and queries
+
+
+@_describe.register
+def _session_started(event: ev.SessionStarted, _hints: Hints) -> Description:
+    name = f"Session {clean_line(event.session_id)}{' (demo)' if event.demo else ''}"
+    place = f"in {_line(event.workspace)}"
+    version, mode = clean_line(event.version), clean_line(event.permission_mode)
+    details = (f"ua-tui {version}, model {_name(event.model)}, permissions {mode}",)
+    if event.resumed_from is None:
+        return Description("session", f"{name} started {place}", details=details)
+    before = f"after {_number(event.queries_before, 'query', 'queries')}"
+    return Description("session", f"{name} resumed {before} {place}{_resume_terms(event)}", details=details)
+
+
+@_describe.register
+def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
+    counts = (
+        _number(event.queries, "query", "queries"),
+        _number(event.tool_calls, "tool call"),
+        _number(event.artifacts, "artifact"),
+    )
+    details = f"{', '.join(counts)}{_cost(event.cost_usd)}, {spoken_duration(event.duration_ms)}"
+    sentence = _SESSION_ENDS.get(event.reason, f"The session has ended: {clean_line(event.reason)}.")
+    return Description("session", sentence, details=(details,))
+
+
+@_describe.register
+def _query_received(event: ev.QueryReceived, _hints: Hints) -> Description:
+    return Description("query", clean(event.text))
+
+
+@_describe.register
+def _query_steered(event: ev.QuerySteered, _hints: Hints) -> Description:
+    return Description("query", f"Sent to the running query: {clean(event.text)}")
+
+
+@_describe.register
+def _query_classified(event: ev.QueryClassified, _hints: Hints) -> Description:
+    sentence = f"{_PATHS[event.decision]}, chosen {_DECIDED_BY[event.source]}"
+    details = f"{event.decision} in {spoken_duration(event.duration_ms)}: {clean(event.raw_response)}"
+    return Description("path", sentence, details=(details.removesuffix(": "),))
+
+
+@_describe.register
+def _path_fell_back(event: ev.PathFellBack, _hints: Hints) -> Description:
+    tool = tool_name(event.tool_name).short
+    return Description("path", f"The query needs a tool ({tool}): it continues with the full agent.")
+
+
+@_describe.register
+def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
+    took = _time(event.duration_ms, hints) if event.duration_ms else ""
+    after = f" after {took}" if took else ""
+    details = (f"{_number(event.turns, 'turn')}{_cost(event.cost_usd)}",)
+    match event.status:
+        case "success":
+            return Description("query", f"Done in {took}" if took else "Done", Severity.SUCCESS, details)
+        case "interrupted":
+            sentence = f"Interrupted{after}. Partial output is kept."
+            return Description("query", sentence, Severity.STOPPED, details)
+        case "error":
+            reason = clean(event.error or "no reason was given").strip()
+            return Description("query", f"The query failed{after}: {reason}", Severity.ERROR, details)
+
+
+# The model
+
+
+@_describe.register
+def _text(event: ev.TextDelta | ev.MessageFinished, _hints: Hints) -> Description:
+    return Description("answer", clean(event.text))
+
+
+@_describe.register
+def _thinking(event: ev.ThinkingDelta, _hints: Hints) -> Description:
+    return Description("thinking", clean(event.text))
+
+
+@_describe.register
+def _tokens_spent(event: ev.TokensSpent, _hints: Hints) -> Description:
+    subagent = " by a sub-agent" if event.parent_tool_use_id else ""
+    model = clean_line(event.model) or "the model"
+    return Description("tokens", f"{event.usage.total} tokens of {model}{subagent}{_cost(event.cost_usd)}")
+
+
+@_describe.register
+def _model_chosen(event: ev.ModelChosen, _hints: Hints) -> Description:
+    return Description("model", f"The next query uses {_model_choice(event)}.")
+
+
+@_describe.register
+def _api_retry(event: ev.ApiRetry, _hints: Hints) -> Description:
+    reason = describe_retry(event.error)
+    sentence = reason[:1].upper() + reason[1:]
+    if event.error in FINAL_ERRORS:
+        return Description("retry", f"{sentence}.", Severity.ERROR)
+    delay = f" in {spoken_duration(event.delay_ms)}" if event.delay_ms else ""
+    attempt = f"attempt {event.attempt} of {event.max_attempts}{delay}"
+    return Description("retry", f"{sentence}: {attempt}.", Severity.RETRY)
+
+
+@_describe.register
+def _budget_reached(event: ev.BudgetReached, _hints: Hints) -> Description:
+    spent, limit = spent_of(event.spent_usd, event.limit_usd)
+    if event.level == "warning":
+        sentence = (
+            f"{spent} of {limit} is spent. Work stops at the limit; raise it with /budget or --max-cost."
+        )
+        return Description("budget", sentence, Severity.WARNING)
+    waiting = "The query waits" if event.refused else "Nothing more runs"
+    sentence = f"Spending limit reached: {spent} of {limit}. {waiting} until you raise it with /budget or --max-cost."
+    return Description("budget", sentence, Severity.ERROR)
+
+
+@_describe.register
+def _budget_raised(event: ev.BudgetRaised, _hints: Hints) -> Description:
+    spent, limit = spent_of(event.spent_usd, event.limit_usd)
+    return Description("budget", f"The spending limit is now {limit}; {spent} is spent.")
+
+
+# Tools and sub-agents
+
+
+@_describe.register
+def _tool_call_started(event: ev.ToolCallStarted, hints: Hints) -> Description:
+    name = hints.tool or clean_line(event.name)
+    return Description("tool", f"{name} started", Severity.STARTED)
+
+
+@_describe.register
+def _tool_call_finished(event: ev.ToolCallFinished, hints: Hints) -> Description:
+    observation = event.observation
+    name = hints.tool or clean_line(observation.tool_name if observation else event.tool_use_id)
+    took = _time(event.duration_ms, hints)
+    details = (clean(observation.error),) if observation is not None and observation.error else ()
+    match event.status:
+        case "success":
+            return Description("tool", f"{name} finished in {took}", Severity.SUCCESS, details)
+        case "error":
+            return Description("tool", f"{name} failed after {took}", Severity.ERROR, details)
+        case "denied":
+            return Description("tool", f"{name} was denied", Severity.STOPPED, details)
+        case "cancelled":
+            return Description("tool", f"{name} was cancelled after {took}", Severity.STOPPED, details)
+
+
+@_describe.register
+def _subagent_started(event: ev.SubagentStarted, _hints: Hints) -> Description:
+    sentence = f"{clean_line(event.name)} started: {_line(event.description)}".removesuffix(": ")
+    return Description("sub-agent", sentence, Severity.STARTED)
+
+
+@_describe.register
+def _subagent_progress(event: ev.SubagentProgress, _hints: Hints) -> Description:
+    return Description("sub-agent", f"{clean_line(event.name)}: {_line(event.description)}")
+
+
+@_describe.register
+def _subagent_finished(event: ev.SubagentFinished, _hints: Hints) -> Description:
+    name = clean_line(event.name)
+    match event.status:
+        case "success":
+            return Description("sub-agent", f"{name} finished", Severity.SUCCESS)
+        case "error":
+            return Description("sub-agent", f"{name} failed", Severity.ERROR)
+        case "cancelled":
+            return Description("sub-agent", f"{name} was cancelled", Severity.STOPPED)
+
+
+@_describe.register
+def _compliance_failed(event: ev.ComplianceFailed, _hints: Hints) -> Description:
+    return Description("compliance", _broken_rule(event), Severity.WARNING, (clean_line(event.rule),))
+
+
+@_describe.register
+def _compliance_enforced(event: ev.ComplianceEnforced, _hints: Hints) -> Description:
+    sentence = f"{_broken_rule(event)} It was sent back to do so."
+    return Description("compliance", sentence, Severity.RETRY, (clean_line(event.rule),))
+
+
+# Observers and artifacts
+
+
+@_describe.register
+def _observer_started(event: ev.ObserverStarted, _hints: Hints) -> Description:
+    return Description("observer", f"{clean_line(event.observer)} started on {clean_line(event.tool_use_id)}")
+
+
+@_describe.register
+def _observer_finished(event: ev.ObserverFinished, _hints: Hints) -> Description:
+    name, reason = clean_line(event.observer), _line(event.error or event.note or "")
+    counts = f"{event.items} items, {event.rejected} rejected, {event.duplicates} duplicates"
+    details = (
+        f"{clean_line(event.tool_use_id)} in {event.duration_ms:.0f} ms: {counts}",
+        *map(clean_line, event.artifacts),
+    )
+    sentence = f"{name} {event.status}{f': {reason}' if reason else ''}"
+    severity = {"saved": Severity.SUCCESS, "skipped": Severity.INFO, "failed": Severity.ERROR}[event.status]
+    return Description("observer", sentence, severity, details)
+
+
+@_describe.register
+def _artifact_saved(event: ev.ArtifactSaved, _hints: Hints) -> Description:
+    copied = f", copied to {_line(event.copied_to)}" if event.copied_to else ""
+    details = f"{clean_line(event.kind)}, {event.size} bytes, by {clean_line(event.observer)}"
+    return Description("artifact", f"Saved: {_line(event.path)}{copied}", Severity.SUCCESS, (details,))
+
+
+# Questions
+
+
+@_describe.register
+def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
+    sentence = f"May {_subjects(event)} run? {_line(event.reason)}".rstrip()
+    return Description("permission", sentence, Severity.QUESTION)
+
+
+@_describe.register
+def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Description:
+    reason = f": {_line(event.reason)}" if event.reason else ""
+    if event.decision == "deny":
+        return Description("permission", f"{_subjects(event)} was denied{reason}", Severity.STOPPED)
+    scope = "" if event.scope == "once" else f" ({clean_line(event.scope)})"
+    return Description("permission", f"{_subjects(event)} was allowed{scope}{reason}", Severity.SUCCESS)
+
+
+@_describe.register
+def _auth_required(event: ev.AuthRequired, _hints: Hints) -> Description:
+    sentence = f"{_account(event)} needs your account. Open this link, then come back:"
+    return Description("auth", sentence, Severity.QUESTION, (clean(event.url).strip(),))
+
+
+@_describe.register
+def _auth_finished(event: ev.AuthFinished, _hints: Hints) -> Description:
+    if event.outcome == "completed":
+        return Description("auth", f"{_account(event)} is connected.", Severity.SUCCESS)
+    sentence = f"{_account(event)} was not connected: {_AUTH_FAILURES[event.outcome]}."
+    return Description("auth", sentence, Severity.STOPPED)
+
+
+@_describe.register
+def _server_trust_asked(event: ev.ServerTrustAsked, _hints: Hints) -> Description:
+    sentence = f"May the MCP server {clean_line(event.server)} of this folder be used? {_line(event.target)}"
+    return Description("trust", sentence, Severity.QUESTION, (_line(event.source),) if event.source else ())
+
+
+@_describe.register
+def _server_trust_answered(event: ev.ServerTrustAnswered, _hints: Hints) -> Description:
+    name = clean_line(event.server)
+    match event.decision:
+        case "trusted":
+            return Description("trust", f"MCP server {name} is trusted in this folder.", Severity.SUCCESS)
+        case "refused":
+            return Description("trust", f"MCP server {name} is refused in this folder.", Severity.STOPPED)
+        case "not_now":
+            return Description("trust", f"MCP server {name} is not used this time.", Severity.STOPPED)
+
+
+# Servers and failures
+
+
+@_describe.register
+def _mcp_status(event: ev.McpStatus, _hints: Hints) -> Description:
+    states = ", ".join(f"{clean_line(server.name)} {clean_line(server.status)}" for server in event.servers)
+    details = tuple(describe_server(server).sentence for server in event.servers if server.error)
+    return Description("mcp", states or "no servers", details=details)
+
+
+@_describe.register
+def _pipeline_failed(event: ev.PipelineFailed, _hints: Hints) -> Description:
+    place = f"Handler {clean_line(event.handler)} of {clean_line(event.pipeline)}"
+    return Description("pipeline", f"{place} failed: {_line(event.error)}", Severity.ERROR)
+
+
+@_describe.register
+def _tracing_failed(event: ev.TracingFailed, _hints: Hints) -> Description:
+    sentence = f"Tracing failed: {_line(event.error)}. The session continues."
+    return Description("tracing", sentence, Severity.WARNING)
+
+
+@_describe.register
+def _error_raised(event: ev.ErrorRaised, _hints: Hints) -> Description:
+    message = clean(event.message).strip()
+    sentence = f"{clean_line(event.where)}: {message}" if event.where else message
+    return Description("error", sentence, Severity.ERROR, tuple(_line(cause) for cause in event.causes))
+
+
+@_describe.register
+def _unknown_event(event: ev.UnknownEvent, _hints: Hints) -> Description:
+    return Description(event.original_name, "An event that this version does not know.")
+
+
+# Parts of sentences
+
+
+def _line(text: str) -> str:
+    """Clean a text of any length and put it on one line."""
+    return clean_line(text, max(len(text), 1))
+
+
+def _time(milliseconds: float, hints: Hints) -> str:
+    waited = f", {spoken_duration(hints.waited_ms)} of it waiting for you" if hints.waited_ms else ""
+    return spoken_duration(milliseconds) + waited
+
+
+def _number(count: int, singular: str, plural: str = "") -> str:
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
+
+
+def _cost(cost_usd: float | None) -> str:
+    return f", ${cost_usd:.4f}" if cost_usd is not None else ""
+
+
+def _name(model: str | None) -> str:
+    return clean_line(model) if model else "default"
+
+
+def _model_choice(event: ev.ModelChosen | ev.SessionStarted) -> str:
+    extras = []
+    if event.effort:
+        extras.append(f"effort {clean_line(event.effort)}")
+    if event.fallback_model:
+        extras.append(f"fallback {clean_line(event.fallback_model)}")
+    name = clean_line(event.model) if event.model else "the default model"
+    return f"{name} ({', '.join(extras)})" if extras else name
+
+
+def _resume_terms(event: ev.SessionStarted) -> str:
+    terms = []
+    if event.model or event.effort or event.fallback_model or set(event.overruled) - {"max_cost_usd"}:
+        terms.append(_model_choice(event))
+    if event.max_cost_usd is not None:
+        terms.append(f"a spending limit of {_money(event.max_cost_usd)}")
+    elif "max_cost_usd" in event.overruled:
+        terms.append("no spending limit")
+    if not terms:
+        return ""
+    replaced = ", ".join(_replaced(name, value) for name, value in event.overruled.items())
+    return f" with {' and '.join(terms)}{f', instead of {replaced}' if replaced else ''}"
+
+
+def _replaced(field: str, value: str | float | None) -> str:
+    match field, value:
+        case "max_cost_usd", int() | float():
+            return f"a limit of {_money(value)}"
+        case "effort", _:
+            return f"effort {_name(str(value) if value else None)}"
+        case "fallback_model", _:
+            return f"fallback {clean_line(str(value)) if value else 'none'}"
+        case _:
+            return clean_line(str(value)) if value else "the default model"
+
+
+def _money(amount: float) -> str:
+    return spent_of(0.0, amount)[1]
+
+
+def _server_failure(server: ev.McpServer) -> str:
+    """State why a server cannot be used, and what to do, in one sentence with its name."""
+    name, reason = clean_line(server.name), _line(server.error or "")
+    if not reason:
+        problem = "needs you to sign in at its service" if server.status == "needs-auth" else "failed"
+        reason = f"MCP server {name} {problem}: `ua-tui doctor` tests it, and /connections reconnects it"
+    elif not _names_server(server.name, reason):
+        reason = f"MCP server {name} failed: {reason}"
+    if server.again_s is not None:
+        reason = f"{reason}{'' if reason.endswith(('.', '?', '!')) else '.'} Reconnecting automatically."
+    return reason
+
+
+def _names_server(name: str, reason: str) -> bool:
+    """Whether a reason is a sentence with the server's name: a name can be a word like any other."""
+    if not (reason[:1].isupper() or reason.startswith(("/", f"{name} of "))):
+        return False
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", reason, re.IGNORECASE) is not None
+
+
+def _broken_rule(event: ev.ComplianceFailed | ev.ComplianceEnforced) -> str:
+    rule = _line(event.message) or clean_line(event.rule).replace("_", " ")
+    return f"{clean_line(event.subagent)} broke a rule: {rule.rstrip('.')}."
+
+
+def _subjects(event: ev.PermissionAsked | ev.PermissionAnswered) -> str:
+    names = event.subjects or [event.tool_name]
+    return ", ".join(dict.fromkeys(tool_name(name).short for name in names))
+
+
+def _account(event: ev.AuthRequired | ev.AuthFinished) -> str:
+    return clean_line(event.toolkit) or "An account"

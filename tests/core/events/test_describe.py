@@ -1,0 +1,144 @@
+"""Every event has a description; it is clean, complete, and says what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from core.events import types as ev
+from core.events.codec import EVENT_TYPES
+from core.events.describe import (
+    FINAL_ERRORS,
+    Hints,
+    Severity,
+    describe,
+    describe_resume,
+    describe_retry,
+    describe_server,
+)
+from core.observation import McpObservation, TextContent
+from core.provider.error_messages import REFUSALS
+
+NASTY = "[red]\x1b[2J \u202egnp.exe"
+
+
+def sample(kind: type[ev.Event], text: str) -> ev.Event:
+    """An event of a type, with `text` in every text that it requires."""
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        if field.required:
+            choices = getattr(field.type, "__args__", [text])
+            values[field.name] = (
+                1
+                if field.type in (int, float)
+                else field.type()
+                if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
+                else choices[0]
+            )
+    return kind(**values)
+
+
+@pytest.mark.parametrize("kind", EVENT_TYPES)
+def test_every_event_has_a_clean_description_of_its_own(kind: type[ev.Event]) -> None:
+    description = describe(sample(kind, NASTY))
+    texts = (description.kind, description.sentence, *description.details)
+    assert description.sentence
+    assert not set("".join(texts)) & set("\x1b\u202e")
+    assert kind.__name__ not in description.sentence
+
+
+def test_an_event_of_a_later_version_is_described_by_its_name() -> None:
+    assert describe(ev.UnknownEvent(original_name="weather_changed")).kind == "weather_changed"
+
+
+def test_an_event_without_a_description_is_an_error() -> None:
+    class Weather(ev.Event, frozen=True, kw_only=True):
+        pass
+
+    with pytest.raises(NotImplementedError, match="does not describe weather"):
+        describe(Weather())
+
+
+def test_texts_are_not_shortened_so_that_no_secret_is_cut_in_half() -> None:
+    error = "e" * 5_000
+    observation = McpObservation(
+        tool_name="n", tool_use_id="t", server="s", content=(TextContent("x"),), error=error
+    )
+    call = ev.ToolCallFinished(tool_use_id="t", status="error", observation=observation)
+    assert describe(call).details == (error,)
+    assert error in describe(ev.QueryFinished(query_id="q", status="error", error=error)).sentence
+    assert error in describe(ev.ErrorRaised(where="x", message=error)).sentence
+
+
+def test_a_call_is_described_by_its_label_and_with_the_time_a_person_took() -> None:
+    call = ev.ToolCallFinished(tool_use_id="t", status="success", duration_ms=8_300)
+    assert describe(call, Hints(tool="SEARCH_NEWS")).sentence == "SEARCH_NEWS finished in 8.3 s"
+    waited = describe(call, Hints(tool="SEARCH_NEWS", waited_ms=6_100)).sentence
+    assert waited == "SEARCH_NEWS finished in 8.3 s, 6.1 s of it waiting for you"
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({}, "Resumed."),
+        ({"model": "opus"}, "Resumed with opus."),
+        (
+            {"model": "opus", "effort": "high", "fallback_model": "sonnet", "max_cost_usd": 2.0},
+            "Resumed with opus (effort high, fallback sonnet) and a spending limit of $2.00.",
+        ),
+        (
+            {"overruled": {"max_cost_usd": 1.0}},
+            "Resumed with no spending limit, instead of a limit of $1.00.",
+        ),
+        (
+            {"model": "opus", "overruled": {"model": None, "effort": "low"}},
+            "Resumed with opus, instead of the default model, effort low.",
+        ),
+        ({"resumed_from": "other"}, "Resumed from session other."),
+    ],
+)
+def test_a_resumed_session_says_what_it_uses_and_what_that_replaces(
+    values: dict[str, Any], sentence: str
+) -> None:
+    fields = {"session_id": "s", "workspace": "/w", "cwd": "/", "version": "1", "resumed_from": "s"}
+    assert describe_resume(ev.SessionStarted(**{**fields, **values})) == sentence
+
+
+def test_the_final_errors_are_those_that_stop_a_query() -> None:
+    assert set(REFUSALS) == FINAL_ERRORS
+    final = describe(ev.ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error="billing_error"))
+    assert (final.sentence, final.severity) == (
+        "The model's service refused for lack of credit.",
+        Severity.ERROR,
+    )
+    retry = describe(ev.ApiRetry(attempt=2, max_attempts=10, delay_ms=1000, error="overloaded"))
+    assert retry.sentence == "The model's service is overloaded: attempt 2 of 10 in 1.0 s."
+
+
+def test_a_server_that_is_retried_says_so() -> None:
+    server = ev.McpServer(name="notes", status="failed", error="it ended", again_s=1)
+    description = describe_server(server)
+    assert description.severity is Severity.RETRY
+    assert description.sentence == "MCP server notes failed: it ended. Reconnecting automatically."
+
+
+@pytest.mark.parametrize(
+    ("error", "clause"),
+    [
+        ("authentication_failed", "the model's service refused the key"),
+        ("rate_limit", "the model's service accepts no more requests for now"),
+        ("overloaded", "the model's service is overloaded"),
+        ("server_error", "the model's service is out of order"),
+        (
+            "no connection to http://127.0.0.1:9",
+            "the model's service at http://127.0.0.1:9 cannot be reached",
+        ),
+        ("418", "the model's service answered with HTTP 418"),
+        ("", "the model's service did not answer"),
+        ("something_new", "the model's service did not answer as it should (something_new)"),
+    ],
+)
+def test_why_it_is_tried_again_is_what_happened(error: str, clause: str) -> None:
+    assert describe_retry(error) == clause
