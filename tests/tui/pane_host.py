@@ -12,12 +12,12 @@ from textual.widgets import Button
 
 from core.events.types import ToolCallFinished, ToolCallStarted
 from core.observation import AnyObservation, McpObservation, TextContent
-from tui.panes.conversation.view import BlockView
+from tui.panes.conversation.pane import ConversationPane
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.trace.pane import TracePane
 from tui.screens.files.link import follow_link
 from tui.theme.themes import DEFAULT_THEME, THEMES
-from tui.virtual_list.list_view import LineView
+from tui.virtual_list.virtual_list import VirtualList
 
 STYLES = Path(__file__).parents[2] / "styles"
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
@@ -28,7 +28,7 @@ class PaneHost(App[None]):
     """Shows one widget, and a button for the focus to go to."""
 
     CSS_PATH = [STYLES / f"{name}.tcss" for name in NAMES]  # noqa: RUF012  # as Textual declares it
-    CSS = "LineView { height: 1fr; } Button { dock: bottom; height: 1; border: none; }"
+    CSS = "VirtualList { height: 1fr; } Button { dock: bottom; height: 1; border: none; }"
 
     def __init__(self, pane: Widget) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class PaneHost(App[None]):
     def open_url(self, url: str, *, new_tab: bool = True) -> None:
         self.urls.append(url)
 
-    def on_block_view_link_clicked(self, message: BlockView.LinkClicked) -> None:
+    def on_conversation_pane_link_clicked(self, message: ConversationPane.LinkClicked) -> None:
         follow_link(self, message.url)
 
     def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
@@ -64,7 +64,7 @@ class PaneHost(App[None]):
         self.opened.append(message.tool_use_id)
 
 
-def rows(view: LineView[Any]) -> list[str]:
+def rows(view: VirtualList[Any]) -> list[str]:
     """What the view shows, row by row."""
     return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
 

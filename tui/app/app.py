@@ -52,7 +52,7 @@ from tui.terminal.paste import guard_pastes
 from tui.terminal.suspend import SuspendingApp
 
 if TYPE_CHECKING:
-    from tui.panes.conversation.view import BlockView
+    from tui.panes.conversation.pane import ConversationPane
     from tui.panes.prompt.pane import Prompt
     from tui.terminal.clipboard import Clipboard
 
@@ -304,7 +304,7 @@ class UaTuiApp(
         """Put the newest queued query back into the prompt."""
         self.queries.take_back()
 
-    def on_block_view_suggested(self, event: BlockView.Suggested) -> None:
+    def on_conversation_pane_suggested(self, event: ConversationPane.Suggested) -> None:
         """Write what was clicked into the prompt, unless something is being written there."""
         if not self.frame.prompt.value:
             self.frame.prompt.put(event.query)

@@ -14,7 +14,7 @@ from core.errors import UniversalAgentError
 from core.events.types import Event
 
 if TYPE_CHECKING:
-    from tui.panes.conversation.view import BlockView
+    from tui.panes.conversation.pane import ConversationPane
     from tui.panes.observers.pane import ObserversPane
     from tui.panes.trace.pane import TracePane
     from tui.panes.workspace.pane import WorkspacePane
@@ -56,7 +56,7 @@ class PaneRequests(Horizontal):
         if record is None:
             return
         try:
-            call = record.whole()
+            call = record.load()
         except UniversalAgentError as error:
             self.notify(str(error), markup=False, severity="warning")
             return
@@ -138,7 +138,7 @@ class PaneRequests(Horizontal):
         event.stop()
         self._follow_link(event.url)
 
-    def on_block_view_link_clicked(self, event: BlockView.LinkClicked) -> None:
+    def on_conversation_pane_link_clicked(self, event: ConversationPane.LinkClicked) -> None:
         """Ask before a link of the conversation is opened."""
         event.stop()
         self._follow_link(event.url)

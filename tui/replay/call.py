@@ -10,18 +10,18 @@ from tui.render.subagent_progress import Progress
 
 __all__ = ["PastCall"]
 
-LONGEST_WORDS = 500
+LONGEST_TEXT = 500
 _NO_PROGRESS = Progress()
 
 
 class PastCall:
-    """What is known of one call, as places in a journal; `words` is the beginning of the texts it was given."""
+    """One call, as places in a journal; `argument_text` is the beginning of the texts among its arguments."""
 
-    __slots__ = ("_ended", "_journal", "_places", "name", "progress", "words")
+    __slots__ = ("_ended", "_journal", "_places", "argument_text", "name", "progress")
 
     def __init__(self, journal: PastJournal, started: PastCallStarted) -> None:
         self.name = started.name
-        self.words = _words(started)
+        self.argument_text = _argument_text(started)
         self.progress = _NO_PROGRESS
         self._journal = journal
         self._places: tuple[int, ...] = (started.place,)
@@ -29,16 +29,16 @@ class PastCall:
 
     @property
     def ended(self) -> bool:
-        """Whether the call came to its end."""
+        """Whether the call has ended."""
         return self._ended
 
-    def take(self, event: ToolCallFinished | ArtifactSaved) -> None:
-        """Note where the end of the call stands, or a file that came of it."""
+    def add(self, event: ToolCallFinished | ArtifactSaved) -> None:
+        """Add where the journal has the end of the call, or a file that it produced."""
         self._ended = self._ended or isinstance(event, ToolCallFinished)
         if isinstance(event, PastCallFinished | PastArtifactSaved):
             self._places += (event.place,)
 
-    def whole(self) -> CallRecord:
+    def load(self) -> CallRecord:
         """Read all of it.
 
         Raises:
@@ -50,12 +50,12 @@ class PastCall:
         record = CallRecord(started, progress=self.progress)
         for event in rest:
             if isinstance(event, ToolCallFinished | ArtifactSaved):
-                record.take(event)
+                record.add(event)
         if self._ended and record.finished is None:
-            record.take(ToolCallFinished(tool_use_id=started.tool_use_id, status="cancelled"))
+            record.add(ToolCallFinished(tool_use_id=started.tool_use_id, status="cancelled"))
         return record
 
 
-def _words(started: ToolCallStarted) -> str:
-    words = "\n".join(value[:LONGEST_WORDS] for value in started.input.values() if isinstance(value, str))
-    return words[:LONGEST_WORDS]
+def _argument_text(started: ToolCallStarted) -> str:
+    text = "\n".join(value[:LONGEST_TEXT] for value in started.input.values() if isinstance(value, str))
+    return text[:LONGEST_TEXT]

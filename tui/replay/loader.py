@@ -77,8 +77,8 @@ class Filling:
         unsubscribe()
         panes = self.panes
         trace = panes[PANES.index("trace")]
-        trace.journal = self._past.journal
-        trace.still_runs = self._past.runs_elsewhere
+        trace.calls.journal = self._past.journal
+        trace.calls.still_runs = self._past.runs_elsewhere
         for pane in panes:
             self._apply([pane], events)
             # Each renders what it shows: the screen goes on between them.
@@ -99,7 +99,7 @@ class Filling:
         try:
             async for events in self._past.whole():
                 for twin, pane in zip(twins[:-1], panes, strict=False):
-                    twin.keep_up(pane)
+                    twin.gather_for(pane)
                 await self._take_in(twins, events)
                 if time.monotonic() - told > TELL_SECONDS:
                     told = time.monotonic()
@@ -131,7 +131,7 @@ class Filling:
                 self._notice(str(error), "what was read until then is shown")
             return
         if not self._past.closed:
-            panes[PANES.index("trace")].still_runs = False
+            panes[PANES.index("trace")].calls.still_runs = False
             self._end(panes, go_on=False)
             told()
 
@@ -147,7 +147,7 @@ class Filling:
         conversation, *others, _ = panes
         message = self._message(self._past.facts, self._past.unsent)
         if go_on:
-            conversation.say(message)
+            conversation.report(message)
             return
         conversation.end(message)
         for pane in others:

@@ -7,7 +7,7 @@ the first one on; when it has them all, `adopt` puts them on the screen, and the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -19,6 +19,8 @@ from tui.panes.conversation.pane import ConversationPane
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.trace.pane import TracePane
 from tui.panes.trace.rows import CallNode, CallRecord, Record
+from tui.panes.trace.tree import CallTree
+from tui.panes.trace.tree_rows import TreeRows
 from tui.replay.call import PastCall
 
 __all__ = ["PastConversation", "PastObservers", "PastPane", "PastTrace"]
@@ -36,8 +38,8 @@ class PastPane(Protocol):
     def twin(self) -> Any:
         """Make an empty pane of the same kind that is on no screen, to gather the whole."""
 
-    def keep_up(self, pane: Any) -> None:
-        """As a twin: look at things as the pane on the screen does by now."""
+    def gather_for(self, shown: Any) -> None:
+        """As a twin: gather for the pane on the screen, as that is shown by now."""
 
     def adopt(self, whole: Any) -> None:
         """Show what a twin has gathered; the reader stays where he is."""
@@ -47,129 +49,107 @@ class PastConversation(ConversationPane):
     """The dialogue of a past session."""
 
     def end(self, message: Message | None) -> None:
-        """Let nothing look as if it went on, and say below what the session is, if there is something to say."""
-        for stream in self._known.streams.values():
-            stream.rest()
-        self._known.streams.clear()
-        self._folds.end_subagents(UNFINISHED)
-        self.say(message)
+        """Let nothing look as if it continued, and show below what the session is, if there is something to show."""
+        self.dialogue.end()
+        self.report(message)
 
-    def say(self, message: Message | None) -> None:
-        """Say below what the session is, if there is something to say."""
+    def report(self, message: Message | None) -> None:
+        """Show below what the session is, if there is something to show."""
         if message is not None:
-            self._tell(message)
-        self.settle()
+            self.dialogue.add_message(message)
+        self.update_rows()
 
     def twin(self) -> PastConversation:
         """Make an empty conversation that is on no screen."""
-        twin = PastConversation(zone=self._zone)
-        twin.keep_up(self)
+        twin = PastConversation(zone=self.zone)
+        twin.gather_for(self)
         return twin
 
 
-class PastTrace(TracePane):
-    """The calls of a past session, of which only the rows are kept in memory."""
+class PastCalls(CallTree):
+    """The tree of a past session's calls, of which only the rows are kept in memory.
+
+    Attributes:
+        journal: where calls are read from when they are opened.
+        still_runs: whether another program works on the session, so that a call without an end may get one.
+    """
 
     journal: PastJournal | None = None
-    """Where calls are read from when they are looked at."""
     still_runs = False
-    """Whether another program works on the session, so that a call without an end may get one."""
-    gathers = False
-    """Whether it is a twin, of which nothing is drawn."""
     _at: float | None = None
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, monotonic=self._now)
-        self._keep: Callable[[ToolCallStarted], Record] = self._kept
+    def now(self) -> float:
+        """The time of the event that is handled, or of day; where nothing happens any more, none.
 
-    def _now(self) -> float:
-        """The time of the event that is taken in, or of day; where nothing happens any more, none.
-
-        What has no end in a past session took no time that is known.
+        A call without an end in a past session has no known duration.
         """
         if not self.still_runs:
             return 0.0
         return time.time() if self._at is None else self._at
 
-    def _take(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
+        """Update the rows that an event is about."""
         self._at = event.at.timestamp()
         try:
-            super()._take(event)
+            super().handle_event(event)
         finally:
             self._at = None
 
-    def _start(self, event: ToolCallStarted) -> None:
-        above = self.records.get(event.parent_tool_use_id or "")
+    def on_call_started(self, event: ToolCallStarted) -> None:
+        """Add the row of a call."""
+        above = self.by_key.get(event.parent_tool_use_id or "")
         if above is not None and above.depth >= DEEPEST:
             # No session nests so deeply; a journal that says so must not exhaust the stack.
             event = msgspec.structs.replace(event, parent_tool_use_id=None)
-        super()._start(event)
+        super().on_call_started(event)
 
-    def _kept(self, started: ToolCallStarted) -> Record:
+    def make_record(self, started: ToolCallStarted) -> Record:
+        """Make the record of a call, which keeps its place in the journal where it has one."""
         if self.journal is not None and isinstance(started, PastCallStarted):
             return PastCall(self.journal, started)
         return CallRecord(started)
 
-    def end(self) -> None:
-        """Let no row look as if it went on."""
-        self._end_rows(list(self.live.values()))
-        self._wind()
-        self.settle()
-
-    def _end_rows(self, nodes: Sequence[CallNode]) -> None:
-        super()._end_rows(nodes)
+    def end_rows(self, nodes: Sequence[CallNode]) -> None:
+        """End rows without a result."""
+        super().end_rows(nodes)
         for node in nodes:
             node.took = None
             node.note = UNFINISHED
             if node.record is not None and not self.still_runs:
-                node.record.take(ToolCallFinished(tool_use_id=node.key, status="cancelled"))
+                node.record.add(ToolCallFinished(tool_use_id=node.key, status="cancelled"))
+
+
+class PastTrace(TracePane):
+    """The calls of a past session."""
+
+    calls: PastCalls
+
+    def make_calls(self, tree: TreeRows, monotonic: Callable[[], float]) -> CallTree:
+        """Make what turns events into rows."""
+        return PastCalls(tree)
+
+    def end(self) -> None:
+        """Let no row look as if it continued."""
+        self.calls.end_rows(list(self.calls.live.values()))
+        self.handle_events(())
 
     def twin(self) -> PastTrace:
         """Make an empty trace that is on no screen."""
         twin = PastTrace()
-        twin.journal, twin.still_runs = self.journal, self.still_runs
-        twin.gathers = True
-        twin.keep_up(self)
+        twin.calls.journal, twin.calls.still_runs = self.calls.journal, self.calls.still_runs
+        twin.gather_for(self)
         return twin
-
-    def touch(self, key: Hashable) -> None:
-        """Tell that a row changed; one that nobody sees is as high as it was."""
-        if not self.gathers:
-            super().touch(key)
-
-    def tell_counts(self) -> None:
-        """Show the counts, if anybody can see them."""
-        if not self.gathers:
-            super().tell_counts()
 
 
 class PastObservers(ObserversPane):
     """What the observers did in a past session."""
 
-    gathers = False
-    """Whether it is a twin, of which nothing is drawn."""
-
-    def touch(self, key: Hashable) -> None:
-        """Tell that a row changed; one that nobody sees is as high as it was."""
-        if not self.gathers:
-            super().touch(key)
-
-    def tell_counts(self) -> None:
-        """Show the counts, if anybody can see them."""
-        if not self.gathers:
-            super().tell_counts()
-
     def end(self) -> None:
-        """Let no run look as if it went on."""
-        for run in self._known.runs.values():
-            if run.milliseconds is None and run.what == "at work":
-                run.what, run.quiet = UNFINISHED, True
-                self._change(run)
-        self.settle()
+        """Let no run look as if it continued."""
+        self.end_runs(UNFINISHED)
 
     def twin(self) -> PastObservers:
         """Make an empty feed that is on no screen."""
         twin = PastObservers()
-        twin.gathers = True
-        twin.keep_up(self)
+        twin.gather_for(self)
         return twin

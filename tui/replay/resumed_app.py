@@ -54,7 +54,7 @@ class ResumedFrame(Frame):
         """Let everything from here on be the present."""
         from tui.replay.resumed_panes import ResumedTrace, ResumedWorkspace
 
-        self.query_one("#trace", ResumedTrace).past = False
+        self.query_one("#trace", ResumedTrace).calls.past = False
         self.query_one("#workspace", ResumedWorkspace).past = False
 
 

@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from core.events.types import Event
-from tui.panes.trace.pane import TracePane
 from tui.panes.trace.rows import CallNode
+from tui.panes.trace.tree import CallTree
+from tui.panes.trace.tree_rows import TreeRows
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.provenance import Origins
-from tui.replay.panes import PastTrace
+from tui.replay.panes import PastCalls, PastTrace
 
 __all__ = ["ResumedTrace", "ResumedWorkspace"]
 
 
-class ResumedTrace(PastTrace):
-    """The calls of a session that goes on: of those from before only the rows are kept in memory."""
+class ResumedCalls(PastCalls):
+    """The tree of the calls of a session that is resumed."""
 
     past = True
     """Whether what comes was before."""
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._monotonic = time.monotonic
+    def now(self) -> float:
+        """The time by the clock of live rows."""
+        return time.monotonic()
 
-    def _end_rows(self, nodes: Sequence[CallNode]) -> None:
+    def end_rows(self, nodes: Sequence[CallNode]) -> None:
+        """End rows without a result."""
         if self.past:
-            super()._end_rows(nodes)
+            super().end_rows(nodes)
         else:
-            TracePane._end_rows(self, nodes)
+            CallTree.end_rows(self, nodes)
+
+
+class ResumedTrace(PastTrace):
+    """The calls of a session that is resumed."""
+
+    calls: ResumedCalls
+
+    def make_calls(self, tree: TreeRows, monotonic: Callable[[], float]) -> CallTree:
+        """Make what turns events into rows."""
+        return ResumedCalls(tree)
 
 
 class ResumedWorkspace(WorkspacePane):

@@ -1,4 +1,4 @@
-"""The heights of many entries, kept so that any line is found, and any height changed, in logarithmic time."""
+"""The heights of many entries, in which a line is found and a height is changed in logarithmic time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Heights"]
 
 
 class Heights:
-    """A list of whole heights with its prefix sums (a Fenwick tree).
+    """A list of heights in lines with its prefix sums (a Fenwick tree).
 
     Appending, changing one and looking up a line cost O(log n); replacing a run costs what follows it.
     """

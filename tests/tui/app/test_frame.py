@@ -221,7 +221,7 @@ def lit(app: UaTuiApp) -> str:
     pane = app.frame.query_one("#conversation", ConversationPane)
     color = pane.palette["lines--cursor"].bgcolor
     assert color is not None
-    parts = (part for row in pane._rows for part in row.strip)
+    parts = (part for row in pane.lines for part in row.strip)
     return " ".join(part.text for part in parts if part.style and part.style.bgcolor == color)
 
 

@@ -47,6 +47,6 @@ async def test_a_long_answer_streams_without_a_full_collection(tmp_path: Path) -
         finally:
             gc.callbacks.remove(noting)
         pane = app.frame.query_one("#conversation", ConversationPane)
-        assert pane._heights.total > 2 * MOST_LINES
+        assert pane.heights.total > 2 * MOST_LINES
         assert full == []
         assert pane._cache._lines <= MOST_LINES

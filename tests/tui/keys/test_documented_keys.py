@@ -22,12 +22,10 @@ from tui.keys.keymap import Keys
 from tui.keys.names import shown_key
 from tui.keys.table import PLACES, Row, together
 from tui.layout.frame import Frame
-from tui.panes.conversation.search_view import FindingView
-from tui.panes.conversation.view import BlockView
+from tui.panes.conversation.pane import ConversationPane
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.prompt.pane import Prompt
 from tui.panes.trace.pane import TracePane
-from tui.panes.trace.tree_view import FilteredTree
 from tui.panes.workspace.file_actions import FileDeeds
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
@@ -57,7 +55,7 @@ from tui.screens.tool_call.screen import ToolCallScreen
 from tui.terminal.suspend import SuspendingApp
 from tui.viewers.view.cursor_view import SteeredView
 from tui.viewers.view.view import DocumentView
-from tui.virtual_list.list_view import LineView
+from tui.virtual_list.virtual_list import VirtualList
 from tui.widgets.dialog import Dialog
 from tui.widgets.modal import Modal
 
@@ -65,13 +63,13 @@ Classes = Sequence[type[DOMNode]]
 
 ROOT = PROJECT
 PAGE = ROOT / "docs" / "keys.md"
-EVERYWHERE: Classes = (UaTuiApp, SuspendingApp, MainScreen, Frame, LineView)
+EVERYWHERE: Classes = (UaTuiApp, SuspendingApp, MainScreen, Frame, VirtualList)
 VIEW: Classes = (SteeredView, DocumentView)
 TREE = ["left", "right", "h", "l", "space", "E", "F", "enter"]
 
 READ: dict[str, tuple[str, Classes]] = {
-    "conversation": ("conversation", (FindingView, BlockView)),
-    "trace": ("trace", (FilteredTree, TracePane)),
+    "conversation": ("conversation", (ConversationPane,)),
+    "trace": ("trace", (TracePane,)),
     "observers": ("observers", (ObserversPane,)),
     "workspace": ("workspace", (LiveTree, WorkspacePane, FileDeeds)),
     "file": (

@@ -41,7 +41,7 @@ async def test_keys_go_where_the_ones_before_them_led(tmp_path: Path) -> None:
         await ready(app)
         pane = app.query_one(ConversationPane)
         burst(app, "1/memory")
-        await until(lambda: pane._needle == "memory")
+        await until(lambda: pane.search.query.text == "memory")
         assert has_focus(app, ConversationPane)
         # The first leaves the search, the second goes to the prompt, and there everything is text.
         burst(app, "\x1b\x1b2/kept")
@@ -79,4 +79,4 @@ async def test_a_key_whose_receiver_is_gone_holds_nobody_up(tmp_path: Path) -> N
         app._waiting_for = app._number = 7
         burst(app, "1/x")
         pane = app.query_one(ConversationPane)
-        await until(lambda: pane._needle == "x")
+        await until(lambda: pane.search.query.text == "x")

@@ -193,14 +193,14 @@ async def test_a_long_stream_renders_only_its_tail() -> None:
         for number in range(200):
             view.handle_events([delta(f"Paragraph {number} with some words.\n\n")])
         rendered: list[int] = []
-        original = view.render_entry
+        original = view.source.render
 
         def counting(entry: object, width: int) -> object:
             lines = original(entry, width)  # type: ignore[arg-type]  # any block
             rendered.append(len(lines))
             return lines
 
-        view.render_entry = counting  # type: ignore[method-assign, assignment]  # counted, else the same
+        view.source.render = counting  # type: ignore[method-assign, assignment]  # counted, else the same
         view.handle_events([delta("tail")])
         view.handle_events([delta(" grows")])
         assert sum(rendered) <= 8

@@ -244,7 +244,7 @@ async def test_ten_thousand_messages_are_searched_in_turns() -> None:
 def test_words_are_found_through_their_markup(needle: str, source: str, count: int) -> None:
     block = Prose(key=1, source=source)
     findings = Findings(needle)
-    list(findings.look([block]))
+    list(findings.search([block]))
     assert findings.count(block) == count
 
 
@@ -252,7 +252,7 @@ def test_long_texts_are_searched_in_pieces_and_lose_nothing_between_them() -> No
     text = "x" * 65_530 + "needle here" + "y" * 65_530 + "needle"
     block = Verbatim(key=1, text=text)
     findings = Findings("needle")
-    assert list(findings.look([block])).count(None) >= 3
+    assert list(findings.search([block])).count(None) >= 3
     assert findings.count(block) == 2
 
 

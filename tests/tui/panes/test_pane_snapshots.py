@@ -93,7 +93,7 @@ def test_the_trace(snap_compare: Snap, size: tuple[int, int], theme: str) -> Non
         now[0] = 42.0
         view._advance()
         # The picture has the first turn of each spinner.
-        view._tick = 0
+        view.trace_source.tick = 0
         await pilot.press("home", *["down"] * 6)
         await pilot.pause()
 

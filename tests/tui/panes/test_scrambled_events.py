@@ -32,7 +32,7 @@ from tests.tui.pane_host import START, PaneHost, finished, started
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.trace.pane import TracePane
-from tui.virtual_list.list_view import LineView
+from tui.virtual_list.virtual_list import VirtualList
 
 TEXTS = (
     "",
@@ -97,7 +97,7 @@ async def test_events_in_any_order_are_shown(
     pane: type[TracePane | ObserversPane | ConversationPane], seed: int
 ) -> None:
     random = Random(seed)  # the same each time
-    view: LineView[Any] = pane()
+    view: VirtualList[Any] = pane()
     async with PaneHost(view).run_test(size=random.choice(SIZES)) as pilot:
         for step in range(40):
             view.handle_events([an_event(random) for _ in range(random.choice((1, 2, 9)))])  # type: ignore[attr-defined]  # each has it

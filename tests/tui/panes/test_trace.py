@@ -27,8 +27,16 @@ from core.events.types import (
 from core.observation import CrawlObservation, McpObservation, TextContent
 from tests.tui.pane_host import PaneHost, finished, rows, started
 from tui.panes.trace.pane import TracePane
-from tui.panes.trace.rows import CallNode, TraceTheme, call_node, query_node, render_node
-from tui.panes.trace.subagent_text import hear, render_words, words_node
+from tui.panes.trace.rows import (
+    CallNode,
+    TraceTheme,
+    add_text,
+    call_node,
+    message_node,
+    query_node,
+    render_message,
+    render_node,
+)
 from tui.render.layout import Line, line_width, plain
 
 
@@ -274,7 +282,7 @@ async def test_what_a_subagent_says_stands_between_its_calls_and_unfolds() -> No
         view.handle_events([TextDelta(text="two best [/x]\x1b[2J sources.\nThen I write.", **piece)])
         assert shown(view)[2].startswith("    ▸ “ I read the two best [/x]")
         assert "a1" in kept(view)
-        assert kept(view).index("words/m") < kept(view).index("a1")
+        assert kept(view).index("message/m") < kept(view).index("a1")
         whole = "I read the two best sources.\n" + "Then I write the report. " * 5
         view.handle_events([MessageFinished(text=whole, **piece)])
         await pilot.press("home", "down", "down", "right")
@@ -294,7 +302,7 @@ async def test_what_a_subagent_says_stands_between_its_calls_and_unfolds() -> No
         )
         assert len(shown(view)) == 4
         assert title(view) == "Trace · 2 calls · 0 failed"
-        view.keep_only("read")
+        view.show_only("read")
         assert kept(view) == ["query/q", "a", "a1"]
 
 
@@ -327,13 +335,13 @@ async def test_a_subagent_that_gives_no_sign_says_for_how_long() -> None:
 
 def test_words_never_leave_their_width() -> None:
     query, agent = query_node("q", "x", 0.0), call_node(started("a", "Agent"), 0.0)
-    words = words_node("m")
+    words = message_node("m")
     query.add(agent)
     agent.add(words)
-    hear(words, MessageFinished(query_id="q", message_id="m", text="中文字符 says a lot\n" * 9))
+    add_text(words, MessageFinished(query_id="q", message_id="m", text="中文字符 says a lot\n" * 9))
     for words.open in (False, True):
         for width in range(1, 90):
-            drawn = render_words(words, width, TraceTheme())
+            drawn = render_message(words, width, TraceTheme())
             assert drawn
             assert all(line_width(line) <= width for line in drawn)
 
@@ -366,8 +374,8 @@ async def test_what_came_of_a_call_is_kept_and_shown() -> None:
         assert "25 items" in shown(view)[2]
         record = view.record("n")
         assert record is not None
-        assert record.whole().finished is not None
-        assert record.whole().artifacts == [saved]
+        assert record.load().finished is not None
+        assert record.load().artifacts == [saved]
         assert view.record("unknown") is None
 
 
@@ -446,13 +454,13 @@ async def test_untrusted_names_and_arguments_are_shown_as_text() -> None:
 async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pytest.MonkeyPatch) -> None:
     view = pane()
     drawn: list[str] = []
-    render = view.render_entry
+    render = view.source.render
 
     def count(entry: CallNode, width: int) -> Sequence[Line]:
         drawn.append(entry.key)
         return render(entry, width)
 
-    monkeypatch.setattr(view, "render_entry", count)
+    monkeypatch.setattr(view.source, "render", count)
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
         events: list[Event] = [asked()]
         events += [started(f"t{n}", "Read", path=f"file{n}") for n in range(100_000)]
@@ -463,10 +471,10 @@ async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pyte
         assert "Research" in rows(view)[0]
         view.reveal("t50000")
         assert any("file50000" in row for row in rows(view))
-        view.keep_only("file9999")
+        view.show_only("file9999")
         assert len(view.entries) == 12
         assert all("file9999" in row for row in shown(view)[1:])
-        view.keep_only("")
+        view.show_only("")
         assert any("file50000" in row for row in rows(view))
         assert len(drawn) < 200
 
@@ -531,7 +539,7 @@ async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
     view = pane()
     async with PaneHost(view).run_test(size=(90, 20)):
         view.handle_events(SESSION)
-        view.keep_only("state:running")
+        view.show_only("state:running")
         assert kept(view) == ["query/q", "a", "t3"]
         view.handle_events([finished("t3")])
         assert kept(view) == ["query/q", "a"]
@@ -542,7 +550,7 @@ async def test_rows_come_and_go_as_calls_begin_to_match_and_end_to() -> None:
         view.handle_events([started("late", "Grep", "a", pattern="x"), finished("n1")])
         assert kept(view) == ["query/q", "a", "late", "query/q2", "n2"]
         assert "2 of 7 calls" in title(view)
-        view.keep_only("")
+        view.show_only("")
         every = ["query/q", "t1", "a", "t2", "t3", "late", "query/q2", "n1", "n2"]
         assert kept(view) == every
 
@@ -553,11 +561,11 @@ async def test_a_filter_unfolds_what_hides_a_match_and_folds_it_again() -> None:
         view.handle_events(SESSION)
         await pilot.press("home", "enter")
         assert kept(view) == ["query/q"]
-        view.keep_only("save_corpus")
+        view.show_only("save_corpus")
         assert kept(view) == ["query/q", "a", "t3"]
-        view.keep_only("")
+        view.show_only("")
         assert kept(view) == ["query/q"]
-        view.keep_only("news")
+        view.show_only("news")
         assert view.reveal("t2"), "a call that the filter leaves out ends it"
         assert view.cursor is not None
         assert view.cursor.key == "t2"

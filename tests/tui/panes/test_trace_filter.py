@@ -60,21 +60,22 @@ def meanwhile(view: TracePane) -> None:
 async def test_rows_that_come_out_of_order_while_a_filter_is_taken_off_find_their_places(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tui.panes.trace.filter_job.STEP", 1)
-    monkeypatch.setattr("tui.panes.trace.tree_view.STEPS_AT_ONCE", 1)
+    monkeypatch.setattr("tui.panes.trace.filter.STEP", 1)
+    monkeypatch.setattr("tui.panes.trace.filter.STEPS_AT_ONCE", 1)
     view = TracePane(monotonic=lambda: 0.0)
     async with PaneHost(view).run_test(size=(70, 20)):
         view.handle_events([asked(1), *[started(f"t{n}", "Read", query="q1") for n in range(6)]])
-        view.keep_only("read")
+        view.show_only("read")
         type_(view, "escape")
-        assert view._sifting is not None
-        while not view._sifting.rows:
-            assert view._sifting.advance()
+        job = view.tree_rows.filter._job
+        assert job is not None
+        while not job.rows.items:
+            assert job.advance()
         # The first query is passed already when it gets another call, and one more query came before that.
         view.handle_events(
             [asked(2), started("late", "Read", query="q1"), started("of2", "Read", query="q2")]
         )
-        await until(lambda: view._sifting is None)
+        await until(lambda: not view.tree_rows.filter.busy)
         assert kept(view) == ["query/q1", *[f"t{n}" for n in range(6)], "late", "query/q2", "of2"]
 
 
@@ -115,20 +116,20 @@ async def test_what_comes_while_rows_are_sifted_is_sifted_too(typed: str) -> Non
     view, other = long_trace(), long_trace()
     async with PaneHost(view).run_test(size=(70, 20)):
         view.action_filter()
-        view._seek(typed)
+        view.tree_rows.filter.query.edit(typed)
         meanwhile(view)
         assert view.matched is None
         await until(lambda: view.matched is not None)
         meanwhile(other)
-        other.keep_only(typed)
+        other.show_only(typed)
         assert kept(view) == kept(other)
         assert view.matched == other.matched
         assert [node.hits for node in view.entries] == [node.hits for node in other.entries]
         assert all(view.index_of(key) == place for place, key in enumerate(kept(view)))
-        view._seek("")
+        view.tree_rows.filter.query.edit("")
         view.handle_events([started("late", "Read", query="q2", path="x"), finished("late")])
         await until(lambda: view.matched is None)
-        other.keep_only("")
+        other.show_only("")
         other.handle_events([started("late", "Read", query="q2", path="x"), finished("late")])
         assert kept(view) == kept(other)
 
@@ -136,8 +137,8 @@ async def test_what_comes_while_rows_are_sifted_is_sifted_too(typed: str) -> Non
 @pytest.mark.parametrize(
     "act",
     [
-        lambda view: view.set_open(view.entries[0], open_=False),
-        lambda view: view.set_open(view.entries[0], open_=True),
+        lambda view: view.tree_rows.set_open(view.entries[0], open_=False),
+        lambda view: view.tree_rows.set_open(view.entries[0], open_=True),
     ],
     ids=["folded", "unfolded"],
 )
@@ -146,15 +147,15 @@ async def test_a_row_folded_while_rows_are_sifted_is_as_the_rows_say(
 ) -> None:
     view = long_trace()
     async with PaneHost(view).run_test(size=(70, 20)):
-        view.keep_only("state:running")
-        view._seek("")
+        view.show_only("state:running")
+        view.tree_rows.filter.query.edit("")
         act(view)
         await until(lambda: view.matched is None)
         first = view.entries[0]
         assert len(view.entries) == QUERIES * (CALLS + 1) - (0 if first.open else CALLS)
-        view.keep_only("file7")
+        view.show_only("file7")
         assert first.open
-        view.keep_only("")
+        view.show_only("")
         assert view.entries[0] is first
 
 
@@ -162,7 +163,7 @@ async def test_matches_are_unfolded_as_long_as_they_are_looked_for() -> None:
     view = long_trace()
     async with PaneHost(view).run_test(size=(70, 20)):
         query = view.entries[0]
-        view.set_open(query, open_=False)
+        view.tree_rows.set_open(query, open_=False)
         for typed, open_ in (
             ("file7", True),
             ("file77", True),
@@ -170,7 +171,7 @@ async def test_matches_are_unfolded_as_long_as_they_are_looked_for() -> None:
             ("file9", True),
             ("", False),
         ):
-            view._seek(typed)
-            await until(lambda: view._sifting is None)
+            view.tree_rows.filter.query.edit(typed)
+            await until(lambda: not view.tree_rows.filter.busy)
             assert query.open is open_
         assert len(view.entries) == QUERIES * (CALLS + 1) - CALLS

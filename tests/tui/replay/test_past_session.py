@@ -164,7 +164,7 @@ async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
             assert wanted in line
         assert app.frame.query_one("#workspace", WorkspacePane).root_path == folder
         assert pane(app, PastConversation).has_focus
-        assert not pane(app, PastTrace).live
+        assert not pane(app, PastTrace).calls.live
         assert len(app.screen_stack) == 1
 
 
@@ -189,7 +189,7 @@ async def test_the_panes_hold_what_those_of_the_living_session_held(tmp_path: Pa
 
 
 def seen(view: Any) -> list[Any]:
-    return [[line_text(line) for line in view.render_entry(entry, 70)] for entry in view.entries]
+    return [[line_text(line) for line in view.source.render(entry, 70)] for entry in view.entries]
 
 
 def line_text(line: Any) -> str:
@@ -214,7 +214,7 @@ async def test_what_has_no_end_is_unfinished_and_runs_no_clock(tmp_path: Path) -
     async with past(folder) as (app, pilot):
         trace = pane(app, PastTrace)
         assert [row.split()[-1] for row in rows(trace)[:4]] == ["unfinished"] * 4
-        assert not trace.live
+        assert not trace.calls.live
         assert "unfinished" in text(app, PastObservers)
         talk = text(app, PastConversation)
         assert "I was about to" in talk
@@ -332,12 +332,12 @@ async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> 
         await asyncio.wait_for(app.begun.wait(), 20)
         trace = pane(app, PastTrace)
         last = trace.records["query/n59"]
-        trace.set_open(last, open_=False)
-        trace.keep_only("state:failed")
+        trace.tree_rows.set_open(last, open_=False)
+        trace.show_only("state:failed")
         await asyncio.wait_for(app.filled.wait(), 20)
         assert trace.matched == 60
         assert "60 of 1,200 calls" in str(trace.border_title)
-        trace.keep_only("")
+        trace.show_only("")
         assert not trace.records["query/n59"].open
         assert trace.records["query/n58"].open
         await pilot.press("2", "f", *"19.md", "enter")

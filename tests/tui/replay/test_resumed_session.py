@@ -34,7 +34,7 @@ from tui.replay.resumed_app import ResumedApp, ResumedFrame
 from tui.screens.application.error import ErrorScreen
 from tui.screens.session.confirm_fresh import FreshScreen
 from tui.terminal.clipboard import Clipboard
-from tui.virtual_list.list_view import LineView
+from tui.virtual_list.virtual_list import VirtualList
 
 
 class GoesOn(FakeSession):
@@ -81,7 +81,7 @@ async def going_on(
         yield app, pilot, session
 
 
-def text(app: ResumedApp, kind: type[LineView[Any]]) -> str:
+def text(app: ResumedApp, kind: type[VirtualList[Any]]) -> str:
     return "\n".join(rows(app.frame.query_one(kind)))
 
 
@@ -148,7 +148,7 @@ async def test_while_a_long_journal_is_read_what_happens_is_kept_back_and_nothin
         conversation = app.frame.query_one(ConversationPane)
         asked = [
             entry.text
-            for entry in conversation._entries
+            for entry in conversation.entries
             if isinstance(entry, Verbatim) and entry.text.startswith("Question")
         ]
         assert asked == [f"Question {number}" for number in range(60)]

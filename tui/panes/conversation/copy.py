@@ -1,10 +1,12 @@
-"""What is copied of a conversation: the words as they were written, never the cells they were drawn in."""
+"""What is copied from a conversation: the text as it was written, never the cells it was drawn in."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import assert_never
+
+from textual.selection import Selection
 
 from tui.panes.conversation.blocks import (
     Block,
@@ -18,17 +20,26 @@ from tui.panes.conversation.blocks import (
 )
 from tui.render.markdown import markdown_units
 from tui.render.source_map import Place, Unit, chosen_text, units_of_lines
+from tui.virtual_list.virtual_list import VirtualList
 
-__all__ = ["join_blocks", "name_of", "part_of_block", "text_of_answer", "text_of_block", "text_of_group"]
+__all__ = [
+    "join_blocks",
+    "name_of",
+    "part_of_block",
+    "selected_text",
+    "text_of_answer",
+    "text_of_block",
+    "text_of_group",
+]
 
 LARGEST_MAPPED = 200_000
-"""Characters; larger blocks are copied whole."""
+"""Characters; a larger block is copied completely."""
 
 _THEME = ConversationTheme()
 
 
 def text_of_block(block: Block) -> str:
-    """Return what was written in a block; that of a folded text is the text."""
+    """Return what was written in a block; for a fold that is its text."""
     match block:
         case Heading():
             return block.speaker
@@ -45,19 +56,18 @@ def text_of_block(block: Block) -> str:
 
 
 def text_of_group(blocks: Sequence[Block]) -> str:
-    """Return what was written in the neighbours the cursor takes as one, without the name of who spoke."""
-    kept: list[Block] = [block for block in blocks if not isinstance(block, Heading)]
-    # What an open fold shows is what it stands for.
-    folds: list[Block] = [block for block in kept if isinstance(block, Fold)]
-    kept = folds or kept
-    return "".join(text_of_block(block) for block in kept).strip("\n")
+    """Return what was written in the blocks that the cursor treats as one, without the speaker's name."""
+    texts: list[Block] = [block for block in blocks if not isinstance(block, Heading)]
+    # The blocks below an open fold repeat its text.
+    folds: list[Block] = [block for block in texts if isinstance(block, Fold)]
+    return "".join(text_of_block(block) for block in folds or texts).strip("\n")
 
 
 def text_of_answer(blocks: Iterable[Block]) -> str:
-    """Return all that the agent said below a heading: its messages, without thinking, sub-agents and notices."""
-    said = itertools.takewhile(lambda block: not isinstance(block, Heading), blocks)
+    """Return the agent's answer below a heading: its messages, without thinking, sub-agents and notices."""
+    answer = itertools.takewhile(lambda block: not isinstance(block, Heading), blocks)
     messages = itertools.groupby(
-        (block for block in said if isinstance(block, Prose) and not block.indent),
+        (block for block in answer if isinstance(block, Prose) and not block.indent),
         key=lambda block: block.group,
     )
     return "\n\n".join(text_of_group(list(blocks)) for _, blocks in messages)
@@ -86,7 +96,7 @@ def part_of_block(
     Places count from the block's first line, its blank lines included; `rows` are its lines as drawn.
     """
     if isinstance(block, Fold):
-        # The line stands for a text: whoever chooses the line means what it says.
+        # Who selects the line of a fold means its title, not the text it hides.
         rows = [row[: row.find(block.title) + len(block.title)] for row in rows]
         units, source = [Unit(block.gap, block.gap + 1, (0, 1), block.title)], block.title
     else:
@@ -135,3 +145,27 @@ def _height(block: Block, line: str, width: int) -> int:
         case _:
             return 1
     return len(render_block(alone, width, _THEME))
+
+
+def selected_text(view: VirtualList[Block], selection: Selection) -> str:
+    """Return what was written in the selected lines, in one piece however the screen broke it."""
+    if not view.entries:
+        return ""
+    total = view.heights.total
+    first, last = selection.start, selection.end
+    start, line = view.heights.at(max(0, first.y) if first is not None else 0)
+    stop, end_line = view.heights.at(min(last.y, total) if last is not None else total)
+    found: list[tuple[Block, str]] = []
+    for index in range(start, min(stop, len(view.entries) - 1) + 1):
+        block = view.entries[index]
+        if isinstance(block, Fold) and block.open:
+            continue
+        begin = (line, first.x) if index == start and first is not None else None
+        end = (end_line, last.x) if index == stop and last is not None else None
+        text = text_of_block(block)
+        if begin is not None or end is not None or isinstance(block, Fold):
+            rows = [strip.text for strip in view.rendered(index).strips]
+            text = part_of_block(block, rows, view.entry_width, begin, end)
+        if text:
+            found.append((block, text))
+    return join_blocks(found)

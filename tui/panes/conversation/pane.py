@@ -1,82 +1,72 @@
-"""The conversation: what was asked, what the agent says as it says it, and what the app has to tell."""
+"""The conversation: what was asked, what the agent writes as it writes it, and what the app reports."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
-from typing import Self
+from datetime import tzinfo
+from typing import ClassVar, Self
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.selection import Selection
 
 from core.concurrency.garbage_collection import deferred
-from core.events.continuation import is_own
-from core.events.tool_names import tool_label
-from core.events.types import (
-    Event,
-    McpStatus,
-    MessageFinished,
-    PathFellBack,
-    QueryClassified,
-    QueryFinished,
-    QueryReceived,
-    QuerySteered,
-    SubagentFinished,
-    SubagentStarted,
-    TextDelta,
-    ThinkingDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-)
-from core.events.units import duration
-from core.text import clean
-from tui.panes.conversation.blocks import Block, Fold, Heading, Notice, Tone, Verbatim
-from tui.panes.conversation.folds import Folds
-from tui.panes.conversation.notices import Message, message_of, server_message
-from tui.panes.conversation.search_view import FindingView
-from tui.panes.conversation.stream import MessageStream
-from tui.panes.conversation.view import SUGGESTIONS
-from tui.render.format import clock
-from tui.render.markdown import warm_up
+from core.events.types import Event
+from tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Fold, Heading
+from tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
+from tui.panes.conversation.dialogue import Dialogue
+from tui.panes.conversation.page import SUGGESTIONS, BlockRows, Page
+from tui.panes.conversation.search import Search
+from tui.render.markdown import MARKDOWN_COMPONENTS, warm_up
+from tui.terminal.copy import copy_text
+from tui.virtual_list.virtual_list import VirtualList
 
 __all__ = ["ConversationPane"]
-
-PROGRAM = "ua-tui"
-"""Who speaks where the program says something to the agent in the place of the person."""
-
 
 A_SESSION = 2_000
 """Events in one batch: more than a living session ever brings at once."""
 
 
-@dataclass(slots=True)
-class _Turn:
-    """What the heading of an agent's answer tells."""
+class ConversationPane(VirtualList[Block]):
+    """Shows the dialogue from the session's events; thinking and sub-agents' text are folded to a line.
 
-    heading: Heading
-    path: str = ""
-    calls: int = 0
-    took: str = ""
-    said: bool = False
+    Attributes:
+        dialogue: turns events into blocks.
+        search: finds text, and marks it.
+    """
 
-
-@dataclass(slots=True)
-class _Known:
-    """What the events told so far, beside the blocks that show it."""
-
-    turns: dict[str, _Turn] = field(default_factory=dict)
-    steered: int = 0
-    streams: dict[str, MessageStream] = field(default_factory=dict)
-    topics: dict[Hashable, Notice] = field(default_factory=dict)
-    servers: dict[str, str] = field(default_factory=dict)
-    worked: set[str] = field(default_factory=set)
-    numbers: Iterator[int] = field(default_factory=itertools.count)
-
-
-class ConversationPane(FindingView):
-    """Shows the dialogue from the session's events; thinking and sub-agents' text are folded to a line."""
-
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *CONVERSATION_COMPONENTS,
+        *MARKDOWN_COMPONENTS,
+        "lines--found",
+        "lines--found-current",
+    }
+    GUTTER = 2
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "copy", "Copy", id="message.copy", show=False),
+        Binding("o", "follow", "Follow a link", id="message.follow", show=False),
+        Binding("slash", "find", "Search", id="find.search", show=False),
+        Binding("n", "find_next(1)", "Next match", id="find.next", show=False),
+        Binding("N", "find_next(-1)", "Previous match", id="find.previous", show=False),
+    ]
     HELP = "The dialogue. Up and down move by message, y copies one, / searches, Enter unfolds, End follows again."
+
+    class LinkClicked(Message):
+        """A link was clicked or chosen; `url` is untrusted."""
+
+        def __init__(self, url: str) -> None:
+            super().__init__()
+            self.url = url
+
+    class Suggested(Message):
+        """A query to try was chosen."""
+
+        def __init__(self, query: str) -> None:
+            super().__init__()
+            self.query = query
 
     def __init__(
         self,
@@ -88,223 +78,169 @@ class ConversationPane(FindingView):
         suggestions: Sequence[str] = SUGGESTIONS,
     ) -> None:
         """Make an empty conversation; times are shown in `zone`, or else in that of this machine."""
-        super().__init__(title="Conversation", suggestions=suggestions, name=name, id=id, classes=classes)
-        self._zone = zone
-        self._known = _Known()
-        self._folds = Folds(self, self._known.numbers)
+        self.block_source = BlockRows(suggestions)
+        super().__init__(self.block_source, name=name, id=id, classes=classes)
+        self.zone = zone
+        self.dialogue = Dialogue(Page(self, self.block_source), zone)
+        self.search = self.highlighter = Search(self, self.set_open, "Conversation")
 
     def on_mount(self) -> None:
         """Load parser and lexers in a thread, so that the first answer does not wait for them."""
         self.run_worker(warm_up, group="warm-up", thread=True, exit_on_error=False)
 
-    # Events
+    # -- events -----------------------------------------------------------------------------------
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Take a batch of events in order, and paint once."""
-        # A long session that is opened makes objects that stay: the collector need never look at them.
+        """Handle a batch of events in order, and paint once."""
+        # A long session that is opened makes objects that stay: the collector need never visit them.
         with deferred() if len(events) >= A_SESSION else nullcontext():
             for event in events:
-                self._take(event)
-        self._folds.show_grown()
-        self.settle()
-        self.look_again()
+                self.dialogue.handle_event(event)
+        self.dialogue.folds.show_grown()
+        self.update_rows()
+        self.search.update()
 
-    def _take(self, event: Event) -> None:
-        match event:
-            case TextDelta(parent_tool_use_id=None):
-                self._known.topics.pop("retry", None)
-                self._folds.end_thought(event)
-                self._stream(event.query_id, event.message_id, event.at).write(clean(event.text))
-            case ThinkingDelta(parent_tool_use_id=None):
-                self._think(event)
-            case TextDelta() | MessageFinished(parent_tool_use_id=str()):
-                self._folds.hear_subagent(event)
-            case ThinkingDelta():
-                pass
-            case MessageFinished():
-                self._finish_message(event)
-            case QueryReceived():
-                self._ask(event)
-            case QuerySteered():
-                self._steer(event)
-            case QueryClassified():
-                self._turn(event.query_id, event.at).path = event.decision
-                self._tell_facts(event.query_id)
-            case ToolCallStarted():
-                self._count_call(event)
-            case SubagentStarted():
-                self._folds.begin_subagent(event)
-            case SubagentFinished():
-                self._folds.end_subagent(event.tool_use_id, event.status)
-            case ToolCallFinished(tool_use_id=call) if call in self._folds:
-                self._folds.end_subagent(call, event.status)
-            case McpStatus():
-                self._tell_servers(event)
-            case _:
-                if isinstance(event, PathFellBack):
-                    self._turn(event.query_id, event.at).path = "COMPLEX"
-                    self._tell_facts(event.query_id)
-                if isinstance(event, QueryFinished):
-                    self._finish_query(event)
-                message = message_of(event)
-                if message is not None:
-                    self._tell(message)
+    def splice(self, start: int, removed: int, entries: Iterable[Block]) -> None:
+        """Replace blocks; what was found in those that go is no longer counted."""
+        self.search.forget(self.entries[start : start + removed])
+        super().splice(start, removed, entries)
 
-    def _ask(self, event: QueryReceived) -> None:
-        group: tuple[str, ...] = ("query", event.query_id)
-        if self.index_of((*group, "heading")) is not None:
-            # An id that was used before: what comes from here on is another answer.
-            self._known.turns.pop(event.query_id, None)
-            group = (*group, str(next(self._known.numbers)))
-        at = clock(event.at, self._zone)
-        own = is_own(event.text)
-        speaker, facts = (PROGRAM, f"to the agent, by itself · {at}") if own else ("You", at)
-        self.add(Heading(key=(*group, "heading"), group=group, speaker=speaker, facts=facts))
-        self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip(), quiet=own))
+    # -- a longer conversation of the same session ------------------------------------------------
 
-    def _steer(self, event: QuerySteered) -> None:
-        self._known.steered += 1
-        group = ("steered", str(self._known.steered))
-        facts = f"into the running query · {clock(event.at, self._zone)}"
-        self.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=facts))
-        self.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
+    def index_in(self, longer: Self, index: int) -> int:
+        """Return the index of a block in a longer conversation: both end alike, but keys are counted again."""
+        return max(0, index + len(longer.entries) - len(self.entries))
 
-    def _turn(self, query_id: str, at: datetime) -> _Turn:
-        turn = self._known.turns.get(query_id)
-        if turn is None:
-            group: tuple[str, ...] = ("answer", query_id)
-            if self.index_of(group) is not None:
-                group = (*group, str(next(self._known.numbers)))
-            facts = clock(at, self._zone)
-            heading = Heading(key=group, group=group, speaker="Agent", facts=facts)
-            turn = self._known.turns[query_id] = _Turn(heading, took=facts)
-            self.add(heading)
-        return turn
+    def adopt(self, longer: Self) -> None:
+        """Show a longer conversation, which is given up for that; what is unfolded stays so."""
+        longer.dialogue.folds.open_like(self.dialogue.folds)
+        move_search = self.search.prepare_move(longer)
+        super().adopt(longer)
+        self.dialogue = longer.dialogue
+        self.dialogue.page.move_to(self, self.block_source)
+        move_search()
+        self.update_rows()
 
-    def _tell_facts(self, query_id: str) -> None:
-        turn = self._known.turns[query_id]
-        calls = f"{turn.calls} call{'' if turn.calls == 1 else 's'}" if turn.calls else ""
-        turn.heading.facts = " · ".join(fact for fact in (turn.path, calls, turn.took) if fact)
-        self.change(turn.heading)
+    # -- folds ------------------------------------------------------------------------------------
 
-    def _count_call(self, event: ToolCallStarted) -> None:
-        turn = self._turn(event.query_id, event.at)
-        turn.calls += 1
-        self._tell_facts(event.query_id)
-        if event.name in {"Agent", "Task"}:
-            self._folds.name_subagent(event.tool_use_id, tool_label(event.name, event.input))
-
-    def _finish_query(self, event: QueryFinished) -> None:
-        self._known.topics.pop("retry", None)
-        turn = self._known.turns.get(event.query_id)
-        if turn is None and event.text:
-            turn = self._turn(event.query_id, event.at)
-        if turn is None:
-            return
-        if event.text and not turn.said:
-            self._stream(event.query_id, f"{event.query_id}/answer", event.at).finish(clean(event.text))
-        if event.duration_ms:
-            turn.took = duration(event.duration_ms / 1000)
-        self._tell_facts(event.query_id)
-        for stream in self._known.streams.values():
-            stream.rest()
-        self._known.streams.clear()
-
-    # The agent's text
-
-    def _stream(self, query_id: str, message_id: str, at: datetime) -> MessageStream:
-        stream = self._known.streams.get(message_id)
-        if stream is None:
-            turn = self._turn(query_id, at)
-            turn.said = True
-            last = self._entries[-1] if self._entries else None
-            group = turn.heading.group if last is turn.heading else ("message", message_id)
-            stream = self._known.streams[message_id] = MessageStream(self, group, self._known.numbers)
-        return stream
-
-    def _finish_message(self, event: MessageFinished) -> None:
-        if event.text.strip():
-            self._stream(event.query_id, event.message_id, event.at).finish(clean(event.text))
-        elif event.message_id in self._known.streams:
-            self._known.streams[event.message_id].rest()
-        self._known.streams.pop(event.message_id, None)
-        self._folds.end_thought(event)
-
-    # Folded text
-
-    def _think(self, event: ThinkingDelta) -> None:
-        if not self._folds.has_thought(event.message_id):
-            self._turn(event.query_id, event.at)
-        self._folds.think(event)
-
-    def opened(self, entry: Block) -> None:
+    def open_entry(self, entry: Block) -> None:
         """Fold or unfold thinking and the text of sub-agents."""
-        fold = self._folds.behind(entry)
+        fold = self.dialogue.folds.fold_of(entry)
         if fold is not None:
             self.set_open(fold, not fold.open)
             self.show_entry(fold.key)
-            self.settle()
-            self.look_again()
+            self.update_rows()
+            self.search.update()
 
     def set_open(self, fold: Fold, opened: bool) -> None:
-        """Show or hide the text behind a fold."""
-        self._folds.set_open(fold, opened)
+        """Show or hide the text of a fold."""
+        self.dialogue.folds.set_open(fold, opened)
 
-    # A longer view of the same
+    def click_entry(self, entry: Block, column: int, line: int) -> None:
+        """Fold or unfold by a click on the line of a fold."""
+        if isinstance(entry, Fold) and line == entry.gap:
+            self.open_entry(entry)
 
-    def place_in(self, whole: Self, index: int) -> int:
-        """Where a block is in a longer conversation: both end alike, the pieces of messages are counted anew."""
-        return max(0, index + len(whole.entries) - len(self.entries))
+    # -- links ------------------------------------------------------------------------------------
 
-    def adopt(self, whole: Self) -> None:
-        """Show a longer conversation, which is given up for that; what is unfolded stays so."""
-        whole._folds.open_like(self._folds)
-        super().adopt(whole)
-        self._known, self._folds, self._held = whole._known, whole._folds, whole._held
-        self._folds.move_to(self)
-        for stream in self._known.streams.values():
-            stream.move_to(self)
-        self.settle()
-
-    # The app's own messages
-
-    def _tell_servers(self, event: McpStatus) -> None:
-        for server in event.servers:
-            before, self._known.servers[server.name] = self._known.servers.get(server.name, ""), server.status
-            was_reported = ("mcp", server.name) in self._known.topics
-            was_lost = server.name in self._known.worked
-            if server.status == "connected":
-                self._known.worked.add(server.name)
-            elif server.status == "disabled":
-                self._known.worked.discard(server.name)
-            if server.status == before:
-                continue
-            message = server_message(server, was_reported=was_reported, was_lost=was_lost)
-            if message is not None:
-                # What is not set up is no reason to hide what can be tried.
-                self._tell(message, hold=server.status in ("off", "untrusted") and not self._entries)
-
-    def _tell(self, message: Message, *, hold: bool = False) -> None:
-        notice = self._known.topics.get(message.topic) if message.topic is not None else None
-        if message.before:
-            self._known.topics.pop(message.topic, None)
-            if notice is not None and self._entries and self._entries[-1] is not notice:
-                notice.mark, notice.tone, notice.text, notice.details = "·", Tone.QUIET, message.before, ()
-                self.change(notice)
-                notice = None
-        last = self._entries[-1] if self._entries else None
-        if message.instead_of and isinstance(last, Notice) and last.text == message.instead_of:
-            last.mark, last.tone, last.text = message.mark, message.tone, message.text
-            self.change(last)
+    def on_click(self, event: events.Click) -> None:
+        """Choose the query or open the link that was clicked; a click anywhere else moves the cursor."""
+        query = event.style.meta.get("query")
+        if isinstance(query, str) and not self.entries:
+            self.post_message(self.Suggested(query))
             return
-        if notice is None:
-            key = ("app", next(self._known.numbers))
-            notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
-            notice.details = message.details
-            (self.hold if hold else self.add)(notice)
-            if message.topic is not None and not message.before:
-                self._known.topics[message.topic] = notice
+        url = event.style.meta.get("url")
+        if isinstance(url, str) and url and event.chain == 1:
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.LinkClicked(url))
+        else:
+            super().on_click(event)
+
+    def action_follow(self) -> None:
+        """Open the first link of the message under the cursor, if it has one."""
+        if not self.entries:
             return
-        notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text
-        notice.details = message.details
-        self.change(notice)
+        first, last = self.span(self.cursor_index)
+        for index in range(first, last + 1):
+            for strip in self.rendered(index).strips:
+                for _, style, _ in strip:
+                    url = style.meta.get("url") if style is not None else None
+                    if isinstance(url, str) and url:
+                        self.post_message(self.LinkClicked(url))
+                        return
+        self.notify("This message has no link.", markup=False)
+
+    # -- queries to try ---------------------------------------------------------------------------
+
+    def action_cursor_up(self) -> None:
+        """Move to the message above, or to the query to try while there is no message."""
+        if self.entries:
+            super().action_cursor_up()
+        else:
+            self._suggest(-1)
+
+    def action_cursor_down(self) -> None:
+        """Move to the message below, or to the query to try while there is no message."""
+        if self.entries:
+            super().action_cursor_down()
+        else:
+            self._suggest(1)
+
+    def action_open(self) -> None:
+        """Open the message under the cursor, or choose the query to try."""
+        source = self.block_source
+        if self.entries:
+            super().action_open()
+        elif source.suggestions:
+            self.post_message(self.Suggested(source.suggestions[source.suggested]))
+
+    def _suggest(self, by: int) -> None:
+        source = self.block_source
+        source.suggested = max(0, min(source.suggested + by, len(source.suggestions) - 1))
+        self.update_rows()
+
+    # -- copying ----------------------------------------------------------------------------------
+
+    def action_copy(self) -> None:
+        """Copy what is selected with the mouse, or else what was written in the message under the cursor."""
+        selection = self.text_selection
+        text = selected_text(self, selection) if selection is not None else ""
+        if text:
+            copy_text(self, text, "Selection")
+        elif self.entries:
+            first, last = self.span(self.cursor_index)
+            blocks = self.entries[first : last + 1]
+            if isinstance(blocks[-1], Heading):
+                following = itertools.islice(self.entries, last + 1, None)
+                copy_text(self, text_of_answer(following), "Whole answer")
+            else:
+                copy_text(self, text_of_group(blocks), name_of(blocks))
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return what was written in the selected lines, in one piece however the screen broke it."""
+        text = selected_text(self, selection)
+        return (text, "\n") if text else None
+
+    # -- search -----------------------------------------------------------------------------------
+
+    @property
+    def searching(self) -> bool:
+        """Whether a search is on."""
+        return self.search.active
+
+    def action_find(self) -> None:
+        """Begin a search: what is typed from here on is searched for."""
+        self.search.begin()
+
+    def action_find_next(self, step: int) -> None:
+        """Go to the next match, or to the previous one, around the ends."""
+        self.search.go_to_match(step)
+
+    def on_key(self, event: events.Key) -> None:
+        """Type what is searched for; Esc ends a search before it means anything else."""
+        self.search.query.handle_key(event, active=self.searching)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Add what is pasted to what is searched for."""
+        self.search.query.handle_paste(event)

@@ -1,23 +1,37 @@
-"""Finding words in a conversation: quickly in what was written, then exactly in what is drawn of it.
+"""Searching a conversation: quickly in what was written, then exactly in the lines drawn of it.
 
-Counting goes through the text as it was written, a block at a time; that sees words in the address of a link,
-which nobody reads. Whoever draws a block finds its matches again in the lines, and corrects the count.
+Matches are counted in the text as it was written, a block at a time; that includes the address of a link, which
+is not shown. When a block is drawn, its matches are found again in the lines, and the count is corrected.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.content import Content
+from textual.strip import Strip
 
 from tui.panes.conversation.blocks import Block, Fold, Heading, Prose
 from tui.panes.conversation.copy import text_of_block
+from tui.virtual_list.cache import Rendered
+from tui.virtual_list.typed_query import TypedQuery
+from tui.virtual_list.virtual_list import Bookmark, VirtualList
+from tui.widgets.workers import start_job
 
-__all__ = ["Findings", "Hit", "Span", "drawn_matches"]
+__all__ = ["Findings", "Hit", "Search", "Span", "drawn_matches"]
+
+TURN_SECONDS = 0.005
+MOST_TRIED = 50
 
 PIECE = 64 << 10
-"""Characters searched between two looks at the clock."""
+"""Characters searched between two checks of the clock."""
 OVERLAP = 400
 
 _MARKS = r"[*_`~\\]*"
@@ -40,7 +54,7 @@ class Hit(NamedTuple):
 
 
 class Findings:
-    """Where `needle` is, in whatever case and however its words are broken into lines."""
+    """Where `needle` is: case does not matter, nor how its words are broken into lines."""
 
     def __init__(self, needle: str) -> None:
         self.needle = needle
@@ -48,15 +62,15 @@ class Findings:
         self._plain = re.compile(r"\s+".join(re.escape(word) for word in words), re.IGNORECASE)
         marked = _BETWEEN.join(_MARKS.join(re.escape(char) for char in word) for word in words)
         self._marked = re.compile(marked, re.IGNORECASE)
-        # Whole numbers only: tens of thousands of tuples would make the garbage collector look at everything.
+        # Whole numbers only: tens of thousands of tuples would make the garbage collector visit them all.
         self._counts: dict[Hashable, int] = {}
         self._revisions: dict[Hashable, int] = {}
         self.total = 0
 
-    def look(self, blocks: Iterable[Block]) -> Iterator[Block | None]:
+    def search(self, blocks: Iterable[Block]) -> Iterator[Block | None]:
         """Search the blocks that were not searched since they changed.
 
-        Yields each block that holds the needle, and None now and then: the place to let others run.
+        Yields each block with a match, and None now and then: the place to let others run.
         """
         for number, block in enumerate(blocks):
             if self._revisions.get(block.key) != block.revision:
@@ -92,7 +106,7 @@ class Findings:
             yield count
 
     def correct(self, block: Block, count: int) -> None:
-        """Take note how many matches are really to be seen in a block."""
+        """Correct how many matches a block really shows."""
         self._revisions[block.key] = block.revision
         before = self._counts.get(block.key, 0)
         if count != before:
@@ -100,13 +114,13 @@ class Findings:
             self._counts[block.key] = count
 
     def forget(self, blocks: Iterable[Block]) -> None:
-        """Take note that blocks are gone."""
+        """Forget blocks that are gone."""
         for block in blocks:
             self._revisions.pop(block.key, None)
             self.total -= self._counts.pop(block.key, 0)
 
     def count(self, block: Block) -> int:
-        """Return how many matches a block has, as far as is known."""
+        """Return how many matches a block has, where known."""
         return self._counts.get(block.key, 0)
 
     def rank(self, blocks_before: Iterable[Block], hit: Hit) -> int:
@@ -147,3 +161,293 @@ def drawn_matches(pattern: re.Pattern[str], rows: Sequence[str]) -> list[list[Sp
             at += 1
         matches.append(spans)
     return matches
+
+
+class Search:
+    """A search as one types: finds matches, marks them on the screen and goes from one to the next.
+
+    Enter keeps the search for `n` and `N`, Esc ends it.
+
+    Args:
+        view: the list that is searched.
+        set_open: folds or unfolds a text.
+        title: the list's title while no search is on.
+    """
+
+    def __init__(self, view: VirtualList[Block], set_open: Callable[[Fold, bool], None], title: str) -> None:
+        self.query = TypedQuery(changed=self._search_for, accepted=self._accept, cleared=self._clear)
+        self._view = view
+        self._set_open = set_open
+        self._title = title
+        self._findings: Findings | None = None
+        self._hit: Hit | None = None
+        self._rank = 0
+        self._origin = Bookmark((0, 0), following=True, cursor=None)
+        self._busy = False
+        self._unfolded: list[Fold] = []
+        self._drawn: dict[Hashable, tuple[Rendered, list[list[Span]]]] = {}
+        self._marked: dict[tuple[Hashable, int], tuple[Strip, tuple[object, ...], Strip]] = {}
+        self.show()
+
+    @property
+    def active(self) -> bool:
+        """Whether a search is on."""
+        return self.query.typing or self._findings is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the search has not been through all blocks."""
+        return self._busy
+
+    # -- beginning and ending ---------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin a search: what is typed from here on is searched for."""
+        if not self.active:
+            self._origin = self._view.bookmark
+        self.query.typing = True
+        self.query.edit("")
+
+    def _search_for(self, text: str) -> None:
+        self._fold_again(kept=None)
+        self._findings = Findings(text) if text.strip() else None
+        self._hit = None
+        self._forget_marks()
+        if self._findings is not None:
+            self._busy = True
+            start_job(self._view, self._search, "find")
+        self._view.update_rows()
+        self.show()
+
+    def _accept(self) -> None:
+        if self.query.text.strip():
+            self.show()
+        else:
+            self._clear(True)
+
+    def _clear(self, was_typing: bool) -> None:
+        """End the search; one that is still typed leads back to where the reader was."""
+        view = self._view
+        self.query.typing, self.query.text = False, ""
+        self._findings = None
+        hit = view.index_of(self._hit.key) if self._hit is not None else None
+        self._fold_again(kept=None if was_typing or hit is None else view.entries[hit].group)
+        self._hit = None
+        self._forget_marks()
+        if was_typing:
+            view.set_cursor(self._origin.cursor)
+            if self._origin.following:
+                view.action_cursor_end()
+            else:
+                view.place_at(*self._origin.top)
+        view.update_rows()
+        self.show()
+
+    def _fold_again(self, kept: Hashable | None) -> None:
+        for fold in self._unfolded:
+            if fold.open and fold.group != kept and self._view.index_of(fold.key) is not None:
+                self._set_open(fold, False)
+        self._unfolded.clear()
+
+    # -- searching --------------------------------------------------------------------------------
+
+    async def _search(self) -> None:
+        """Search from where the reader was: down to the end, then up from there."""
+        findings, view = self._findings, self._view
+        assert findings is not None
+        start = min(self._origin.top[0], len(view.entries))
+        if self._origin.following and view.lines:
+            start = max(0, view.lines[0].position)
+        turn = time.perf_counter()
+        for blocks in (view.entries[start:], view.entries[start - 1 :: -1] if start else []):
+            for block in findings.search(blocks):
+                if block is not None and self._hit is None:
+                    self._go_to(block, 0)
+                if time.perf_counter() - turn > TURN_SECONDS:
+                    self.show()
+                    await asyncio.sleep(0)
+                    turn = time.perf_counter()
+        self._finish()
+
+    def update(self) -> None:
+        """Search what came or changed since; nothing moves for it."""
+        if self._findings is not None and not self._busy:
+            self._busy = True
+            start_job(self._view, self._search_news, "find")
+
+    async def _search_news(self) -> None:
+        findings = self._findings
+        assert findings is not None
+        turn = time.perf_counter()
+        for _ in findings.search(list(self._view.entries)):
+            if time.perf_counter() - turn > TURN_SECONDS:
+                await asyncio.sleep(0)
+                turn = time.perf_counter()
+        self._finish()
+
+    def _finish(self) -> None:
+        self._busy = False
+        index = self._view.index_of(self._hit.key) if self._hit is not None else None
+        self._rank = 0
+        if self._findings is not None and self._hit is not None and index is not None:
+            self._rank = self._findings.rank(self._view.entries[:index], self._hit)
+        self.show()
+
+    def forget(self, blocks: Iterable[Block]) -> None:
+        """Note that blocks are about to go: what was found in them no longer counts."""
+        if self._findings is not None:
+            self._findings.forget(blocks)
+
+    def prepare_move(self, longer: VirtualList[Block]) -> Callable[[], None]:
+        """Find this search's places in a longer list; the result continues the search once that is adopted."""
+        view = self._view
+        places = (longer.index_of(fold.key) for fold in self._unfolded)
+        unfolded = [longer.entries[place] for place in places if place is not None]
+        hit = view.key_in(longer, self._hit.key) if self._hit is not None else None
+        top, following, cursor = self._origin
+        origin = Bookmark((view.index_in(longer, top[0]), top[1]), following, view.key_in(longer, cursor))
+
+        def move() -> None:
+            self._origin = origin
+            self._unfolded = [fold for fold in unfolded if isinstance(fold, Fold)]
+            if self._findings is None:
+                return
+            self._findings = Findings(self.query.text)
+            self._forget_marks()
+            if self._hit is not None and hit is not None:
+                self._hit = Hit(hit, self._hit.number)
+            self._busy = True
+            start_job(view, self._search_news, "find")
+
+        return move
+
+    # -- from match to match ----------------------------------------------------------------------
+
+    def go_to_match(self, step: int) -> None:
+        """Go to the next match, or to the previous one, around the ends."""
+        findings, view = self._findings, self._view
+        if findings is None or self.query.typing:
+            return
+        place = view.index_of(self._hit.key) if self._hit is not None else None
+        if place is None or self._hit is None:
+            place, number = (view.lines[0].position if view.lines else 0), -1 if step > 0 else 0
+        else:
+            number = self._hit.number
+        size = len(view.entries)
+        tried = 0
+        for distance in range(size + 1):
+            block = view.entries[(place + step * distance) % size]
+            count = findings.count(block)
+            at = number + step if not distance else 0 if step > 0 else count - 1
+            if 0 <= at < count:
+                tried += 1
+                if self._go_to(block, at) or tried > MOST_TRIED:
+                    break
+        self.show()
+
+    def _go_to(self, block: Block, number: int) -> bool:
+        """Show a match of a block; False when there is none to be seen, which the count then knows."""
+        findings, view = self._findings, self._view
+        assert findings is not None
+        index = view.index_of(block.key)
+        if index is None:
+            return False
+        in_title = len(self._matches(block, view.rendered(index))) if isinstance(block, Fold) else 0
+        if isinstance(block, Fold) and not block.open and number >= in_title:
+            inner = self._unfold(block, index, from_end=number > in_title)
+            if inner is None:
+                return False
+            block, number = inner
+            index = view.index_of(block.key)
+            assert index is not None
+        matches = self._matches(block, view.rendered(index))
+        if not isinstance(block, Fold):
+            findings.correct(block, len(matches))
+        if not matches:
+            return False
+        number = min(number, len(matches) - 1)
+        self._hit = Hit(block.key, number)
+        self._rank = findings.rank(view.entries[:index], self._hit)
+        view.set_cursor(block.key)
+        view.reveal_line(index, matches[number][0].line)
+        return True
+
+    def _unfold(self, fold: Fold, index: int, *, from_end: bool) -> tuple[Block, int] | None:
+        """Open a fold; returns the block of its text that holds the first or the last match, and its number."""
+        findings, view = self._findings, self._view
+        assert findings is not None
+        self._set_open(fold, True)
+        self._unfolded.append(fold)
+        inside = view.entries[index : view.span(index)[1] + 1]
+        found = [block for block in findings.search(inside) if block is not None and block is not fold]
+        if not found:
+            return None
+        return (found[-1], findings.count(found[-1]) - 1) if from_end else (found[0], 0)
+
+    # -- what is shown ----------------------------------------------------------------------------
+
+    def show(self) -> None:
+        """Show in the border what is searched for, and how many matches there are."""
+        if not self.active:
+            self._view.border_title = Content(self._title)
+            return
+        parts: list[str | tuple[str, str]] = [f"{self._title}  /{self.query.shown}"]
+        if self._findings is not None:
+            rank, total = self._rank, self._findings.total
+            more = "…" if self._busy else ""
+            parts.append((f" {rank}/{total}{more}" if total or more else " not found", "bold"))
+        self._view.border_title = Content.assemble(*parts)
+
+    def _forget_marks(self) -> None:
+        self._drawn.clear()
+        self._marked.clear()
+        self._view.invalidate()
+
+    def _matches(self, block: Block, rendered: Rendered) -> list[list[Span]]:
+        assert self._findings is not None
+        known = self._drawn.get(block.key)
+        if known is None or known[0] is not rendered:
+            rows = [strip.text for strip in rendered.strips]
+            known = self._drawn[block.key] = (rendered, self._findings.drawn(block, rows))
+        return known[1]
+
+    def highlight(self, entry: Block, rendered: Rendered, line: int, strip: Strip) -> Strip:
+        """Mark the matches in a line that is about to be shown."""
+        if self._findings is None:
+            return strip
+        current = self._hit.number if self._hit is not None and self._hit.key == entry.key else -1
+        spans = tuple(
+            (span.start, span.end, number == current)
+            for number, match in enumerate(self._matches(entry, rendered))
+            for span in match
+            if span.line == line
+        )
+        if not spans:
+            return strip
+        # The same strip again as long as nothing about it changed: it is not painted again then.
+        known = self._marked.get((entry.key, line))
+        if known is not None and known[0] is strip and known[1] == spans:
+            return known[2]
+        marked = _mark_spans(strip, spans, self._view.palette)
+        self._marked[entry.key, line] = (strip, spans, marked)
+        return marked
+
+
+def _mark_spans(strip: Strip, spans: Sequence[tuple[int, int, bool]], palette: Mapping[str, Style]) -> Strip:
+    """Apply the style of matches to parts of a line that follow each other, cut once."""
+    bounds = [
+        (strip.index_to_cell_position(start), strip.index_to_cell_position(end), is_current)
+        for start, end, is_current in spans
+    ]
+    cuts = sorted({cell for start, end, _ in bounds for cell in (start, end)} - {0, strip.cell_length})
+    styles = {
+        start: palette["lines--found-current" if is_current else "lines--found"]
+        for start, _, is_current in bounds
+    }
+    ends = {end for _, end, _ in bounds}
+    style = None
+    parts: list[Strip] = []
+    for at, part in zip([0, *cuts], strip.divide([*cuts, strip.cell_length]), strict=True):
+        style = styles.get(at, None if at in ends else style)
+        parts.append(part if style is None else Strip(Segment.apply_style(part, post_style=style)))
+    return Strip.join(parts)

@@ -1,33 +1,17 @@
-"""An assistant message as it comes: finished blocks become pieces of their own, only the last one grows."""
+"""A message of the agent as it is written: finished parts become pieces of their own, only the last one grows."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Hashable, Iterator
 
-from tui.panes.conversation.blocks import Block, Prose
+from tui.panes.conversation.blocks import Prose
+from tui.panes.conversation.page import Page
 from tui.render.markdown_stream import Chunk, blocks_of, definitions, split_long, split_stable
 
-__all__ = ["MessageStream", "Page", "pieces_of"]
+__all__ = ["MessageStream", "pieces_of"]
 
 TAIL_LIMIT = 6_000
-
-
-class Page(Protocol):
-    """Where the pieces of a message are shown."""
-
-    def add(self, block: Block) -> None:
-        """Put a block at the end."""
-
-    def insert_after(self, before: Block, block: Block) -> None:
-        """Put a block after another."""
-
-    def replace(self, first: Block, count: int, blocks: Sequence[Block]) -> None:
-        """Put `blocks` in the place of `count` blocks from `first` on."""
-
-    def change(self, block: Block) -> None:
-        """Take note that a block looks different."""
 
 
 def pieces_of(text: str, group: Hashable, numbers: Iterator[int], *, indent: int = 0) -> list[Prose]:
@@ -43,7 +27,7 @@ def pieces_of(text: str, group: Hashable, numbers: Iterator[int], *, indent: int
 
 
 class MessageStream:
-    """One message on its page; `numbers` gives each piece a key of its own."""
+    """A message on its page; `numbers` gives each piece a key of its own."""
 
     def __init__(self, page: Page, group: Hashable, numbers: Iterator[int]) -> None:
         self._page = page
@@ -52,12 +36,8 @@ class MessageStream:
         self._pieces: list[Prose] = []
         self._parts: list[str] = []
 
-    def move_to(self, page: Page) -> None:
-        """Go on, on a page that has the pieces by now."""
-        self._page = page
-
     def write(self, text: str) -> None:
-        """Take the next piece of text, cleaned already."""
+        """Add the next piece of text, cleaned already."""
         self._parts.append(text)
         if self._pieces:
             piece = self._pieces[-1]
@@ -98,7 +78,7 @@ class MessageStream:
             self._page.insert_after(piece, grown)
 
     def finish(self, text: str) -> None:
-        """Take the whole text: it replaces what was streamed when that differs."""
+        """Complete the message: the full text replaces what was streamed when that differs."""
         if not self._pieces:
             self._pieces = pieces_of(text, self._group, self._numbers)
             self._page.add(self._pieces[0])
@@ -114,10 +94,10 @@ class MessageStream:
             if links and "[" in piece.source:
                 piece.definitions = links
                 self._page.change(piece)
-        self.rest()
+        self.end()
 
-    def rest(self) -> None:
-        """Stop growing: nothing more will come."""
+    def end(self) -> None:
+        """Note that nothing more will come."""
         for piece in self._pieces[-1:]:
             piece.live = False
             self._page.change(piece)

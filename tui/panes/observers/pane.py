@@ -28,7 +28,8 @@ from core.text import clean, clean_line
 from tui.panes.observers.table import BRIEFLY, TableStyles, render_table
 from tui.render.format import Mark, middle_cut, tail_cut
 from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
-from tui.virtual_list.list_view import LineView
+from tui.virtual_list.source import RowSource
+from tui.virtual_list.virtual_list import VirtualList
 
 __all__ = ["ObserversPane", "ObserversTheme", "Run", "render_run"]
 
@@ -37,6 +38,7 @@ TIME_CELLS = 7
 CALL_CELLS = 16
 CALL_FROM_WIDTH = 68
 NAMED_CELLS = 18
+AT_WORK = "at work"
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +52,7 @@ class Run:
     mark: Mark = Mark.RUNNING
     artifacts: list[str] = field(default_factory=list)
     copied: bool = False
-    what: str = "at work"
+    what: str = AT_WORK
     counts: str = ""
     cause: str = ""
     milliseconds: float | None = None
@@ -168,9 +170,8 @@ def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
 
 @dataclass(slots=True)
 class _Known:
-    """What the events told so far, beside the rows that show it; `names` is the cells of the longest name."""
+    """What is known from the events so far, beside the rows that show it."""
 
-    names: int = 0
     calls: dict[str, str] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     latest: dict[tuple[str, str | None], Run] = field(default_factory=dict)
@@ -178,13 +179,56 @@ class _Known:
     rules: dict[tuple[str, str], Run] = field(default_factory=dict)
     files: int = 0
     all: RunMetrics = field(default_factory=RunMetrics)
-    metrics: dict[str, RunMetrics] = field(default_factory=dict)
 
 
-class ObserversPane(LineView[Run]):
+class RunRows(RowSource[Run]):
+    """Draws the runs, and above them a table of the observers.
+
+    Attributes:
+        names: the cells of the longest name of an observer: all rows share that column.
+        metrics: what each observer did, by name.
+        with_table: whether the table has all columns.
+    """
+
+    single_lines = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = 0
+        self.metrics: dict[str, RunMetrics] = {}
+        self.with_table = False
+        self._theme = ObserversTheme()
+        self._muted = PLAIN
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles of the feed from a new palette."""
+        self._theme = ObserversTheme.read(palette.__getitem__)
+        self._muted = palette["lines--muted"]
+
+    def render(self, entry: Run, width: int) -> Sequence[Line]:
+        """Render a row."""
+        return render_run(entry, width, self._theme, self.names)
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Render the table: with all columns when they are wanted, else with the most important ones."""
+        theme = self._theme
+        styles = TableStyles(self._muted, theme.what, theme.number, theme.quiet, theme.bad)
+        if self.with_table:
+            return render_table(self.metrics, width, height, styles)
+        return render_table(self.metrics, width, height * 3 // 4, styles, BRIEFLY)
+
+    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
+        """Say what will be here."""
+        text = (
+            "What is saved from each tool result appears here: search results, reports, code output, media."
+        )
+        return [[], *wrap([(text, self._muted)], width)]
+
+
+class ObserversPane(VirtualList[Run]):
     """Shows a row per observer run, failures with their cause, and what the compliance rules did.
 
-    Above the rows stands a line per observer: its runs, its failures, and how long they took; `m` tells more.
+    Above the rows is a line per observer: its runs, its failures, and how long they took; `m` shows more.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -215,22 +259,22 @@ class ObserversPane(LineView[Run]):
             self.tool_use_id = tool_use_id
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(name=name, id=id, classes=classes)
-        self._theme = ObserversTheme()
+        self.run_source = RunRows()
+        super().__init__(self.run_source, name=name, id=id, classes=classes)
         self._known = _Known()
-        self._with_table = False
-        self.tell_counts()
+        self.show_counts()
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Take a batch of events in order, and paint once."""
+        """Handle a batch of events in order, and paint once."""
         changed = False
         for event in events:
-            changed = self._take(event) or changed
+            changed = self._handle_event(event) or changed
         if changed:
-            self.tell_counts()
-            self.settle()
+            self.show_counts()
+            self.update_rows()
 
-    def _take(self, event: Event) -> bool:
+    def _handle_event(self, event: Event) -> bool:
+        """Handle an event; False when nothing of it is shown."""
         match event:
             case ToolCallStarted():
                 self._known.calls[event.tool_use_id] = tool_label(event.name, event.input)
@@ -238,19 +282,22 @@ class ObserversPane(LineView[Run]):
             case ObserverStarted():
                 self._run(event)
             case ObserverFinished():
-                self._finish(event)
+                self._on_observer_finished(event)
             case ArtifactSaved():
-                self._known.files += 1
-                if event.copied_to:
-                    self._known.copied.add(event.path)
-                    run = self._known.latest.get((event.observer, event.tool_use_id))
-                    if run is not None and event.path in run.artifacts:
-                        self._change(run, copied=True)
+                self._on_artifact_saved(event)
             case ComplianceFailed() | ComplianceEnforced():
-                self._tell_rule(event)
+                self._on_compliance(event)
             case _:
                 return False
         return True
+
+    def _on_artifact_saved(self, event: ArtifactSaved) -> None:
+        self._known.files += 1
+        if event.copied_to:
+            self._known.copied.add(event.path)
+            run = self._known.latest.get((event.observer, event.tool_use_id))
+            if run is not None and event.path in run.artifacts:
+                self._change(run, copied=True)
 
     def _run(self, event: ObserverStarted | ObserverFinished) -> Run:
         run = self._known.runs.get(event.run_id)
@@ -264,18 +311,18 @@ class ObserversPane(LineView[Run]):
             self._add(run)
         return run
 
-    def _finish(self, event: ObserverFinished) -> None:
+    def _on_observer_finished(self, event: ObserverFinished) -> None:
         run = self._run(event)
         run.finish(event)
-        for metrics in (self._known.all, self._known.metrics.setdefault(run.observer, RunMetrics())):
+        for metrics in (self._known.all, self.run_source.metrics.setdefault(run.observer, RunMetrics())):
             metrics.add(event.status, event.items, event.duration_ms)
         self._change(run, copied=any(path in self._known.copied for path in run.artifacts))
 
-    def _tell_rule(self, event: ComplianceFailed | ComplianceEnforced) -> None:
+    def _on_compliance(self, event: ComplianceFailed | ComplianceEnforced) -> None:
         topic = (event.subagent, event.rule)
         run = self._known.rules.get(topic)
         if run is None or (isinstance(event, ComplianceFailed) and run.mark is Mark.RETRY):
-            run = Run(key=f"rule/{len(self._entries)}", observer="compliance", mark=Mark.DENIED)
+            run = Run(key=f"rule/{len(self.entries)}", observer="compliance", mark=Mark.DENIED)
             self._known.rules[topic] = run
             self._add(run)
         rule = clean_line(event.rule).replace("_", " ")
@@ -287,22 +334,30 @@ class ObserversPane(LineView[Run]):
         self._change(run)
 
     def _add(self, run: Run) -> None:
-        if width_of(run.observer) > self._known.names:
-            # All rows share the column of names.
-            self._known.names = width_of(run.observer)
-            for row in self._entries:
+        if width_of(run.observer) > self.run_source.names:
+            self.run_source.names = width_of(run.observer)
+            for row in self.entries:
                 self._change(row)
         self.append(run)
 
-    def adopt(self, whole: Self) -> None:
+    def adopt(self, longer: Self) -> None:
         """Show a longer feed, which is given up for that; a cause that is shown stays so."""
         for key, run in self._known.runs.items():
-            if run.open and (theirs := whole._known.runs.get(key)) is not None:
+            if run.open and (theirs := longer._known.runs.get(key)) is not None:
                 theirs.open = True
-        super().adopt(whole)
-        self._known = whole._known
-        self.tell_counts()
-        self.settle()
+        super().adopt(longer)
+        self._known = longer._known
+        self.run_source.names, self.run_source.metrics = longer.run_source.names, longer.run_source.metrics
+        self.show_counts()
+        self.update_rows()
+
+    def end_runs(self, what: str) -> None:
+        """Let no run look as if it continued; `what` is shown of those without an end."""
+        for run in self._known.runs.values():
+            if run.milliseconds is None and run.what == AT_WORK:
+                run.what, run.quiet = what, True
+                self._change(run)
+        self.update_rows()
 
     def _change(self, run: Run, *, copied: bool = False) -> None:
         run.copied = run.copied or copied
@@ -314,10 +369,12 @@ class ObserversPane(LineView[Run]):
         """All rows, in the order they came."""
         return self.entries
 
-    def tell_counts(self) -> None:
+    def show_counts(self) -> None:
         """Show on the border what was saved, what failed, and how long a run takes."""
+        if self.off_screen:
+            return
         parts: list[str | Content | tuple[str, str]] = ["Observers"]
-        if self._entries:
+        if self.entries:
             failed = f"{self._known.all.failed} failed"
             parts += [
                 f" · {self._known.files} file{'' if self._known.files == 1 else 's'} · ",
@@ -329,39 +386,15 @@ class ObserversPane(LineView[Run]):
 
     @property
     def metrics(self) -> Mapping[str, RunMetrics]:
-        """What each observer did, by name, as far as the feed was told."""
-        return self._known.metrics
+        """What each observer did, by name."""
+        return self.run_source.metrics
 
     def action_toggle_table(self) -> None:
-        """Tell more of what each observer did, or less."""
-        self._with_table = not self._with_table
-        self.settle()
+        """Show more columns of the table, or fewer."""
+        self.run_source.with_table = not self.run_source.with_table
+        self.update_rows()
 
-    def render_head(self, width: int, height: int) -> Sequence[Line]:
-        """Render the table: whole when it is wanted, else briefly."""
-        theme = self._theme
-        styles = TableStyles(self.palette["lines--muted"], theme.what, theme.number, theme.quiet, theme.bad)
-        if self._with_table:
-            return render_table(self._known.metrics, width, height, styles)
-        return render_table(self._known.metrics, width, height * 3 // 4, styles, BRIEFLY)
-
-    def restyled(self) -> None:
-        """Read the styles of the feed again."""
-        self._theme = ObserversTheme.read(self.palette.__getitem__)
-
-    def render_entry(self, entry: Run, width: int) -> Sequence[Line]:
-        """Render a row."""
-        return render_run(entry, width, self._theme, self._known.names)
-
-    def render_empty(self, width: int) -> Sequence[Line]:
-        """Say what will be here."""
-        muted = self.palette["lines--muted"]
-        text = (
-            "What is saved from each tool result appears here: search results, reports, code output, media."
-        )
-        return [[], *wrap([(text, muted)], width)]
-
-    def opened(self, entry: Run) -> None:
+    def open_entry(self, entry: Run) -> None:
         """Go to the artifact of a run; show in full why one failed or what a rule demanded."""
         if entry.artifacts and entry.mark is not Mark.ERROR:
             self.post_message(self.Opened(entry.artifacts[0]))
@@ -369,7 +402,7 @@ class ObserversPane(LineView[Run]):
             entry.open = not entry.open
             self._change(entry)
             self.show_entry(entry.key)
-            self.settle()
+            self.update_rows()
 
     def action_call(self) -> None:
         """Ask for the call that the run under the cursor looked at."""

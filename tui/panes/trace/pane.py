@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Self
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
 from core.events.types import Event
-from tui.panes.trace.events import CallTree
-from tui.panes.trace.rows import CallNode, TraceTheme, render_node
-from tui.panes.trace.subagent_text import render_words
-from tui.render.layout import Line, wrap
+from tui.panes.trace.rows import CallNode, Record, TraceRows
+from tui.panes.trace.tree import CallTree
+from tui.panes.trace.tree_rows import TreeRows
+from tui.virtual_list.virtual_list import VirtualList
 
 __all__ = ["TracePane"]
 
@@ -23,22 +24,41 @@ TICK = 1.0
 BORDER_CELLS = 6
 """Corners, lines and blanks beside the title of a border."""
 
+_EMPTY = (
+    "Every tool call appears here as it happens: which tool, with what, how it ended and how long it took."
+)
+_NO_MATCH = "No call matches. Esc shows all of them."
 
-class TracePane(CallTree):
-    """Shows the session's tool calls as a tree; only rows that changed are drawn again."""
+
+class TracePane(VirtualList[CallNode]):
+    """Shows the session's tool calls as a tree; only rows that changed are drawn again.
+
+    Attributes:
+        calls: turns events into the rows of the tree.
+        tree_rows: puts those rows into the list that no fold and no filter hides.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"trace--{name}"
         for name in ("query", "name", "argument", "note", "number", "running", "good", "warning", "bad")
     }
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "fold", "Fold", id="move.fold", show=False),
+        Binding("right,l", "unfold", "Unfold", id="move.unfold", show=False),
+        Binding("slash", "filter", "Filter", id="find.search", show=False),
+        Binding("f", "filter", "Filter", id="trace.filter", show=False),
+        Binding("n", "match(1)", "Next match", id="find.next", show=False),
+        Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
         Binding("e", "failure(1)", "Next failure", id="trace.next_failure"),
         Binding("E", "failure(-1)", "Previous failure", id="trace.previous_failure", show=False),
     ]
-    HELP = "Tool calls. Left and right fold, Enter shows a call whole, e and E go from failure to failure, f filters."
+    HELP = (
+        "Tool calls. Left and right fold, Enter shows a call in full, e and E go to the next and the previous "
+        "failure, f filters."
+    )
 
     class Opened(Message):
-        """A call is to be shown whole."""
+        """A call is to be shown in full."""
 
         def __init__(self, tool_use_id: str) -> None:
             super().__init__()
@@ -53,103 +73,172 @@ class TracePane(CallTree):
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Make an empty trace; `monotonic` is the clock of live rows, in seconds."""
-        super().__init__(name=name, id=id, classes=classes, monotonic=monotonic)
-        self._theme = TraceTheme()
-        self._tick = 0
+        self.trace_source = TraceRows()
+        super().__init__(self.trace_source, name=name, id=id, classes=classes)
+        self.tree_rows = TreeRows(self, self.show_counts)
+        self.calls = self.make_calls(self.tree_rows, monotonic)
+        self.trace_source.now = self.calls.now
         self._timer: Timer | None = None
-        self.tell_counts()
+        self.show_counts()
+
+    def make_calls(self, tree: TreeRows, monotonic: Callable[[], float]) -> CallTree:
+        """Make what turns events into rows."""
+        return CallTree(tree, monotonic)
 
     def on_mount(self) -> None:
         """Set up the one timer; it runs only while a row does."""
         self._timer = self.set_interval(TICK, self._advance, pause=True)
-        self._wind()
+        self._run_timer()
 
-    # Events
+    # -- events -----------------------------------------------------------------------------------
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Take a batch of events in order, and paint once."""
-        calls, failures = self._known.count, len(self._known.failures)
+        """Handle a batch of events in order, and paint once."""
+        calls, failures = self.calls.count, len(self.calls.failures)
         for event in events:
-            self._take(event)
-        if (calls, failures) != (self._known.count, len(self._known.failures)):
-            self.tell_counts()
-        self._wind()
-        self.settle()
+            self.calls.handle_event(event)
+        if (calls, failures) != (self.calls.count, len(self.calls.failures)):
+            self.show_counts()
+        self._run_timer()
+        self.update_rows()
 
-    def adopt(self, whole: Self) -> None:
-        """Show a longer trace, which is given up for that; what is folded stays so."""
-        super().adopt(whole)
-        self._wind()
-
-    # Time
-
-    def _wind(self) -> None:
+    def _run_timer(self) -> None:
         if self._timer is not None:
-            if self._known.live:
+            if self.calls.live:
                 self._timer.resume()
             else:
                 self._timer.pause()
 
     def _advance(self) -> None:
-        self._tick += 1
-        for node in self.on_screen:
-            if node.key in self._known.live:
-                self.changed(node)
-        self.settle()
+        self.trace_source.tick += 1
+        for node in self.visible_entries:
+            if node.key in self.calls.live:
+                self.tree_rows.changed(node)
+        self.update_rows()
 
-    # The view
+    # -- a longer trace of the same session -------------------------------------------------------
 
-    def tell_counts(self) -> None:
-        """Show on the border how many calls there are, how many failed, and what is kept of them."""
+    def gather_for(self, shown: Self) -> None:
+        """Gather rows off screen for the trace that is `shown`, filtered as it is."""
+        super().gather_for(shown)
+        if self.tree_rows.filter.query.text != shown.tree_rows.filter.query.text:
+            self.tree_rows.filter.show_only(shown.tree_rows.filter.query.text)
+
+    def adopt(self, longer: Self) -> None:
+        """Show a longer trace, which is given up for that; what is folded stays so."""
+        longer.gather_for(self)
+        mine, theirs = self.tree_rows.filter, longer.tree_rows.filter
+        for node, other in self.calls.counterparts(longer.calls):
+            if not mine.unfold_in(theirs, node, other) and other.open != node.open:
+                longer.tree_rows.set_open(other, open_=node.open)
+        super().adopt(longer)
+        mine.adopt(theirs)
+        self.calls.adopt(longer.calls)
+        self.show_counts()
+        self.update_rows()
+        self._run_timer()
+
+    # -- what is shown ----------------------------------------------------------------------------
+
+    def show_counts(self) -> None:
+        """Show on the border how many calls there are, how many failed, and what the filter shows of them."""
+        if self.off_screen:
+            return
+        count, failures, matched = self.calls.count, len(self.calls.failures), self.matched
+        self.trace_source.empty_text = _NO_MATCH if self.filtering else _EMPTY
         calls: list[str | Content | tuple[str, str]] = ["Trace"]
         failed: list[str | tuple[str, str]] = []
-        if self._known.count:
-            kept = "" if self.matched is None else f"{self.matched:,} of "
-            calls.append(f" · {kept}{self._known.count:,} call{'' if self._known.count == 1 else 's'}")
-            told = f"{len(self._known.failures)} failed"
-            failed = [" · ", (told, "bold $text-error") if self._known.failures else told]
-        typed = self.filter_title()
+        if count:
+            part = "" if matched is None else f"{matched:,} of "
+            calls.append(f" · {part}{count:,} call{'' if count == 1 else 's'}")
+            text = f"{failures} failed"
+            failed = [" · ", (text, "bold $text-error") if failures else text]
+        typed = self.tree_rows.filter.title
         title = Content.assemble(*calls, *failed, *typed)
         # What is typed must be seen while it is typed: a narrow border has no room for both.
         if typed and title.cell_length > self.outer_size.width - BORDER_CELLS:
             title = Content.assemble(*calls, *typed)
         self.border_title = title
 
-    def restyled(self) -> None:
-        """Read the styles of the trace again."""
-        self._theme = TraceTheme.read(self.palette.__getitem__)
+    @property
+    def records(self) -> Mapping[str, CallNode]:
+        """All rows by key; a call's key is its `tool_use_id`."""
+        return self.calls.by_key
 
-    def render_entry(self, entry: CallNode, width: int) -> Sequence[Line]:
-        """Render a row."""
-        if entry.kind == "words":
-            return render_words(entry, width, self._theme)
-        return [render_node(entry, width, self._theme, now=self._monotonic(), tick=self._tick)]
+    def record(self, tool_use_id: str) -> Record | None:
+        """Return what is known of a call."""
+        node = self.calls.by_key.get(tool_use_id)
+        return None if node is None else node.record
 
-    def counts_as_new(self, entry: CallNode) -> bool:
-        """Count calls, neither the queries they stand under nor what is said between them."""
-        return entry.record is not None
+    def reveal(self, tool_use_id: str) -> bool:
+        """Unfold what hides a call and put the cursor on it; False when there is no such call."""
+        node = self.calls.by_key.get(tool_use_id)
+        if node is not None:
+            self.tree_rows.reveal(node)
+        return node is not None
 
-    def render_empty(self, width: int) -> Sequence[Line]:
-        """Say what will be here."""
-        muted = self.palette["lines--muted"]
-        if self.filtering:
-            return [[], *wrap([("No call matches. Esc shows all of them.", muted)], width)]
-        text = "Every tool call appears here as it happens: which tool, with what, how it ended and how long it took."
-        return [[], *wrap([(text, muted)], width)]
+    # -- keys and clicks --------------------------------------------------------------------------
 
-    # Keys
+    def open_entry(self, entry: CallNode) -> None:
+        """Show a call in full; fold or unfold a query, or a message."""
+        if entry.record is not None:
+            self.post_message(self.Opened(entry.key))
+        else:
+            self.tree_rows.toggle(entry)
+
+    def click_entry(self, entry: CallNode, column: int, line: int) -> None:
+        """Fold or unfold by a click on the arrow."""
+        if entry.foldable and 2 * entry.depth <= column < 2 * entry.depth + 2:
+            self.tree_rows.toggle(entry)
+
+    def action_fold(self) -> None:
+        """Fold the row under the cursor, or go to the one that it is under."""
+        self.tree_rows.fold()
+
+    def action_unfold(self) -> None:
+        """Unfold the row under the cursor, or go to the first one under it."""
+        self.tree_rows.unfold()
 
     def action_failure(self, direction: int) -> None:
         """Go to the next or the previous failed call, around the ends."""
         here = self.cursor
         path = here.path if here is not None else ()
-        found = self._known.failure_from(path, direction, only_matched=self.matched is not None)
+        found = self.calls.failure_from(path, direction, only_matched=self.matched is not None)
         if found is not None:
-            self.reveal(found.key)
+            self.tree_rows.reveal(found)
 
-    def opened(self, entry: CallNode) -> None:
-        """Show a call whole; fold or unfold a query, or what was said."""
-        if entry.record is not None:
-            self.post_message(self.Opened(entry.key))
-        else:
-            self.toggle(entry, open_=not entry.open)
+    # -- the filter -------------------------------------------------------------------------------
+
+    @property
+    def filtering(self) -> bool:
+        """Whether a filter is on or being typed."""
+        return self.tree_rows.filter.active
+
+    @property
+    def matched(self) -> int | None:
+        """How many rows match the filter; None without one."""
+        return self.tree_rows.filter.matched
+
+    def show_only(self, typed: str) -> None:
+        """Show only what matches, with the rows it is under, at once; a blank text shows all."""
+        self.tree_rows.filter.show_only(typed)
+
+    def action_filter(self) -> None:
+        """Begin to type a filter."""
+        self.tree_rows.filter.begin()
+
+    def action_match(self, step: int) -> None:
+        """Go to the next match, or to the previous one, around the ends."""
+        self.tree_rows.filter.go_to_match(step)
+
+    def on_key(self, event: events.Key) -> None:
+        """Type the filter; Esc clears it before it means anything else."""
+        self.tree_rows.filter.query.handle_key(event, active=self.filtering)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Add what is pasted to the filter that is typed."""
+        self.tree_rows.filter.query.handle_paste(event)
+
+    def on_blur(self) -> None:
+        """Keep the filter as it is typed when the person goes elsewhere."""
+        self.tree_rows.filter.end_typing()

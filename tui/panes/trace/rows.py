@@ -1,9 +1,10 @@
-"""The tree of tool calls as plain records, and how a row of it looks: no widget here."""
+"""The rows of the trace: the record of each call, its place in the tree, and how it is drawn; no widget here."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -11,16 +12,29 @@ from rich.segment import Segment
 from rich.style import Style
 
 from core.events.tool_names import main_argument, tool_label
-from core.events.types import ArtifactSaved, ToolCallFinished, ToolCallStarted
+from core.events.types import ArtifactSaved, MessageFinished, TextDelta, ToolCallFinished, ToolCallStarted
 from core.events.units import duration, size
 from core.observation import CrawlObservation, SubagentObservation
-from core.text import clean_line
+from core.text import clean, clean_line
 from tui.render.format import Mark, middle_cut, spinner, tail_cut
-from tui.render.layout import PLAIN, Line, spread, width_of
+from tui.render.layout import PLAIN, Line, cut_line, spread, width_of, wrap
 from tui.render.subagent_progress import Progress
 from tui.render.wait_time import Wait
+from tui.virtual_list.source import RowSource
 
-__all__ = ["CallNode", "CallRecord", "Record", "TraceTheme", "call_node", "query_node", "render_node"]
+__all__ = [
+    "CallNode",
+    "CallRecord",
+    "Record",
+    "TraceRows",
+    "TraceTheme",
+    "add_text",
+    "call_node",
+    "message_node",
+    "query_node",
+    "render_message",
+    "render_node",
+]
 
 SLOW, VERY_SLOW = 10.0, 60.0
 QUIET = 5.0
@@ -32,10 +46,14 @@ LEAST_CELLS = 5
 FOLDED, UNFOLDED = "▸", "▾"
 RECOVERED, LOST = "cut, recovered", "cut, rest lost"
 LONGEST_VALUE = 4096
+LONGEST_MESSAGE = 20_000
+_LABEL_CHARACTERS = 400
+_MARK = "“ "
+_LEAST_MESSAGE_CELLS = 8
 
 
 class Record(Protocol):
-    """What is known of one tool call, wherever it is kept."""
+    """What is known of one tool call, in memory or in a journal."""
 
     progress: Progress
 
@@ -44,18 +62,18 @@ class Record(Protocol):
         """The tool, as the model named it."""
 
     @property
-    def words(self) -> str:
-        """The texts among the arguments, by which a call is found."""
+    def argument_text(self) -> str:
+        """The texts among the arguments, which a filter searches."""
 
     @property
     def ended(self) -> bool:
-        """Whether the call came to its end."""
+        """Whether the call has ended."""
 
-    def take(self, event: ToolCallFinished | ArtifactSaved) -> None:
-        """Note the end of the call, or a file that came of it."""
+    def add(self, event: ToolCallFinished | ArtifactSaved) -> None:
+        """Add the end of the call, or a file that it produced."""
 
-    def whole(self) -> CallRecord:
-        """All of it; may read from the disk."""
+    def load(self) -> CallRecord:
+        """Return the complete record; may read from the disk."""
 
 
 @dataclass(slots=True)
@@ -73,39 +91,40 @@ class CallRecord:
         return self.started.name
 
     @property
-    def words(self) -> str:
-        """The texts among the arguments, by which a call is found."""
+    def argument_text(self) -> str:
+        """The texts among the arguments, which a filter searches."""
         values = self.started.input.values()
         return "\n".join(value[:LONGEST_VALUE] for value in values if isinstance(value, str))
 
     @property
     def ended(self) -> bool:
-        """Whether the call came to its end."""
+        """Whether the call has ended."""
         return self.finished is not None
 
-    def take(self, event: ToolCallFinished | ArtifactSaved) -> None:
-        """Note the end of the call, or a file that came of it."""
+    def add(self, event: ToolCallFinished | ArtifactSaved) -> None:
+        """Add the end of the call, or a file that it produced."""
         if isinstance(event, ArtifactSaved):
             self.artifacts.append(event)
         else:
             self.finished = event
 
-    def whole(self) -> CallRecord:
-        """All of it."""
+    def load(self) -> CallRecord:
+        """Return the record itself."""
         return self
 
 
 @dataclass(slots=True, eq=False)
 class CallNode:
-    """A row of the trace: a query, a sub-agent, a call, or what a sub-agent said.
+    """A row of the trace: a query, a sub-agent, a call, or a message of a sub-agent.
 
-    `began`, `took` and `heard`, when a sub-agent last gave a sign, are seconds of a monotonic clock.
-    Of `took` so much was a `wait` for the person, where there was one.
-    While there is a filter, `matched` says that the row is looked for, and `hits` counts such rows from here down.
+    `began`, `took` and `heard`, the time of a sub-agent's last sign of life, are seconds of a monotonic clock.
+    `wait` is the part of `took` that was spent waiting for the person, if any.
+    While a filter is on, `matched` says that the row itself matches, and `hits` counts the matching rows in the
+    subtree that begins here.
     """
 
     key: str
-    kind: Literal["query", "agent", "call", "words"]
+    kind: Literal["query", "agent", "call", "message"]
     label: str
     argument: str = ""
     parent: CallNode | None = None
@@ -121,7 +140,7 @@ class CallNode:
     began: float = 0.0
     took: float | None = None
     heard: float = 0.0
-    words: str = ""
+    text: str = ""
     revision: int = 0
     matched: bool = False
     hits: int = 0
@@ -134,7 +153,7 @@ class CallNode:
 
     @property
     def lineage(self) -> Iterator[CallNode]:
-        """The row, and those that it stands under up to its query."""
+        """The row, and every row it is under, up to its query."""
         node: CallNode | None = self
         while node is not None:
             yield node
@@ -147,22 +166,22 @@ class CallNode:
 
     @property
     def visible(self) -> bool:
-        """Whether everything above it is unfolded."""
+        """Whether every row that it is under is unfolded."""
         return self.parent is None or (self.parent.open and self.parent.visible)
 
     @property
     def foldable(self) -> bool:
         """Whether there is something to fold away."""
-        return bool(self.children) or self.kind == "words"
+        return bool(self.children) or self.kind == "message"
 
     @property
     def waited(self) -> float:
-        """How many seconds of its time it waited for the person, when it is over."""
+        """How many seconds of its duration it waited for the person; 0 while it runs."""
         return 0.0 if self.wait is None or self.took is None else self.wait.of(self.took)
 
     @property
     def running(self) -> bool:
-        """Whether it has not come to its end."""
+        """Whether it has not ended."""
         return self.mark in {Mark.RUNNING, Mark.WAITING}
 
     def add(self, child: CallNode) -> None:
@@ -196,15 +215,15 @@ class CallNode:
         return node
 
     def finish(self, finished: ToolCallFinished) -> None:
-        """Take in the end of the call."""
+        """Update the row when its call has ended."""
         assert self.record is not None
-        self.record.take(finished)
+        self.record.add(finished)
         self.mark = Mark[finished.status.upper()]
         self.took = finished.duration_ms / 1000
         self.note = _outcome(finished) or (self.note if self.kind == "agent" else "")
         seen = finished.observation
         self.size = seen.size if seen is not None else None
-        # What a sub-agent says at its end is short by design; its own calls tell what was cut.
+        # The result of a sub-agent is short by design; its own calls show what was truncated.
         if seen is not None and seen.truncated and not isinstance(seen, SubagentObservation):
             self.flag = RECOVERED if seen.recovered else LOST
         if isinstance(seen, CrawlObservation) and self.note:
@@ -279,7 +298,7 @@ class TraceTheme:
 def render_node(node: CallNode, width: int, theme: TraceTheme, *, now: float, tick: int) -> Line:
     """Render one row: tree, mark, name, argument and outcome; at the right size and time in fixed columns."""
     glyph = spinner(tick) if node.mark is Mark.RUNNING else node.mark.glyph
-    # Where nothing folds the room stays empty: marks of one depth stand in one column, right of their caller's.
+    # Rows without a fold keep the room empty: marks of one depth share a column, to the right of their caller's.
     arrow = f"{UNFOLDED if node.open else FOLDED} " if node.children or node.kind != "call" else "  "
     indent = min(2 * node.depth, max(0, width // 3))
     left: Line = [
@@ -288,18 +307,18 @@ def render_node(node: CallNode, width: int, theme: TraceTheme, *, now: float, ti
     ]
     right = _numbers(node, width, theme, now)
     room = width - indent - len(arrow) - 2 - sum(width_of(part.text) for part in right) - 1
-    left += _words(node, max(1, room), theme, now)
+    left += _description(node, max(1, room), theme, now)
     return spread(left, right, width)
 
 
-def _words(node: CallNode, room: int, theme: TraceTheme, now: float) -> Line:
-    """Share the room: name first, then what went wrong, else the argument, then the outcome."""
+def _description(node: CallNode, room: int, theme: TraceTheme, now: float) -> Line:
+    """Divide the room: the name first, then a problem or else the argument, then the outcome."""
     note = _note(node, now)
     if node.kind == "query":
         note_room = min(width_of(note), max(0, room // 2 - 2))
         label = tail_cut(node.label, room - (note_room + 2 if note_room >= LEAST_CELLS else 0))
-        words = [Segment(label, theme.query)]
-        return words + _word(note, note_room, theme.warning if node.flag else theme.note)
+        line = [Segment(label, theme.query)]
+        return line + _part(note, note_room, theme.warning if node.flag else theme.note)
     others = note or node.argument
     most = max(room * 3 // 5, room - OTHER_CELLS) if others else room
     label = middle_cut(node.label, most)
@@ -316,19 +335,19 @@ def _words(node: CallNode, room: int, theme: TraceTheme, now: float) -> Line:
         else:
             note_room = 0
     style = (theme.warning if node.flag else theme.note) if fine else theme.of(node.mark)
-    words = [Segment(label, theme.name)]
+    line = [Segment(label, theme.name)]
     argument = _short_path(node.argument, argument_room)
-    return words + _word(argument, argument_room, theme.argument) + _word(note, note_room, style)
+    return line + _part(argument, argument_room, theme.argument) + _part(note, note_room, style)
 
 
 def _short_path(text: str, room: int) -> str:
-    """A path that is too long without its folders, and cut in the middle: its end tells it from others."""
+    """Shorten a path: without its folders, and cut in the middle, as its end tells it from others."""
     if width_of(text) <= room or "/" not in text or " " in text or "://" in text or room < LEAST_CELLS:
         return text
     return middle_cut(text.rstrip("/").rsplit("/", 1)[-1], room)
 
 
-def _word(text: str, room: int, style: Style) -> Line:
+def _part(text: str, room: int, style: Style) -> Line:
     if not text or room < min(width_of(text), LEAST_CELLS):
         return []
     return [Segment("  "), Segment(tail_cut(text, room), style)]
@@ -342,7 +361,7 @@ def _note(node: CallNode, now: float) -> str:
 
 
 def _quiet(node: CallNode, now: float) -> str:
-    """How long a sub-agent gave no sign; a call of its own that runs tells its own time."""
+    """Say how long a sub-agent gave no sign of life; a call of it that runs shows its own time."""
     if node.kind != "agent" or node.mark is not Mark.RUNNING or now - node.heard < QUIET:
         return ""
     return "" if any(child.running for child in node.children) else f"quiet {_live(now - node.heard)}"
@@ -358,7 +377,7 @@ def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
         text = duration(seconds) if node.took is not None else _live(seconds)
     style = theme.number
     if node.kind == "call" and (worked := seconds - node.waited) > SLOW:
-        # The mark says it where there is no colour.
+        # The mark also works without colours.
         very = worked > VERY_SLOW
         style = theme.bad if very else theme.warning
         text = (VERY_SLOW_MARK if very else SLOW_MARK) + text
@@ -371,3 +390,69 @@ def _numbers(node: CallNode, width: int, theme: TraceTheme, now: float) -> Line:
 
 def _live(seconds: float) -> str:
     return f"{math.floor(seconds)}s" if seconds < 60 else duration(math.floor(seconds))
+
+
+def message_node(message_id: str) -> CallNode:
+    """Make the row of one message of a sub-agent."""
+    return CallNode(key=f"message/{message_id}", kind="message", label="", mark=Mark.SUCCESS, open=False)
+
+
+def add_text(node: CallNode, event: TextDelta | MessageFinished) -> None:
+    """Add a part of the message, or replace it by the complete text; the text is cleaned here."""
+    text = clean(event.text[:LONGEST_MESSAGE])
+    node.text = text if isinstance(event, MessageFinished) else (node.text + text)[:LONGEST_MESSAGE]
+    node.label = clean_line(node.text[:_LABEL_CHARACTERS])
+
+
+def render_message(node: CallNode, width: int, theme: TraceTheme) -> list[Line]:
+    """Render the beginning of a message on one line, or all of it when the row is unfolded."""
+    indent = min(2 * node.depth, max(0, width // 3))
+    arrow = f"{UNFOLDED if node.open else FOLDED} "
+    room = width - indent - len(arrow) - len(_MARK)
+    if room < _LEAST_MESSAGE_CELLS:
+        return [cut_line([Segment(f"{arrow}{node.label}", theme.argument)], width)]
+    lead = [Segment(" " * indent + arrow + _MARK, theme.note)]
+    if not node.open:
+        return [[*lead, Segment(tail_cut(node.label, room), theme.argument)]]
+    lines = wrap([(node.text.strip(), theme.argument)], room)
+    blank = Segment(" " * (width - room))
+    return [[*(lead if at == 0 else [blank]), *line] for at, line in enumerate(lines)]
+
+
+class TraceRows(RowSource[CallNode]):
+    """The rows of the trace that no fold and no filter hides.
+
+    Attributes:
+        now: the time by the clock of live rows.
+        tick: counts the seconds for the spinner.
+        empty_text: why there is no row.
+    """
+
+    single_lines = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now: Callable[[], float] = time.monotonic
+        self.tick = 0
+        self.empty_text = ""
+        self._theme = TraceTheme()
+        self._muted = PLAIN
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles of the trace from a new palette."""
+        self._theme = TraceTheme.read(palette.__getitem__)
+        self._muted = palette["lines--muted"]
+
+    def render(self, entry: CallNode, width: int) -> Sequence[Line]:
+        """Render a row."""
+        if entry.kind == "message":
+            return render_message(entry, width, self._theme)
+        return [render_node(entry, width, self._theme, now=self.now(), tick=self.tick)]
+
+    def counts_as_new(self, entry: CallNode) -> bool:
+        """Count calls, but neither their queries nor the messages between them."""
+        return entry.record is not None
+
+    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
+        """Say why there is no row."""
+        return [[], *wrap([(self.empty_text, self._muted)], width)]

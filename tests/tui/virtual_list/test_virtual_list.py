@@ -16,9 +16,9 @@ from textual.strip import Strip
 from tests.tui.pane_host import PaneHost, rows
 from tui.render.layout import Line, wrap
 from tui.virtual_list.cache import LineCache
-from tui.virtual_list.entries import Row
 from tui.virtual_list.heights import Heights
-from tui.virtual_list.list_view import LineView
+from tui.virtual_list.source import RowSource
+from tui.virtual_list.virtual_list import ScreenLine, VirtualList
 
 
 @dataclass
@@ -28,27 +28,34 @@ class Item:
     revision: int = 0
 
 
-class Items(LineView[Item]):
+class ItemRows(RowSource[Item]):
     """Entries that wrap; the estimate is always wrong for tall ones."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rendered: list[Hashable] = []
+
+    def render(self, entry: Item, width: int) -> Sequence[Line]:
+        self.rendered.append(entry.key)
+        return wrap([(entry.text, Style.null())], width)
+
+    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
+        return wrap([("nothing yet", Style.null())], width)
+
+
+class Items(VirtualList[Item]):
+    def __init__(self) -> None:
+        source = ItemRows()
+        super().__init__(source)
+        self.renders = source.rendered
         self.painted: list[Region] = []
         self.opens: list[int] = []
         self.clicks: list[tuple[int, int, int]] = []
 
-    def render_entry(self, entry: Item, width: int) -> Sequence[Line]:
-        self.rendered.append(entry.key)
-        return wrap([(entry.text, Style.null())], width)
-
-    def render_empty(self, width: int) -> Sequence[Line]:
-        return wrap([("nothing yet", Style.null())], width)
-
-    def opened(self, entry: Item) -> None:
+    def open_entry(self, entry: Item) -> None:
         self.opens.append(entry.key)
 
-    def clicked(self, entry: Item, column: int, line: int) -> None:
+    def click_entry(self, entry: Item, column: int, line: int) -> None:
         self.clicks.append((entry.key, column, line))
 
     def refresh(self, *regions: Region, **options: bool) -> Items:
@@ -59,7 +66,7 @@ class Items(LineView[Item]):
     def add(self, *texts: str) -> None:
         start = len(self.entries)
         self.append(*[Item(start + n, text) for n, text in enumerate(texts)])
-        self.settle()
+        self.update_rows()
 
     def change(self, key: int, text: str) -> None:
         index = self.index_of(key)
@@ -67,7 +74,7 @@ class Items(LineView[Item]):
         entry = self.entries[index]
         entry.text, entry.revision = text, entry.revision + 1
         self.touch(key)
-        self.settle()
+        self.update_rows()
 
 
 def tall(key: int, lines: int) -> str:
@@ -148,7 +155,7 @@ async def test_nothing_moves_when_heights_above_change() -> None:
         before = rows(view)
         view.change(0, tall(0, 30))
         view.splice(1, 2, [Item(100, tall(100, 9))])
-        view.settle()
+        view.update_rows()
         assert rows(view) == before
 
 
@@ -179,10 +186,10 @@ async def test_only_what_is_seen_is_rendered() -> None:
     view = Items()
     async with PaneHost(view).run_test(size=(30, 9)):
         view.add(*[f"entry {n}" for n in range(5_000)])
-        assert len(set(view.rendered)) < 20
-        view.rendered.clear()
+        assert len(set(view.renders)) < 20
+        view.renders.clear()
         view.change(4_999, "changed")
-        assert view.rendered == [4_999]
+        assert view.renders == [4_999]
 
 
 async def test_only_changed_rows_are_painted() -> None:
@@ -207,7 +214,7 @@ async def test_a_page_makes_its_rows_once_and_moves_no_style(monkeypatch: pytest
         places: list[tuple[int, int]] = []
         make, put = Items._visible, Strip.apply_offsets
 
-        def noting(self: Items, area: Size) -> Iterator[Row]:
+        def noting(self: Items, area: Size) -> Iterator[ScreenLine]:
             made.append(1)
             return make(self, area)
 
@@ -317,9 +324,9 @@ async def test_a_hidden_view_keeps_records_and_catches_up() -> None:
     async with PaneHost(view).run_test(size=(30, 9)) as pilot:
         view.display = False
         await pilot.pause()
-        view.rendered.clear()
+        view.renders.clear()
         view.add(*[f"entry {n}" for n in range(100)])
-        assert view.rendered == []
+        assert view.renders == []
         view.display = True
         await pilot.pause()
         assert rows(view)[-1] == "entry 99"
@@ -330,14 +337,14 @@ async def test_a_new_theme_renders_again_and_focus_does_not() -> None:
     async with PaneHost(view).run_test(size=(30, 9)) as pilot:
         view.add("one", "two")
         await pilot.pause()
-        view.rendered.clear()
+        view.renders.clear()
         await pilot.press("tab")
         await pilot.pause()
         assert not view.has_focus
-        assert view.rendered == []
+        assert view.renders == []
         pilot.app.theme = "ua-light"
         await pilot.pause()
-        assert set(view.rendered) == {0, 1}
+        assert set(view.renders) == {0, 1}
 
 
 async def test_markup_is_text() -> None:

@@ -1,0 +1,285 @@
+"""The dialogue as events make it: which blocks a conversation has, and what each of them says."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from core.events.continuation import is_own
+from core.events.tool_names import tool_label
+from core.events.types import (
+    Event,
+    McpStatus,
+    MessageFinished,
+    PathFellBack,
+    QueryClassified,
+    QueryFinished,
+    QueryReceived,
+    QuerySteered,
+    SubagentFinished,
+    SubagentStarted,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+)
+from core.events.units import duration
+from core.text import clean
+from tui.panes.conversation.blocks import Heading, Notice, Tone, Verbatim
+from tui.panes.conversation.folds import Folds
+from tui.panes.conversation.notices import Message, message_of, server_message
+from tui.panes.conversation.page import Page
+from tui.panes.conversation.stream import MessageStream
+from tui.render.format import clock
+
+__all__ = ["Dialogue"]
+
+PROGRAM = "ua-tui"
+"""Who speaks where the program says something to the agent in the place of the person."""
+
+UNFINISHED = "unfinished"
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What the heading of an agent's answer shows."""
+
+    heading: Heading
+    path: str = ""
+    calls: int = 0
+    took: str = ""
+    has_text: bool = False
+
+
+class Dialogue:
+    """Turns events into blocks.
+
+    Args:
+        page: shows the blocks.
+        zone: times are shown in it, or else in that of this machine.
+
+    Attributes:
+        folds: thinking and the text of sub-agents.
+    """
+
+    def __init__(self, page: Page, zone: tzinfo | None) -> None:
+        self.page = page
+        self._zone = zone
+        self._numbers: Iterator[int] = itertools.count()
+        self.folds = Folds(page, self._numbers)
+        self._turns: dict[str, _Turn] = {}
+        self._steered = 0
+        self._streams: dict[str, MessageStream] = {}
+        self._topics: dict[Hashable, Notice] = {}
+        self._servers: dict[str, str] = {}
+        self._worked: set[str] = set()
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def handle_event(self, event: Event) -> None:
+        """Add or change the blocks that an event is about."""
+        match event:
+            case TextDelta() | ThinkingDelta() | MessageFinished() if event.parent_tool_use_id is not None:
+                self.on_subagent_message(event)
+            case TextDelta():
+                self.on_text(event)
+            case ThinkingDelta():
+                self.on_thinking(event)
+            case MessageFinished():
+                self.on_message_finished(event)
+            case QueryReceived():
+                self.on_query_received(event)
+            case QuerySteered():
+                self.on_query_steered(event)
+            case QueryClassified():
+                self._set_path(event.query_id, event.at, event.decision)
+            case ToolCallStarted():
+                self.on_call_started(event)
+            case SubagentStarted():
+                self.folds.begin_subagent(event)
+            case SubagentFinished():
+                self.folds.end_subagent(event.tool_use_id, event.status)
+            case ToolCallFinished() if event.tool_use_id in self.folds:
+                self.folds.end_subagent(event.tool_use_id, event.status)
+            case McpStatus():
+                self.on_servers(event)
+            case _:
+                self.on_other(event)
+
+    def on_query_received(self, event: QueryReceived) -> None:
+        """Add a query, with who asked it."""
+        group: tuple[str, ...] = ("query", event.query_id)
+        if self.page.index_of((*group, "heading")) is not None:
+            # An id that was used before: what comes from here on is another answer.
+            self._turns.pop(event.query_id, None)
+            group = (*group, str(next(self._numbers)))
+        at = clock(event.at, self._zone)
+        own = is_own(event.text)
+        speaker, facts = (PROGRAM, f"to the agent, by itself · {at}") if own else ("You", at)
+        self.page.add(Heading(key=(*group, "heading"), group=group, speaker=speaker, facts=facts))
+        self.page.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip(), quiet=own))
+
+    def on_query_steered(self, event: QuerySteered) -> None:
+        """Add what was sent to the running query."""
+        self._steered += 1
+        group = ("steered", str(self._steered))
+        facts = f"into the running query · {clock(event.at, self._zone)}"
+        self.page.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=facts))
+        self.page.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
+
+    def _turn(self, query_id: str, at: datetime) -> _Turn:
+        turn = self._turns.get(query_id)
+        if turn is None:
+            group: tuple[str, ...] = ("answer", query_id)
+            if self.page.index_of(group) is not None:
+                group = (*group, str(next(self._numbers)))
+            facts = clock(at, self._zone)
+            heading = Heading(key=group, group=group, speaker="Agent", facts=facts)
+            turn = self._turns[query_id] = _Turn(heading, took=facts)
+            self.page.add(heading)
+        return turn
+
+    def _show_facts(self, turn: _Turn) -> None:
+        calls = f"{turn.calls} call{'' if turn.calls == 1 else 's'}" if turn.calls else ""
+        turn.heading.facts = " · ".join(fact for fact in (turn.path, calls, turn.took) if fact)
+        self.page.change(turn.heading)
+
+    def _set_path(self, query_id: str, at: datetime, decision: str) -> None:
+        turn = self._turn(query_id, at)
+        turn.path = decision
+        self._show_facts(turn)
+
+    def on_call_started(self, event: ToolCallStarted) -> None:
+        """Count a tool call in the heading of the answer."""
+        turn = self._turn(event.query_id, event.at)
+        turn.calls += 1
+        self._show_facts(turn)
+        if event.name in {"Agent", "Task"}:
+            self.folds.name_subagent(event.tool_use_id, tool_label(event.name, event.input))
+
+    def on_query_finished(self, event: QueryFinished) -> None:
+        """Complete the answer and its heading."""
+        self._topics.pop("retry", None)
+        turn = self._turns.get(event.query_id)
+        if turn is None and event.text:
+            turn = self._turn(event.query_id, event.at)
+        if turn is None:
+            return
+        if event.text and not turn.has_text:
+            self._stream(event.query_id, f"{event.query_id}/answer", event.at).finish(clean(event.text))
+        if event.duration_ms:
+            turn.took = duration(event.duration_ms / 1000)
+        self._show_facts(turn)
+        self._end_streams()
+
+    def on_other(self, event: Event) -> None:
+        """Show what the application has to say about an event."""
+        if isinstance(event, PathFellBack):
+            self._set_path(event.query_id, event.at, "COMPLEX")
+        if isinstance(event, QueryFinished):
+            self.on_query_finished(event)
+        message = message_of(event)
+        if message is not None:
+            self.add_message(message)
+
+    # -- the agent's text -------------------------------------------------------------------------
+
+    def on_text(self, event: TextDelta) -> None:
+        """Add a part of a message that is being written."""
+        self._topics.pop("retry", None)
+        self.folds.end_thought(event)
+        self._stream(event.query_id, event.message_id, event.at).write(clean(event.text))
+
+    def on_message_finished(self, event: MessageFinished) -> None:
+        """Complete a message."""
+        if event.text.strip():
+            self._stream(event.query_id, event.message_id, event.at).finish(clean(event.text))
+        elif event.message_id in self._streams:
+            self._streams[event.message_id].end()
+        self._streams.pop(event.message_id, None)
+        self.folds.end_thought(event)
+
+    def on_thinking(self, event: ThinkingDelta) -> None:
+        """Add to the thinking before a message."""
+        if not self.folds.has_thought(event.message_id):
+            self._turn(event.query_id, event.at)
+        self.folds.add_thinking(event)
+
+    def on_subagent_message(self, event: TextDelta | ThinkingDelta | MessageFinished) -> None:
+        """Add to the text of a sub-agent."""
+        if not isinstance(event, ThinkingDelta):
+            self.folds.add_subagent_text(event)
+
+    def _stream(self, query_id: str, message_id: str, at: datetime) -> MessageStream:
+        stream = self._streams.get(message_id)
+        if stream is None:
+            turn = self._turn(query_id, at)
+            turn.has_text = True
+            blocks = self.page.blocks
+            last = blocks[-1] if blocks else None
+            group = turn.heading.group if last is turn.heading else ("message", message_id)
+            stream = self._streams[message_id] = MessageStream(self.page, group, self._numbers)
+        return stream
+
+    def _end_streams(self) -> None:
+        for stream in self._streams.values():
+            stream.end()
+        self._streams.clear()
+
+    def end(self) -> None:
+        """Let nothing look as if it continued."""
+        self._end_streams()
+        self.folds.end_subagents(UNFINISHED)
+
+    # -- the app's own messages -------------------------------------------------------------------
+
+    def on_servers(self, event: McpStatus) -> None:
+        """Report servers whose state changed."""
+        for server in event.servers:
+            before, self._servers[server.name] = self._servers.get(server.name, ""), server.status
+            was_reported = ("mcp", server.name) in self._topics
+            was_lost = server.name in self._worked
+            if server.status == "connected":
+                self._worked.add(server.name)
+            elif server.status == "disabled":
+                self._worked.discard(server.name)
+            if server.status == before:
+                continue
+            message = server_message(server, was_reported=was_reported, was_lost=was_lost)
+            if message is not None:
+                # A server that is not set up is no reason to hide the queries to try.
+                self.add_message(
+                    message, defer=server.status in ("off", "untrusted") and not self.page.blocks
+                )
+
+    def add_message(self, message: Message, *, defer: bool = False) -> None:
+        """Show a message of the application, in the place of an earlier one about the same topic."""
+        blocks = self.page.blocks
+        last = blocks[-1] if blocks else None
+        notice = self._topics.get(message.topic) if message.topic is not None else None
+        if message.before:
+            self._topics.pop(message.topic, None)
+            if notice is not None and last is not None and last is not notice:
+                notice.mark, notice.tone, notice.text, notice.details = "·", Tone.QUIET, message.before, ()
+                self.page.change(notice)
+                notice = None
+        if message.instead_of and isinstance(last, Notice) and last.text == message.instead_of:
+            last.mark, last.tone, last.text = message.mark, message.tone, message.text
+            self.page.change(last)
+            return
+        if notice is not None:
+            notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text
+            notice.details = message.details
+            self.page.change(notice)
+            return
+        key = ("app", next(self._numbers))
+        notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
+        notice.details = message.details
+        if defer:
+            self.page.defer(notice)
+        else:
+            self.page.add(notice)
+        if message.topic is not None and not message.before:
+            self._topics[message.topic] = notice

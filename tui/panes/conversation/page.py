@@ -1,0 +1,166 @@
+"""The blocks of a conversation as the entries of a list: what stands between them, and what an empty one shows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.segment import Segment
+from rich.style import Style
+
+from tui.panes.conversation.blocks import (
+    Block,
+    ConversationTheme,
+    Heading,
+    Notice,
+    Prose,
+    estimate_block,
+    gap_after,
+    render_block,
+)
+from tui.render.layout import PLAIN, Line, wrap
+from tui.virtual_list.source import RowSource
+from tui.virtual_list.virtual_list import VirtualList
+
+__all__ = ["SUGGESTIONS", "BlockRows", "Page"]
+
+MOST_SUGGESTED = 3
+SUGGESTIONS = (
+    "Research the latest AI chip news and write a comprehensive report",
+    "What is the capital of France?",
+    "Plot the monthly revenue in the workbench",
+)
+
+
+class BlockRows(RowSource[Block]):
+    """Draws blocks; the cursor treats a message and its heading as one.
+
+    Attributes:
+        suggestions: queries to try, shown while there is no block.
+        suggested: the index of the one under the cursor.
+        deferred: notices that are shown below the queries to try, and above the first block once it comes.
+    """
+
+    def __init__(self, suggestions: Sequence[str]) -> None:
+        super().__init__()
+        self.suggestions = suggestions[:MOST_SUGGESTED]
+        self.suggested = 0
+        self.deferred: list[Notice] = []
+        self._theme = ConversationTheme()
+        self._palette: Mapping[str, Any] = {}
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles of the conversation from a new palette."""
+        self._palette = palette
+        self._theme = ConversationTheme.read(palette.__getitem__)
+
+    def render(self, entry: Block, width: int) -> Sequence[Line]:
+        """Render a block."""
+        return render_block(entry, width, self._theme)
+
+    def estimate(self, entry: Block, width: int) -> int:
+        """Guess the height of a block."""
+        return estimate_block(entry, width)
+
+    def group(self, entry: Block) -> Hashable:
+        """Treat a message, its heading and its pieces as one."""
+        return entry.group
+
+    def lead(self, entry: Block) -> int:
+        """Leave out the blank line above a message; those inside it belong to it."""
+        return 0 if isinstance(entry, Prose) and not entry.first else entry.gap
+
+    def counts_as_new(self, entry: Block) -> bool:
+        """Count messages, not their pieces."""
+        match entry:
+            case Heading():
+                return False
+            case Prose():
+                return entry.first
+            case _:
+                return True
+
+    def render_empty(self, width: int, *, focused: bool) -> Sequence[Line]:
+        """Say what to do here, with three things to try."""
+        palette = self._palette
+        muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
+        lines: list[Line] = [
+            [],
+            *wrap([("Ask for something, and the work is shown here as it happens.", text)], width),
+        ]
+        lines += [[], [Segment("Three things to try:", muted)], []]
+        for number, suggestion in enumerate(self.suggestions):
+            cursor = palette["lines--cursor"] if focused and number == self.suggested else PLAIN
+            style = text + cursor + Style(meta={"query": suggestion})
+            wrapped = wrap([(suggestion, style)], max(1, width - 4))
+            lines += [[Segment("    " if n else "  › ", key), *line] for n, line in enumerate(wrapped)]
+        how = "↑ ↓ choose one, Enter takes it." if focused else "Esc leads to them."
+        lines += [[], *wrap([(how, muted)], width)]
+        for notice in self.deferred:
+            lines += [[], *wrap([(f"{notice.mark} {notice.text}", muted)], width)]
+        return lines
+
+
+class Page:
+    """Puts blocks into a list, with the gaps there are between them.
+
+    Args:
+        view: the list.
+        rows: its source.
+    """
+
+    def __init__(self, view: VirtualList[Block], rows: BlockRows) -> None:
+        self._view = view
+        self._rows = rows
+
+    def move_to(self, view: VirtualList[Block], rows: BlockRows) -> None:
+        """Continue in another list, which has adopted the blocks."""
+        rows.deferred = self._rows.deferred
+        self._view, self._rows = view, rows
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """All blocks, in order."""
+        return self._rows.rows.items
+
+    def index_of(self, key: Hashable) -> int | None:
+        """Return the index of a block, or None when no block has that key."""
+        return self._rows.rows.index.get(key)
+
+    def defer(self, notice: Notice) -> None:
+        """Show a notice below the queries to try; it goes above the first block when that comes."""
+        self._rows.deferred.append(notice)
+
+    def add(self, block: Block) -> None:
+        """Put a block at the end."""
+        deferred, self._rows.deferred = self._rows.deferred, []
+        for notice in deferred:
+            self.add(notice)
+        blocks = self.blocks
+        block.gap = gap_after(blocks[-1] if blocks else None, block)
+        self._view.append(block)
+
+    def insert_after(self, before: Block, block: Block) -> None:
+        """Put a block after another."""
+        index = self.index_of(before.key)
+        assert index is not None
+        if index == len(self.blocks) - 1:
+            self._view.append(block)
+        else:
+            self._view.splice(index + 1, 0, [block])
+
+    def replace(self, first: Block, count: int, blocks: Sequence[Block]) -> None:
+        """Put `blocks` in the place of `count` blocks from `first` on."""
+        index = self.index_of(first.key)
+        assert index is not None
+        self._view.splice(index, count, blocks)
+
+    def splice(self, start: int, removed: int, blocks: Iterable[Block]) -> None:
+        """Replace `removed` blocks from `start` on."""
+        self._view.splice(start, removed, blocks)
+
+    def change(self, block: Block) -> None:
+        """Note that a block looks different."""
+        block.revision += 1
+        if block not in self._rows.deferred:
+            self._view.touch(block.key)

@@ -1,0 +1,831 @@
+"""A list of any length, drawn line by line: no widget per entry, and nothing rendered that is not on screen.
+
+The lines on screen are held as strips, and only lines whose strip changed are painted again. The position is kept
+as an entry and an offset inside it, so that nothing moves under the reader when heights above change. The list
+follows its end until the reader moves up; then the lower border counts what came below, until End.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.render.layout import PLAIN
+from tui.virtual_list.cache import LineCache, Rendered
+from tui.virtual_list.heights import Heights
+from tui.virtual_list.source import EntryList, EntryT, RowSource
+
+__all__ = ["Bookmark", "Highlighter", "ScreenLine", "VirtualList"]
+
+LINES_A_STEP = 3
+MOST_COUNTED = 200
+MOST_COPIED_LINES = 20_000
+CURSOR_BAR = "▌"
+
+EntryT_contra = TypeVar("EntryT_contra", contravariant=True)
+
+
+class ScreenLine(NamedTuple):
+    """A line of the screen: its strip, and which line of which entry it shows."""
+
+    strip: Strip
+    position: int
+    line: int
+
+
+class Bookmark(NamedTuple):
+    """Where the reader was: what was at the top, whether the list followed its end, and the cursor's key."""
+
+    top: tuple[int, int]
+    following: bool
+    cursor: Hashable | None
+
+
+class Highlighter(Protocol[EntryT_contra]):
+    """Marks parts of lines, such as the matches of a search."""
+
+    def highlight(self, entry: EntryT_contra, rendered: Rendered, line: int, strip: Strip) -> Strip:
+        """Mark a line that is about to be shown; returns the same object when nothing in it is to be marked."""
+
+
+class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
+    """Shows the entries of a `RowSource`.
+
+    Change the entries with `append`, `splice`, `replace_all` and `touch`, and call `update_rows` once after a batch
+    of changes. A subclass says what happens when an entry is opened or clicked.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "lines--cursor",
+        "lines--cursor-blurred",
+        "lines--bar",
+        "lines--bar-blurred",
+        "lines--muted",
+        "lines--key",
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "cursor_up", "Up", id="move.up", show=False),
+        Binding("down,j", "cursor_down", "Down", id="move.down", show=False),
+        Binding("pageup", "cursor_page(-1)", "Page up", id="move.page_up", show=False),
+        Binding("pagedown", "cursor_page(1)", "Page down", id="move.page_down", show=False),
+        Binding("home,g", "cursor_home", "Start", id="move.first", show=False),
+        Binding("end,G", "cursor_end", "End", id="move.last", show=False),
+        Binding("enter", "open", "Open", id="move.open", show=False),
+    ]
+    GUTTER: ClassVar[int] = 0
+    """Cells kept free at the left, where the cursor is then a bar; without them it is a highlighted row."""
+
+    off_screen = False
+    """Whether the list only gathers entries for another one, which will adopt them."""
+
+    def __init__(
+        self,
+        source: RowSource[EntryT],
+        *,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self.source = source
+        self.highlighter: Highlighter[EntryT] | None = None
+        self._cache = LineCache()
+        self._measured: set[Hashable] = set()
+        self._generation = 0
+        # What is on screen
+        self._lines: list[ScreenLine] = []
+        self._head: list[Strip] = []
+        self._top = (0, 0)
+        self._seen_size = Size(0, 0)
+        self._stale = True
+        self._hidden = False
+        self._placing = False
+        # What was painted
+        self._painted: list[Strip] = []
+        self._painted_size = Size(0, 0)
+        self._painting = False
+        self._palette: dict[str, Style] = {}
+        self._palette_stale = True
+        self._base = PLAIN
+        # The reader
+        self._cursor: Hashable | None = None
+        self._following = True
+        self._new = 0
+        self._grew = False
+        self._mark = ""
+
+    # -- what a subclass does ---------------------------------------------------------------------
+
+    def open_entry(self, entry: EntryT) -> None:
+        """Handle Enter or a double click on an entry."""
+
+    def click_entry(self, entry: EntryT, column: int, line: int) -> None:
+        """Handle a single click on an entry, at a cell of one of its lines."""
+
+    # -- entries ----------------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> Sequence[EntryT]:
+        """All entries, in order; change them only through the methods below."""
+        return self.source.rows.items
+
+    @property
+    def heights(self) -> Heights:
+        """The height of each entry: measured, or estimated until it is first rendered."""
+        return self.source.rows.heights
+
+    def index_of(self, key: Hashable) -> int | None:
+        """Return the index of an entry, or None when no entry has that key."""
+        return self.source.rows.index.get(key)
+
+    def append(self, *entries: EntryT) -> None:
+        """Add entries at the end, and count them as new while the list does not follow its end."""
+        width, rows, estimate = self.entry_width, self.source.rows, self.source.estimate
+        for entry in entries:
+            rows.append(entry, estimate(entry, width))
+        self._stale = True
+        if not self._following:
+            self._new += sum(1 for entry in entries if self.source.counts_as_new(entry))
+            self._grew = True
+
+    def splice(self, start: int, removed: int, entries: Iterable[EntryT]) -> None:
+        """Replace `removed` entries from `start` on; the cost is that of what follows them."""
+        rows, added, width = self.source.rows, list(entries), self.entry_width
+        for entry in rows.items[start : start + removed]:
+            self._measured.discard(entry.key)
+            self._cache.drop(entry.key)
+        rows.splice(start, removed, added, [self.source.estimate(entry, width) for entry in added])
+        index, offset = self._top
+        if start + removed <= index:
+            self._top = (index + len(added) - removed, offset)
+        elif start <= index:
+            self._top = (min(start, max(0, len(rows.items) - 1)), 0)
+        self._stale = True
+
+    def replace_all(self, rows: EntryList[EntryT]) -> None:
+        """Show other entries, whose indexes and heights are known: none of them is visited."""
+        self.source.rows = rows
+        self._measured = set()
+        self._top = (0, 0)
+        self._stale = True
+
+    def touch(self, key: Hashable) -> None:
+        """Note that an entry changed; its revision has risen already."""
+        if self.off_screen and self.source.single_lines:
+            # An entry that nobody sees is as high as it was.
+            return
+        rows = self.source.rows
+        index = rows.index.get(key)
+        if index is None:
+            return
+        self._measured.discard(key)
+        lines = self._lines
+        if not lines or not lines[0].position <= index <= lines[-1].position:
+            rows.heights.set(index, self.source.estimate(rows.items[index], self.entry_width))
+        self._stale = True
+        if not self._following and lines and index > lines[-1].position:
+            self._grew = True
+
+    def invalidate(self) -> None:
+        """Have the lines on screen made again with the next update: their marks changed, not their entries."""
+        self._stale = True
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self.splice(0, len(self.entries), ())
+        self._follow_end()
+        self.update_rows()
+
+    def update_rows(self) -> None:
+        """Bring the screen up to date after changes; does nothing while the list is hidden."""
+        if not self._hidden and self.is_attached and self._area():
+            self._fill()
+            self._publish()
+
+    # -- a longer list of the same ----------------------------------------------------------------
+
+    def gather_for(self, shown: Self) -> None:
+        """Gather entries off screen for the list that is `shown`: heights are estimated for its width."""
+        self.off_screen = True
+        if self._seen_size.width != shown._seen_size.width:
+            self._seen_size = shown._seen_size
+            self._estimate_heights()
+
+    def index_in(self, longer: Self, index: int) -> int:
+        """Return the index of an entry in a longer list: that of its key, or else as far from the end."""
+        found = longer.index_of(self.entries[index].key) if index < len(self.entries) else None
+        return found if found is not None else max(0, index + len(longer.entries) - len(self.entries))
+
+    def key_in(self, longer: Self, key: Hashable | None) -> Hashable | None:
+        """Return the key that an entry has in a longer list; None when it is not there."""
+        index = self.index_of(key) if key is not None else None
+        return (
+            None if index is None or not longer.entries else longer.entries[self.index_in(longer, index)].key
+        )
+
+    def adopt(self, longer: Self) -> None:
+        """Show the entries of a longer list, which is given up for that; the reader's place is kept."""
+        cursor = self.key_in(longer, self._cursor)
+        top = (self.index_in(longer, self._top[0]), self._top[1]) if self.entries else self._top
+        self.replace_all(longer.source.rows)
+        self._cursor, self._top = cursor, top
+        # Lines name indexes among the old entries, and the lines of a key may differ now.
+        self._lines = []
+        self._cache.clear()
+
+    # -- what is on screen ------------------------------------------------------------------------
+
+    @property
+    def lines(self) -> Sequence[ScreenLine]:
+        """The lines on screen, from the top."""
+        return self._lines
+
+    @property
+    def visible_entries(self) -> Sequence[EntryT]:
+        """The entries of which a line is on screen, in order."""
+        first, last = (self._lines[0].position, self._lines[-1].position) if self._lines else (0, -1)
+        return self.entries[max(0, first) : last + 1]
+
+    @property
+    def following(self) -> bool:
+        """Whether the list stays at its end as entries come."""
+        return self._following
+
+    @property
+    def new_below(self) -> int:
+        """How many entries came below the screen since the reader moved up."""
+        return self._new
+
+    @property
+    def bookmark(self) -> Bookmark:
+        """Where the reader is."""
+        return Bookmark(self._top, self._following, self._cursor)
+
+    @property
+    def entry_width(self) -> int:
+        """The cells an entry is rendered in: one cell at the right keeps text off the scroll bar."""
+        return max(1, self._seen_size.width - self.GUTTER - 1)
+
+    def rendered(self, index: int) -> Rendered:
+        """Return the rendered lines of an entry, from the cache where it has not changed since."""
+        entry = self.entries[index]
+        width = self.entry_width
+        stamp = (entry.revision, width, self._generation)
+        found = self._cache.get(entry.key, stamp)
+        if found is None:
+            margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
+            strips = [Strip([*margin, *line]) for line in self.source.render(entry, width)]
+            found = self._cache.put(entry.key, stamp, strips)
+        return found
+
+    def _measure(self, index: int) -> int:
+        key = self.entries[index].key
+        if key not in self._measured:
+            self.heights.set(index, len(self.rendered(index).strips))
+            self._measured.add(key)
+        return self.heights[index]
+
+    def _estimate_heights(self) -> None:
+        width, rows = self.entry_width, self.source.rows
+        rows.heights = Heights([self.source.estimate(entry, width) for entry in rows.items])
+
+    def _area(self) -> Size:
+        """The room for entries: what the head leaves."""
+        width, height = self.scrollable_content_region.size
+        return Size(width, height - min(len(self._head), height // 2))
+
+    def _fill_head(self) -> None:
+        width, height = self.scrollable_content_region.size
+        lines = self.source.render_head(max(1, width - self.GUTTER - 1), height // 2)[: height // 2]
+        margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
+        strips = [Strip([*margin, *line]).adjust_cell_length(width).apply_style(self._base) for line in lines]
+        # Lines that look as before stay the same objects: they are not painted again.
+        old = self._head
+        self._head = [old[y] if y < len(old) and old[y] == strip else strip for y, strip in enumerate(strips)]
+
+    def _fill(self) -> None:
+        self._read_palette()
+        self._fill_head()
+        area = self._area()
+        if area.width != self._seen_size.width:
+            self._seen_size = area
+            self._measured.clear()
+            self._cache.clear()
+            self._estimate_heights()
+        self._seen_size = area
+        self._stale = False
+        if not self.entries:
+            self._top = (0, 0)
+        elif self._following:
+            self._fill_upwards(area.height)
+        else:
+            self._fill_downwards(area.height)
+        self._lines = list(self._visible(area))
+
+    def _fill_upwards(self, height: int) -> None:
+        index = len(self.entries)
+        while index and height > 0:
+            index -= 1
+            height -= self._measure(index)
+        self._top = (index, max(0, -height))
+
+    def _fill_downwards(self, height: int) -> None:
+        index, offset = self._top
+        index = min(index, len(self.entries) - 1)
+        offset = max(0, min(offset, self._measure(index) - 1))
+        filled = self.heights[index] - offset
+        following = index + 1
+        while filled < height and following < len(self.entries):
+            filled += self._measure(following)
+            following += 1
+        missing = height - filled
+        while missing > 0 and (offset or index):
+            if not offset:
+                index -= 1
+                offset = self._measure(index)
+            step = min(offset, missing)
+            offset -= step
+            missing -= step
+        self._top = (index, offset)
+
+    def _visible(self, area: Size) -> Iterator[ScreenLine]:
+        index, line = self._top
+        entries, source, highlighter = self.entries, self.source, self.highlighter
+        under_cursor = self.cursor
+        group = None if under_cursor is None else source.group(under_cursor)
+        shown = 0
+        while index < len(entries) and shown < area.height:
+            rendered, entry = self.rendered(index), entries[index]
+            has_cursor = group is not None and source.group(entry) == group
+            lead = source.lead(entry) if has_cursor else 0
+            for number in range(line, len(rendered.strips)):
+                strip = self._paint(rendered, number, area.width, has_cursor=has_cursor and number >= lead)
+                if highlighter is not None:
+                    strip = highlighter.highlight(entry, rendered, number, strip)
+                yield ScreenLine(strip, index, number)
+                shown += 1
+                if shown == area.height:
+                    return
+            index, line = index + 1, 0
+        if not entries:
+            for segments in source.render_empty(self.entry_width, focused=self.has_focus)[: area.height]:
+                yield ScreenLine(
+                    Strip(segments).adjust_cell_length(area.width).apply_style(self._base), -1, 0
+                )
+
+    def _paint(self, rendered: Rendered, line: int, width: int, *, has_cursor: bool) -> Strip:
+        strip = rendered.strips[line]
+        if not has_cursor:
+            return strip.adjust_cell_length(width).apply_style(self._base)
+        part = "lines--bar" if self.GUTTER else "lines--cursor"
+        style = self._palette[part if self.has_focus else f"{part}-blurred"]
+        return rendered.under_cursor(line, width, self._base, style, CURSOR_BAR if self.GUTTER else "")
+
+    def _publish(self) -> None:
+        """Set extent and position, and repaint the lines that differ from what was painted last."""
+        area = self._seen_size
+        index, offset = self._top
+        # The scroll bar measures against the entire list, head included.
+        extent = Size(area.width, self.heights.total + len(self._head) if self.entries else 0)
+        self._placing = True
+        try:
+            if extent != self.virtual_size:
+                # Assigning it would lay out the entire screen again, and repaint this list, for every new line.
+                self.set_reactive(Widget.virtual_size, extent)
+                self._scroll_update(extent)
+            self.scroll_y = self.scroll_target_y = self.heights.before(index) + offset
+        finally:
+            self._placing = False
+        self._repaint()
+        self._show_new_below()
+
+    def _repaint(self) -> None:
+        old, new = self._painted, [*self._head, *(line.strip for line in self._lines)]
+        self._painted = new
+        height = max(len(old), len(new))
+        start: int | None = None
+        regions: list[Region] = []
+        for y in range(height + 1):
+            changed = y < height and (y >= len(old) or y >= len(new) or old[y] is not new[y])
+            if changed and start is None:
+                start = y
+            elif not changed and start is not None:
+                regions.append(Region(0, start, self.size.width, y - start))
+                start = None
+        if regions:
+            self.refresh(*regions)
+
+    def _show_new_below(self) -> None:
+        """Show on the lower border how much came below the screen."""
+        if self._following or self._at_end():
+            self._new, self._grew = 0, False
+        else:
+            start = self._lines[-1].position + 1
+            below = self.entries[start : start + MOST_COUNTED]
+            if len(below) < MOST_COUNTED:
+                self._new = min(self._new, sum(1 for entry in below if self.source.counts_as_new(entry)))
+        mark = f"{self._new} new ↓" if self._new else "more ↓" if self._grew else ""
+        if mark != self._mark:
+            self._mark = mark
+            self.border_subtitle = Content(mark) if mark else None
+
+    # -- style ------------------------------------------------------------------------------------
+
+    @property
+    def palette(self) -> Mapping[str, Style]:
+        """The style of each component class; a background only where the class itself sets one."""
+        self._read_palette()
+        return self._palette
+
+    def notify_style_update(self) -> None:
+        """Read the styles again before the next paint: they are not complete yet."""
+        self._palette_stale = True
+        super().notify_style_update()
+
+    def _read_palette(self) -> None:
+        if not self._palette_stale:
+            return
+        self._palette_stale = False
+        palette = {name: self._component(name) for name in self._get_component_classes()}
+        base = self.rich_style
+        if palette != self._palette or base != self._base:
+            self._palette, self._base = palette, base
+            self._generation += 1
+            self._cache.clear()
+            self._stale = True
+            self.source.restyle(palette)
+
+    def _component(self, name: str) -> Style:
+        full = self.get_component_rich_style(name)
+        own = self.get_component_rich_style(name, partial=True)
+        color = full.color if own.color is not None else None
+        return own + Style.from_color(color, full.bgcolor if own.bgcolor is not None else None)
+
+    # -- painting ---------------------------------------------------------------------------------
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render the part of the list in `crop`, after catching up with a resize or a new theme."""
+        area = self._area()
+        self._read_palette()
+        if area and (self._stale or area != self._seen_size):
+            self._fill()
+            self._publish()
+        if self.size != self._painted_size:
+            # All of a list of another size is on its way to the screen, scroll bar included: once is enough.
+            self._painted_size = self.size
+            self._exchange_repaint_regions()
+            if self.show_vertical_scrollbar:
+                self.vertical_scrollbar._exchange_repaint_regions()
+        self._painting = True
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._painting = False
+
+    def render_line(self, y: int) -> Strip:
+        """Render one line of the screen; with its place in the text when it is requested by itself.
+
+        Textual does that to find out what the mouse is over. Painting needs no place, and styles that name one
+        would be new ones in each line that moves.
+        """
+        width = self._seen_size.width
+        if y < len(self._head):
+            return self._head[y]
+        y -= len(self._head)
+        if y >= len(self._lines):
+            return Strip.blank(width, self._base)
+        strip = self._lines[y].strip
+        line = round(self.scroll_y) + y
+        selection = self.text_selection
+        if selection is not None:
+            strip = self._selected(strip, selection, line)
+        return strip if self._painting else strip.apply_offsets(0, line)
+
+    def _selected(self, strip: Strip, selection: Selection, line: int) -> Strip:
+        span = selection.get_span(line)
+        if span is None:
+            return strip
+        start = strip.index_to_cell_position(min(span[0], strip.cell_count))
+        end = (
+            strip.cell_length
+            if span[1] == -1
+            else strip.index_to_cell_position(min(span[1], strip.cell_count))
+        )
+        style = self.screen.get_component_rich_style("screen--selection")
+        chosen = Strip(Segment.apply_style(strip.crop(start, end), post_style=style))
+        return Strip.join([strip.crop(0, start), chosen, strip.crop(end)])
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Paint the selection."""
+        self.refresh()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the selected text, without gutter and padding."""
+        first = selection.start.y if selection.start is not None else 0
+        last = selection.end.y if selection.end is not None else self.heights.total - 1
+        last = min(last, self.heights.total - 1, first + MOST_COPIED_LINES)
+        index, line = self.heights.at(first)
+        found: list[str] = []
+        y = first
+        while index < len(self.entries) and y <= last:
+            for strip in self.rendered(index).strips[line:]:
+                span = selection.get_span(y)
+                if span is not None and y <= last:
+                    text = strip.text
+                    end = len(text) if span[1] == -1 else span[1]
+                    found.append(text[max(span[0], self.GUTTER) : end].rstrip())
+                y += 1
+            index, line = index + 1, 0
+        return ("\n".join(found), "\n") if found else None
+
+    # -- size, visibility, focus ------------------------------------------------------------------
+
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """Lay out for the new size before the scroll bar is painted, so that it is painted once."""
+        changed = super()._size_updated(size, virtual_size, container_size, layout)
+        if changed:
+            self._catch_up()
+        return changed
+
+    def on_resize(self) -> None:
+        """Lay out for the new size, unless that was painted already."""
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        if self._stale or self._area() != self._seen_size:
+            self.update_rows()
+
+    def on_show(self) -> None:
+        """Catch up with what happened while hidden."""
+        self._hidden = False
+        self.update_rows()
+
+    def on_hide(self) -> None:
+        """Keep records only, until shown again."""
+        self._hidden = True
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Draw the cursor of a focused list brighter."""
+        super().watch_has_focus(has_focus)
+        self.update_rows()
+
+    # -- scrolling --------------------------------------------------------------------------------
+
+    def _at_end(self) -> bool:
+        if not self._lines or not self.entries or len(self._lines) < self._seen_size.height:
+            return True
+        last = self._lines[-1]
+        return last.position == len(self.entries) - 1 and last.line == self.heights[last.position] - 1
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follow a scroll by wheel, bar or program: lines not measured yet are measured on the way."""
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.position = new_value
+        # While a resize is under way the value is only clamped: the resize itself places the list.
+        if self._placing or round(old_value) == round(new_value) or self._area() != self._seen_size:
+            return
+        index, offset = self._top
+        change = round(new_value) - self.heights.before(index) - offset
+        if abs(change) <= 2 * self._seen_size.height:
+            self._move(change)
+        else:
+            self.place_at(*self.heights.at(round(new_value)))
+        if self._at_end():
+            self.action_cursor_end()
+
+    def scroll_to(self, x: float | None = None, y: float | None = None, **options: object) -> None:
+        """Scroll at once: an animation would fight with the measuring of lines on the way."""
+        super().scroll_to(x, y, animate=False, immediate=True)
+
+    def place_at(self, index: int, offset: int) -> None:
+        """Put a line of an entry at the top, as far as the end allows; the list follows from the last entry."""
+        self._top = (index, offset)
+        self._following = False
+        self._fill()
+        self._following = self._at_end() and self._on_last()
+        self._publish()
+
+    def reveal_line(self, index: int, line: int) -> None:
+        """Bring a line of an entry into view, unless it is there already."""
+        if any(shown.position == index and shown.line == line for shown in self._lines[:-1]):
+            self.place_at(*self._top)
+        else:
+            self._top = (index, line)
+            self._move(-(self._seen_size.height // 3))
+
+    def _move(self, lines: int) -> None:
+        self.place_at(*self._moved(lines))
+
+    def _moved(self, lines: int) -> tuple[int, int]:
+        """What is at the top when the list has moved; maybe further than the end allows."""
+        index, offset = self._top
+        offset += lines
+        while offset < 0 and index > 0:
+            index -= 1
+            offset += self._measure(index)
+        while index < len(self.entries) - 1 and offset >= self._measure(index):
+            offset -= self.heights[index]
+            index += 1
+        return index, max(0, offset)
+
+    def _on_last(self) -> bool:
+        return self._cursor is None or self.span(self.cursor_index)[1] == len(self.entries) - 1
+
+    def stop_following(self) -> None:
+        """Stay at the entries on screen when others come."""
+        self._following = False
+
+    def _follow_end(self) -> None:
+        self._following = True
+        self._cursor = None
+
+    # -- cursor -----------------------------------------------------------------------------------
+
+    @property
+    def cursor(self) -> EntryT | None:
+        """The entry under the cursor; the last one while the cursor follows the end."""
+        index = self.cursor_index
+        return self.entries[index] if 0 <= index < len(self.entries) else None
+
+    @property
+    def cursor_index(self) -> int:
+        """The index of the entry under the cursor, -1 when there is no entry."""
+        found = self.index_of(self._cursor) if self._cursor is not None else None
+        return len(self.entries) - 1 if found is None else found
+
+    def set_cursor(self, key: Hashable | None) -> None:
+        """Put the cursor on an entry, wherever that is; None lets it follow the end."""
+        self._cursor = key
+
+    def show_entry(self, key: Hashable) -> None:
+        """Put the cursor on an entry and bring it into view."""
+        index = self.index_of(key)
+        if index is None:
+            return
+        self._cursor = key
+        if not self._area():
+            return
+        first, last = self.span(index)
+        if self._lines and self._lines[0].position <= first and last < self._lines[-1].position:
+            self.place_at(*self._top)
+        else:
+            self._top = (first, 0)
+            self._move(-self._seen_size.height // 3)
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Return the first and the last index of the group that an entry belongs to."""
+        entries, group_of = self.entries, self.source.group
+        group = group_of(entries[index])
+        first = last = index
+        while first > 0 and group_of(entries[first - 1]) == group:
+            first -= 1
+        while last < len(entries) - 1 and group_of(entries[last + 1]) == group:
+            last += 1
+        return first, last
+
+    def _select(self, index: int) -> None:
+        self._cursor = self.entries[index].key
+
+    def action_cursor_down(self) -> None:
+        """Move to the next entry, or read on in one that is taller than the screen."""
+        if not self._lines or not self.entries:
+            return
+        top, bottom = self._lines[0].position, self._lines[-1]
+        first, last = self.span(self.cursor_index)
+        if last < top or first > bottom.position:
+            self._select(top)
+            self.place_at(*self._top)
+        elif last > bottom.position or (last == bottom.position and bottom.line < self.heights[last] - 1):
+            self._move(min(LINES_A_STEP, self._lines_below(last)))
+        elif last == len(self.entries) - 1:
+            self.action_cursor_end()
+        else:
+            self._select(last + 1)
+            self._reveal_below(*self.span(last + 1))
+
+    def _lines_below(self, last: int) -> int:
+        bottom = self._lines[-1]
+        lines = self.heights[bottom.position] - 1 - bottom.line
+        for index in range(bottom.position + 1, last + 1):
+            if lines >= LINES_A_STEP:
+                break
+            lines += self._measure(index)
+        return lines
+
+    def _reveal_below(self, first: int, last: int) -> None:
+        bottom = self._lines[-1]
+        needed = self.heights[bottom.position] - 1 - bottom.line
+        room = self._seen_size.height
+        for index in range(bottom.position + 1, last + 1):
+            needed += self._measure(index)
+            if needed >= room:
+                break
+        if last <= bottom.position:
+            needed = needed if last == bottom.position else 0
+        height = sum(self._measure(index) for index in range(first, min(last, first + room) + 1))
+        if height >= room:
+            self.place_at(first, 0)
+        else:
+            self._move(needed)
+
+    def action_cursor_up(self) -> None:
+        """Move to the previous entry, or read back in one that is taller than the screen."""
+        if not self._lines or not self.entries:
+            return
+        top, bottom = self._lines[0], self._lines[-1].position
+        first, last = self.span(self.cursor_index)
+        if last < top.position or first > bottom:
+            self._select(bottom)
+            self.place_at(*self._top)
+        elif first < top.position or (first == top.position and top.line > 0):
+            self._move(-LINES_A_STEP)
+        elif first > 0:
+            self._select(first - 1)
+            self._move(-self._lines_above(first - 1))
+
+    def _lines_above(self, last: int) -> int:
+        """Count the lines by which to move up to see the group that ends at `last`."""
+        top = self._lines[0]
+        first, _ = self.span(last)
+        needed = 0
+        for index in range(last, first - 1, -1):
+            if index < top.position or (index == top.position and top.line):
+                needed += self._measure(index) if index < top.position else top.line
+            if needed > self._seen_size.height:
+                return LINES_A_STEP
+        return needed
+
+    def action_cursor_page(self, direction: int) -> None:
+        """Move a screen up or down, the cursor with it."""
+        if not self._lines or not self.entries:
+            return
+        before = self._top
+        chosen = self.cursor_index
+        row = next((y for y, line in enumerate(self._lines) if line.position == chosen), 0)
+        # Where the cursor will be is found first: the lines are made once, and not before.
+        self._top = self._moved(direction * max(1, self._seen_size.height - 1))
+        self._fill_downwards(self._area().height)
+        if self._top == before:
+            if direction > 0:
+                self.action_cursor_end()
+            else:
+                self.action_cursor_home()
+            return
+        self._select(self._entry_at(row))
+        self.place_at(*self._top)
+
+    def _entry_at(self, row: int) -> int:
+        """The index of the entry at a row of the screen, or of the last one when there are not as many."""
+        index, offset = self._top
+        row += offset
+        while row >= self._measure(index) and index < len(self.entries) - 1:
+            row -= self.heights[index]
+            index += 1
+        return index
+
+    def action_cursor_home(self) -> None:
+        """Go to the first entry."""
+        if self.entries:
+            self._select(0)
+            self.place_at(0, 0)
+
+    def action_cursor_end(self) -> None:
+        """Go to the end, and follow it again."""
+        self._follow_end()
+        self.update_rows()
+
+    def action_open(self) -> None:
+        """Open the entry under the cursor."""
+        entry = self.cursor
+        if entry is not None:
+            self.open_entry(entry)
+
+    def on_click(self, event: events.Click) -> None:
+        """Move the cursor to what was clicked; a double click opens it."""
+        # The default of a double click is to select the text of every entry.
+        event.prevent_default()
+        offset = event.get_content_offset(self)
+        y = -1 if offset is None else offset.y - len(self._head)
+        if offset is None or not 0 <= y < len(self._lines) or not self.entries:
+            return
+        line = self._lines[y]
+        entry = self.entries[line.position]
+        self._cursor = entry.key
+        self.place_at(*self._top)
+        if event.chain == 2:
+            self.open_entry(entry)
+        else:
+            self.click_entry(entry, offset.x, line.line)
