@@ -1,4 +1,4 @@
-"""Draws the pictures in the README: the real program, with the sessions of its demo.
+"""Draws the pictures in the documents: the real program, with the sessions of its demo.
 
 Run as `python -m tests.pictures docs`. What a picture must show is said here, so that none is drawn of a screen that
 is not whole; times of day are fixed, how long things took is what it was.
@@ -62,7 +62,7 @@ _TEXT = re.compile(r"<text [^>]*?\by=\"([\d.]+)\"[^>]*>(.*?)</text>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of the README: its file in `docs`, its size in cells, and what must stand in it."""
+    """A picture of the documents: its file in `docs`, its size in cells, and the texts that it must show."""
 
     name: str
     size: tuple[int, int]

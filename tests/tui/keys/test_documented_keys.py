@@ -272,8 +272,9 @@ def test_no_two_actions_of_one_place_have_the_same_key() -> None:
     }
 
 
-def test_readme_names_only_keys_of_the_table() -> None:
-    table = sections((ROOT / "README.md").read_text(encoding="utf-8"))["Keys"]
+def test_the_usage_page_names_only_keys_of_the_table() -> None:
+    pages = sections((ROOT / "docs" / "usage.md").read_text(encoding="utf-8"))
+    table = pages["The screen"] + pages["Queries"]
     named = [cell for line in table.splitlines() if line.startswith("| `") for cell in [line.split("|")[1]]]
     first = {key_of(key) for cell in named for key in re.findall(r"`([^`]+)`", cell)}
     assert len(first) > 10
