@@ -65,8 +65,8 @@ def test_the_journal_page_tells_which_results_are_too_large_for_it() -> None:
     assert f"more than {INLINE_LIMIT >> 10} KiB" in sections(JOURNAL)["Large results"]
 
 
-def test_the_readme_has_every_setting_with_its_environment_variables() -> None:
-    table = sections((ROOT / "README.md").read_text(encoding="utf-8"))["Settings"]
+def test_the_configuration_page_has_every_setting_with_its_environment_variables() -> None:
+    table = sections((ROOT / "docs" / "configuration.md").read_text(encoding="utf-8"))["Settings"]
     assert rows(table) == set(ENVIRONMENT)
     for name, variables in ENVIRONMENT.items():
         (row,) = re.findall(rf"^\| `{name}` \|([^|]+)\|", table, flags=re.MULTILINE)

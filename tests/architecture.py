@@ -1,0 +1,62 @@
+"""The tables of folders and modules in `docs/architecture.md`, made from the docstrings of the packages."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.paths import DOCS, PROJECT
+
+__all__ = ["PAGE", "page_with_tables"]
+
+PAGE = DOCS / "architecture.md"
+PACKAGES = ("core", "observers", "tui", "styles")
+HEADING = "## Folders and modules"
+
+
+def page_with_tables(page: str) -> str:
+    """The text of the page with its last section made again."""
+    prose, _, _ = page.partition(HEADING)
+    return f"{prose}{HEADING}\n\n{_INTRODUCTION}\n" + "".join(_sections())
+
+
+_INTRODUCTION = """\
+One section per folder, from the docstrings of its modules. `python -m tests.docs` writes it.
+"""
+
+
+def _sections() -> Iterator[str]:
+    for package in PACKAGES:
+        for folder in (PROJECT / package, *sorted(_folders(PROJECT / package))):
+            yield _section(folder)
+
+
+def _folders(package: Path) -> Iterator[Path]:
+    return (path.parent for path in package.rglob("__init__.py") if path.parent != package)
+
+
+def _section(folder: Path) -> str:
+    name = folder.relative_to(PROJECT).as_posix()
+    summary = " ".join(_docstring(folder / "__init__.py").split())
+    lines = [f"### `{name}/`", "", summary, ""]
+    rows = [
+        f"| `{path.name}` | {_first_sentence(_docstring(path))} |"
+        for path in sorted(folder.glob("*.py"))
+        if path.name != "__init__.py"
+    ]
+    if rows:
+        lines += ["| module | contents |", "|---|---|", *rows, ""]
+    sheets = [f"`{path.name}`" for path in sorted(folder.glob("*.tcss"))]
+    if sheets:
+        lines += [", ".join(sheets), ""]
+    return "\n".join(lines) + "\n"
+
+
+def _docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+def _first_sentence(docstring: str) -> str:
+    first = " ".join(docstring.partition("\n\n")[0].split())
+    return first.replace("|", "\\|")
