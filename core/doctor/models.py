@@ -58,7 +58,7 @@ def _named(verdict: ModelVerdict) -> str:
 
 def _credential(settings: Settings, verdict: ModelVerdict) -> str:
     """Where to look for what was refused."""
-    if verdict.kind not in {"refused", "forbidden", "malformed"}:
+    if verdict.kind not in {"refused", "key_missing", "forbidden", "malformed"}:
         return ""
     names = [
         name

@@ -1,6 +1,6 @@
-"""One tiny request to the model, to find out whether what is configured works, and what is wrong when it does not.
+"""One tiny request to the model, to find out whether the configured access works, and what is wrong if it does not.
 
-It is the request the agent will make, `POST /v1/messages` of the Messages API, for a single token.
+It is the request that the agent will make, `POST /v1/messages` of the Messages API, for a single token.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from core.errors import Advice
+from core.provider.error_messages import ModelProblem, advice_for
 from core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
@@ -36,48 +38,32 @@ __all__ = [
 ]
 
 DEADLINE = 30.0
-"""Seconds a check may take when nothing else is said."""
+"""Seconds that a check may take by default."""
 
 _CONNECT_SECONDS = 10.0
 _LIST_SECONDS = 5.0
 _SLOW_SECONDS = 5.0
-_MOST_BYTES = 256 << 10
-_MOST_NAMES = 8
-_LONGEST_SAID = 300
+_MAX_BYTES = 256 << 10
+_MAX_NAMES = 8
+_MAX_DETAIL = 300
 _NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
-# The errors themselves repeat what could not be sent.
+# The errors themselves repeat the secret that could not be sent.
 _MALFORMED = "it holds a character that cannot be sent"
 
-VerdictKind = Literal[
-    "ok",
-    "limited",
-    "nothing_set",
-    "malformed",
-    "refused",
-    "forbidden",
-    "no_credit",
-    "unknown_model",
-    "rejected",
-    "not_an_api",
-    "overloaded",
-    "unreachable",
-    "no_host",
-    "tls",
-    "timeout",
-]
-"""How a check ends; `limited` is a server that knows the key and takes no more requests for now."""
+VerdictKind = Literal["ok", ModelProblem]
+"""How a check ends; `limited` means that the server knows the key but accepts no more requests for now."""
 
 _WORKS = frozenset({"ok", "limited"})
-_AWAY = frozenset({"overloaded", "unreachable", "no_host", "tls", "timeout"})
+_AWAY = frozenset({"overloaded", "server_error", "not_listening", "unreachable", "no_host", "tls", "timeout"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelVerdict:
     """How the request went.
 
-    `server` is the address without a password, `status` the HTTP status where there was one, `detail` what the server
-    said for itself, cleaned and without secrets, and `models` names it knows, told of only when it does not know
-    `model`. `seconds` is how long it took.
+    `server` is the address without a password, `status` the HTTP status, if there was one, and `detail` the server's
+    own message, cleaned and without secrets. `models` are the names of those it knows; they are listed only when it
+    does not know `model`. `seconds` is how long the request took.
     """
 
     kind: VerdictKind
@@ -87,119 +73,53 @@ class ModelVerdict:
     detail: str = ""
     models: tuple[str, ...] = ()
     seconds: float = 0.0
-    with_key: bool = True
 
     @property
     def works(self) -> bool:
-        """Whether the model can be used with this."""
+        """Whether the model can be used."""
         return self.kind in _WORKS
 
     @property
     def away(self) -> bool:
-        """Whether nothing is known of key and model, as nobody answered who could tell."""
+        """Whether nothing is known of the key and the model, because the server did not judge them."""
         return self.kind in _AWAY
 
     @property
     def message(self) -> str:
         """What happened, in a sentence."""
-        told = self._told
-        return told if told.endswith((".", "!", "?")) else f"{told}."
-
-    @property
-    def _told(self) -> str:
-        told = f": {self.detail}" if self.detail else ""
-        match self.kind:
-            case "ok":
-                return f"{self.model} at {self.server} answered in {self.seconds:.1f} s."
-            case "limited":
-                return (
-                    f"{self.server} knows the key, but takes no more requests for now ({self.status}){told}"
-                )
-            case "nothing_set":
-                return "There is no key, no token and no server of your own to ask."
-            case "malformed":
-                return f"The key or the address cannot be sent to {self.server}{told}"
-            case "refused" if self.with_key:
-                return f"{self.server} refuses the key ({self.status}){told}"
-            case "refused":
-                return f"{self.server} wants a key ({self.status}){told}"
-            case "forbidden":
-                return f"{self.server} knows the key, but does not allow this ({self.status}){told}"
-            case "no_credit":
-                return f"{self.server} knows the key, but the account has no credit ({self.status}){told}"
-            case "unknown_model":
-                return f"{self.server} does not know the model {self.model} ({self.status}){told}"
-            case "rejected":
-                return f"{self.server} rejects the request ({self.status}){told}"
-            case "not_an_api" if self.status is None:
-                closed = "takes connections, but does not answer as a server of the Messages API does"
-                return f"{self.server} {closed}{told}"
-            case "not_an_api":
-                return (
-                    f"{self.server} answers {self.status}, but not as a server of the Messages API does{told}"
-                )
-            case "overloaded":
-                return f"{self.server} is overloaded or broken ({self.status}){told}"
-            case "unreachable":
-                return f"Nobody answers at {self.server}{told}"
-            case "no_host":
-                why = f"could not be looked up{told}" if told else "is not known"
-                return f"{self.server} cannot be found: the name of its host {why}"
-            case "tls":
-                return f"No secure connection to {self.server} can be made{told}"
-            case "timeout":
-                return f"{self.server} did not answer within {self.seconds:.0f} s."
+        if self.kind == "ok":
+            return f"{self.model} at {self.server} answered in {self.seconds:.1f} s."
+        problem = self._advice(self.kind).problem
+        # An address keeps its case.
+        return _as_sentence(problem, capital=not problem.startswith(self.server))
 
     @property
     def advice(self) -> str:
-        """What to do about it; empty when there is nothing to do."""
-        match self.kind:
-            case "ok" if self.seconds > _SLOW_SECONDS:
-                return "That is slow. A model that had to be loaded first is faster the next time."
-            case "ok":
-                return ""
-            case "limited":
-                return "Wait a while, or see to the limits of your account."
-            case "nothing_set":
-                return "Set a key, or the address of a server."
-            case "malformed":
-                return "Copy it again: a key is one line of letters, digits and signs."
-            case "refused" if self.with_key:
-                return "Copy the key again, whole, and see that it is one of this server and still valid."
-            case "refused":
-                return "Give the token that this server wants."
-            case "forbidden":
-                return "See in your account what the key may do, and from which countries it may be used."
-            case "no_credit":
-                return "Add credit to the account, or take the key of another one."
-            case "unknown_model" if self.models:
-                return f"Name one that it knows: {', '.join(self.models)}."
-            case "unknown_model":
-                return "Name a model that it knows."
-            case "rejected":
-                return "See what it says; the name of the model is the first thing to check."
-            case "not_an_api":
-                return (
-                    "Check the address: it is the one before /v1/messages, of a server that speaks the "
-                    "Anthropic Messages API. Some servers do so below a path of its own, or since a newer version."
-                )
-            case "overloaded":
-                return "Try again in a minute."
-            case "unreachable":
-                return "Check that the server runs and that the address and its port are right."
-            case "no_host":
-                return "Check the spelling of the address, and your connection to the network."
-            case "tls":
-                return (
-                    "A server of your own may speak http:// instead. Behind a proxy with a certificate of its own, "
-                    "set SSL_CERT_FILE to it. See that the clock of this machine is right."
-                )
-            case "timeout":
-                return "Try again. A large local model may still be loading; else check the address and the network."
+        """What to do about it, in a sentence; empty when there is nothing to do."""
+        if self.kind == "ok":
+            slow = self.seconds > _SLOW_SECONDS
+            return "That is slow. A model that had to be loaded first is faster next time." if slow else ""
+        return _as_sentence(self._advice(self.kind).remedy)
+
+    def _advice(self, problem: ModelProblem) -> Advice:
+        status = "" if self.status is None else str(self.status)
+        return advice_for(
+            problem,
+            self.server,
+            status=f"within {self.seconds:.0f} s" if problem == "timeout" else status,
+            detail=self.detail,
+            model=self.model,
+            models=self.models,
+        )
+
+
+def _as_sentence(text: str, *, capital: bool = True) -> str:
+    text = text[:1].upper() + text[1:] if capital else text
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def shown_server(url: str) -> str:
-    """Write an address so that it can be shown: no user name, no password, nothing that steers a terminal."""
+    """Write an address so that it can be shown: without user name, password and control characters."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return clean_line(f"{parts.scheme}://{host}{parts.path}")
@@ -208,10 +128,10 @@ def shown_server(url: str) -> str:
 async def check_model(
     settings: Settings, *, deadline: float = DEADLINE, environ: Mapping[str, str] | None = None
 ) -> ModelVerdict:
-    """Ask the model for one token, once, and tell how it went; never raises for what goes wrong on the way.
+    """Ask the model for one token, once, and report how it went; never raises for what goes wrong on the way.
 
-    A login of the Claude command line cannot be checked so: without a key, a token and an address the verdict is
-    `nothing_set`.
+    A login of the Claude command line cannot be checked this way: without a key, a token and an address the verdict
+    is `nothing_set`.
 
     Args:
         settings: which key, token, server and model; no other setting counts.
@@ -227,7 +147,7 @@ async def check_model(
 
     def verdict(kind: VerdictKind, status: int | None = None, detail: str = "", **more: Any) -> ModelVerdict:
         took = time.monotonic() - began
-        shown = clean_line(redactor.redact(detail), _LONGEST_SAID)
+        shown = clean_line(redactor.redact(detail), _MAX_DETAIL)
         return ModelVerdict(
             kind=kind,
             server=server,
@@ -235,7 +155,6 @@ async def check_model(
             status=status,
             detail=shown,
             seconds=took,
-            with_key=has_key,
             **more,
         )
 
@@ -243,11 +162,11 @@ async def check_model(
         return verdict("nothing_set")
     headers |= {"accept": "application/json", "accept-encoding": "identity"}
     if not has_key:
-        # As the agent does, for servers that want any key at all.
+        # As the agent does, for servers that require any key at all.
         headers["x-api-key"] = "none"
     body = {"model": model, "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}]}
     try:
-        # Reading the certificates takes long enough to be felt.
+        # Reading the certificates takes noticeable time.
         httpx = await asyncio.to_thread(import_module, "httpx")
         limits = httpx.Timeout(deadline, connect=min(_CONNECT_SECONDS, deadline))
         client = await asyncio.to_thread(httpx.AsyncClient, timeout=limits, headers=headers)
@@ -258,76 +177,78 @@ async def check_model(
     async with client:
         try:
             async with asyncio.timeout(deadline):
-                status, data = await _asked(client, "POST", url, body)
+                status, data = await _request(client, "POST", url, body)
         except TimeoutError:
             return verdict("timeout")
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError, ssl.SSLError) as error:
-            kind, detail = _trouble(error, httpx)
+            kind, detail = _classify_error(error, httpx)
             return verdict(kind, detail=detail)
-        kind, detail = _judged(status, data)
+        kind, detail = _judge(status, data, has_key=has_key)
         names = (
-            await _models(client, f"{url.removesuffix('messages')}models") if kind == "unknown_model" else ()
+            await _list_models(client, f"{url.removesuffix('messages')}models")
+            if kind == "unknown_model"
+            else ()
         )
     return verdict(kind, status, detail, models=names)
 
 
-async def _asked(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> tuple[int, bytes]:
-    """Send a request and read its answer, as it came and no more of it than anybody needs."""
+async def _request(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> tuple[int, bytes]:
+    """Send a request and read its answer undecoded, up to a limit."""
     data = bytearray()
     async with client.stream(method, url, json=body) as response:
         async for piece in response.aiter_raw():
             data += piece
-            if len(data) > _MOST_BYTES:
+            if len(data) > _MAX_BYTES:
                 break
-        return response.status_code, bytes(data[:_MOST_BYTES])
+        return response.status_code, bytes(data[:_MAX_BYTES])
 
 
-async def _models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
-    """The names of the models a server has; none when it does not tell."""
+async def _list_models(client: httpx.AsyncClient, url: str) -> tuple[str, ...]:
+    """The names of the models a server has; none when it does not list them."""
     import httpx
 
     try:
         async with asyncio.timeout(_LIST_SECONDS):
-            status, data = await _asked(client, "GET", url)
+            status, data = await _request(client, "GET", url)
     except (TimeoutError, httpx.HTTPError, OSError):
         return ()
-    told = _decoded(data)
-    listed = told.get("data") or told.get("models") if status == 200 and isinstance(told, dict) else None
+    answer = _decoded(data)
+    listed = (
+        answer.get("data") or answer.get("models") if status == 200 and isinstance(answer, dict) else None
+    )
     rows = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     names = [name for row in rows if isinstance(name := row.get("id") or row.get("name"), str)]
-    return tuple(clean_line(name, 80) for name in names[:_MOST_NAMES])
+    return tuple(clean_line(name, 80) for name in names[:_MAX_NAMES])
 
 
-def _judged(status: int, data: bytes) -> tuple[VerdictKind, str]:
-    """What an answer means, and what the server says in it."""
-    told = _decoded(data)
-    detail, code = _said(told)
-    if told is None:
-        detail = _looks_like(data)
-    if status == 200 and isinstance(told, dict) and isinstance(told.get("content"), list):
+def _judge(status: int, data: bytes, *, has_key: bool) -> tuple[VerdictKind, str]:
+    """What an answer means, and the server's own message in it."""
+    answer = _decoded(data)
+    if status == 200 and isinstance(answer, dict) and isinstance(answer.get("content"), list):
         return "ok", ""
-    about = f"{code} {detail}".casefold()
-    if told is not None and any(word in about for word in ("credit", "balance", "billing")):
-        return "no_credit", detail
-    kind: VerdictKind
-    match status:
-        case 401:
-            kind = "refused"
-        case 402:
-            kind = "no_credit"
-        case 403:
-            kind = "forbidden"
-        case 400 | 404 | 422 if detail and "model" in about and told is not None:
-            kind = "unknown_model"
-        case 400 | 413 | 422 if told is not None:
-            kind = "rejected"
-        case 429:
-            kind = "limited"
-        case _ if status >= 500:
-            kind = "overloaded"
-        case _:
-            kind = "not_an_api"
-    return kind, detail or (HTTPStatus(status).phrase if status in set(HTTPStatus) else "")
+    if answer is None:
+        text, code = _describe_body(data), ""
+    else:
+        text, code = _error_in(answer)
+    kind = _kind_of(status, f"{code} {text}".casefold(), is_json=answer is not None, has_text=bool(text))
+    if kind == "refused" and not has_key:
+        kind = "key_missing"
+    return kind, text or (HTTPStatus(status).phrase if status in set(HTTPStatus) else "")
+
+
+def _kind_of(status: int, about: str, *, is_json: bool, has_text: bool) -> VerdictKind:
+    if is_json and any(word in about for word in ("credit", "balance", "billing")):
+        return "no_credit"
+    if is_json and has_text and status in (400, 404, 422) and "model" in about:
+        return "unknown_model"
+    if is_json and status in (400, 413, 422):
+        return "rejected"
+    if status >= 500:
+        return "overloaded" if status in (503, 529) else "server_error"
+    return _KINDS.get(status, "not_an_api")
+
+
+_KINDS: Mapping[int, VerdictKind] = {401: "refused", 402: "no_credit", 403: "forbidden", 429: "limited"}
 
 
 def _decoded(data: bytes) -> Any:
@@ -337,26 +258,26 @@ def _decoded(data: bytes) -> Any:
         return None
 
 
-def _said(told: Any) -> tuple[str, str]:
-    """The words and the code of an error, whichever of the usual ways it is written in."""
-    if not isinstance(told, dict):
+def _error_in(answer: Any) -> tuple[str, str]:
+    """The message and the code of an error, in whichever of the usual forms it is written."""
+    if not isinstance(answer, dict):
         return "", ""
-    error = told.get("error")
-    inner: dict[str, Any] = error if isinstance(error, dict) else told
-    words = inner.get("message") or inner.get("msg") or inner.get("detail") or error
+    error = answer.get("error")
+    inner: dict[str, Any] = error if isinstance(error, dict) else answer
+    message = inner.get("message") or inner.get("msg") or inner.get("detail") or error
     code = inner.get("type") or inner.get("code")
-    return words if isinstance(words, str) else "", str(code or "")
+    return message if isinstance(message, str) else "", str(code or "")
 
 
-def _looks_like(data: bytes) -> str:
+def _describe_body(data: bytes) -> str:
     start = data[:512].lstrip().lower()
     if start.startswith((b"<!doctype html", b"<html", b"<head")):
-        return "it is a web page"
-    return "it is no JSON" if start else "the answer is empty"
+        return "the answer is a web page"
+    return "the answer is not JSON" if start else "the answer is empty"
 
 
-def _trouble(error: Exception, httpx: Any) -> tuple[VerdictKind, str]:
-    """What kept a request from being answered."""
+def _classify_error(error: Exception, httpx: Any) -> tuple[VerdictKind, str]:
+    """Why a request got no answer, and the detail of it."""
     if isinstance(error, httpx.TimeoutException):
         return "timeout", ""
     if isinstance(
@@ -364,18 +285,18 @@ def _trouble(error: Exception, httpx: Any) -> tuple[VerdictKind, str]:
     ):
         return "malformed", _MALFORMED
     if isinstance(error, httpx.ProxyError):
-        return "unreachable", f"the proxy of this machine does not let it through: {error}"
+        return "unreachable", f"the proxy of this machine refused it: {error}"
     if (gone := _cause(error, socket.gaierror)) is not None:
-        # What the system says of a name that is not there is what is said anyway.
+        # For an unknown name the system's message adds nothing.
         return "no_host", "" if getattr(gone, "errno", None) in _NO_SUCH_NAME else _why(gone)
     if (secure := _cause(error, ssl.SSLError)) is not None:
         return "tls", str(getattr(secure, "verify_message", "") or getattr(secure, "reason", "") or secure)
     if _cause(error, ConnectionRefusedError) is not None:
-        return "unreachable", "the connection is refused"
+        return "not_listening", ""
     if isinstance(error, httpx.RemoteProtocolError):
         return "not_an_api", _why(error)
     if isinstance(error, (httpx.ReadError, httpx.WriteError)) and _cause(error, ConnectionError) is not None:
-        # Somebody took the connection, and closed it on being asked.
+        # The server accepted the connection, and closed it when it got the request.
         return "not_an_api", "it closed the connection without an answer"
     system = _cause(error, OSError, lambda each: bool(getattr(each, "strerror", None)))
     return "unreachable", _why(system or error)

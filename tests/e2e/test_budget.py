@@ -147,7 +147,7 @@ def test_sub_agents_are_stopped_by_what_they_are_estimated_to_spend(tmp_path: Pa
     assert 0.02 <= sum(estimates) < 0.02 + 3 * max(estimates)
     assert model.requests < 10
     (finished,) = done.of(QueryFinished)
-    assert (finished.status, "at what the session may cost" in finished.error) == ("error", True)
+    assert (finished.status, "spending limit" in finished.error) == ("error", True)
     assert not done.of(ErrorRaised)
     assert {each.status for each in done.of(SubagentFinished)} == {"cancelled"}
     assert {each.status for each in done.of(ToolCallFinished)} <= {"success", "cancelled"}
@@ -175,7 +175,7 @@ def test_no_rule_is_broken_by_sub_agents_that_the_limit_ends(tmp_path: Path) -> 
         finally:
             never.set()
     assert done.code == 1
-    assert "at what the session may cost" in done.of(QueryFinished)[0].error
+    assert "spending limit" in done.of(QueryFinished)[0].error
     assert model.requests >= 2
     assert not [*done.of(ComplianceFailed), *done.of(ComplianceEnforced)]
 

@@ -36,7 +36,7 @@ def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
             screen.type(f"\x1b[200~\r\n {KEY}\r\n\x1b[201~")
             screen.wait_for("•" * len(KEY))
             screen.type("\r")
-            screen.wait_for("Nobody answers at http://127.0.0.1:1")
+            screen.wait_for("Nothing is listening at http://127.0.0.1:1")
             screen.type("\r")
             screen.wait_for("127.0.0.1:1", "•" * len(KEY))
             screen.type("\x15" + url + "\r")
@@ -71,7 +71,7 @@ def test_a_key_that_is_refused_leads_to_the_setup_and_the_session_goes_on(tmp_pa
         with terminal(tmp_path, columns=120, rows=40, env=env) as screen:
             screen.wait_for("ready")
             screen.type(QUESTION + "\r")
-            screen.wait_for("refused the credentials", "/setup")
+            screen.wait_for("refused the key", "/setup")
             screen.type("/setup\r")
             screen.wait_for("How is the model reached?", "with a key")
             screen.rest()

@@ -198,7 +198,7 @@ def test_ends_of_turns_are_told_apart() -> None:
     )
     refused = end(is_error=True, result="Not logged in · Please run /login", terminal_reason="api_error")
     assert refused.status == "error"
-    assert "set ANTHROPIC_API_KEY" in str(refused.error)
+    assert "ANTHROPIC_API_KEY" in str(refused.error)
     assert "max_turns" in str(end(subtype="error_max_turns", result=None).error)
     assert "max_cost_usd" in str(end(subtype="error_max_budget_usd", result=None).error)
     assert end(subtype="error_during_execution", errors=["it broke"]).error == "it broke"

@@ -249,8 +249,8 @@ async def test_what_is_there_already_is_written_in_but_no_key(tmp_path: Path) ->
 
 WRONG: list[tuple[Answer, str, bool]] = [
     (REFUSED, "Copy the key again", False),
-    (Answer(403, refusal("permission_error", "no")), "what the key may do", False),
-    (Answer(404, refusal("not_found_error", "model: x")), "Name a model", False),
+    (Answer(403, refusal("permission_error", "no")), "what they may do", False),
+    (Answer(404, refusal("not_found_error", "model: x")), "Use a model", False),
     (Answer(200, "<html>", "text/html"), "web page", False),
     (Answer(529, refusal("overloaded_error", "busy")), "Try again in a minute", True),
 ]
@@ -298,7 +298,7 @@ async def test_without_a_network_it_is_stored_anyway(tmp_path: Path) -> None:
         await app.open(pilot)
         await pilot.press("4", *"127.0.0.1:1", "enter")
         await until(lambda: "does not work yet" in app.shown)
-        assert "Nobody answers at http://127.0.0.1:1" in app.shown
+        assert "Nothing is listening at http://127.0.0.1:1" in app.shown
         assert not app.file.exists()
         await pilot.press("s")
         await until(lambda: "Stored, but not tried" in app.shown)
