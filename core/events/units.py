@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["count", "duration", "milliseconds", "money", "size", "spent_of", "spoken_duration", "tokens"]
+__all__ = [
+    "count",
+    "duration",
+    "milliseconds",
+    "money",
+    "quantity",
+    "size",
+    "spent_of",
+    "spoken_duration",
+    "tokens",
+]
 
 
 def duration(seconds: float) -> str:
@@ -65,6 +75,11 @@ def count(number: int) -> str:
 def tokens(number: int) -> str:
     """Write a number of tokens: `812 tok`, `38k tok`, `1.2M tok`."""
     return f"{count(number)} tok"
+
+
+def quantity(number: int, noun: str) -> str:
+    """Write a number of things in full: `1 row`, `12,345 rows`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def money(dollars: float | None) -> str:

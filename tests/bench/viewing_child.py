@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tui.panes.workspace.preview import PreviewPane
     from tui.panes.workspace.tree import WorkspaceTree
     from tui.viewers.bodies.table import Table
-    from tui.viewers.view.view import DocumentView
+    from tui.viewers.view.document_view import DocumentView
 
 SIZE = (200, 50)
 FILES = 5_000
@@ -139,15 +139,15 @@ async def _sort(app: UaTuiApp, heart: Heartbeat, folder: Path) -> dict[str, floa
     await _until(lambda: isinstance(app.screen, ViewerScreen) and app.screen.document is not None)
     assert isinstance(app.screen, ViewerScreen)
     view = app.screen.view
-    await _until(lambda: view.steered is not None and view.steered.entries >= 1_000_000)
+    await _until(lambda: view.cursor_body is not None and view.cursor_body.entries >= 1_000_000)
     await _idle(app)
-    table = view.steered
+    table = view.cursor_body
     assert isinstance(table, Table)
     times = {}
     for phase, column in (("sort numbers", 2), ("sort words", 1)):
         table.column = column
         heart.phase = phase
-        view.action_order("sort")
+        view.action_command("sort")
         times[phase] = await _until(partial(_is_sorted, table, column))
         await asyncio.sleep(0.5)
         heart.phase = REST

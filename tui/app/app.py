@@ -37,7 +37,7 @@ from tui.app.controllers.shutdown import Leaving
 from tui.app.controllers.typed_ahead import TypedAheadApp
 from tui.app.event_pump import EventPump
 from tui.app.main_screen import MainScreen
-from tui.graphics.app import PicturingApp
+from tui.graphics.app import GraphicsApp
 from tui.keys.keymap import ChosenKeysApp, choose_keys
 from tui.keys.ordering import OrderedKeysApp
 from tui.layout.frame import PANES, Frame
@@ -64,7 +64,7 @@ log = logging.getLogger(__name__)
 
 
 class UaTuiApp(
-    AttentiveApp, OrderedKeysApp, ChosenKeysApp, TypedAheadApp, PicturingApp, SuspendingApp, StyledApp
+    AttentiveApp, OrderedKeysApp, ChosenKeysApp, TypedAheadApp, GraphicsApp, SuspendingApp, StyledApp
 ):
     """The full screen around one session.
 

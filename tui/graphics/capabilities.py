@@ -1,6 +1,6 @@
-"""By what means this terminal shows pictures, judged by its environment alone, and how large its cells are.
+"""Which graphics this terminal supports, judged by the environment alone, and how large its cells are.
 
-A terminal could be asked, but its answers would come in as keys, or hold up the start.
+The terminal is not queried: its answers would arrive as key presses or delay the start.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["USUAL_CELL", "Canvas", "Cell", "Means", "cell_size", "means_of"]
+__all__ = ["DEFAULT_CELL", "Canvas", "Cell", "Graphics", "cell_size", "detect_graphics"]
 
-Means = Literal["kitty", "sixel", "blocks"]
+Graphics = Literal["kitty", "sixel", "blocks"]
 
-# Terminals that draw a picture where placeholder characters stand; WezTerm knows the protocol, but not these.
+# Terminals that support Unicode placeholders; WezTerm supports the Kitty protocol, but no placeholders.
 _KITTY_TERMS = frozenset({"xterm-kitty", "xterm-ghostty", "ghostty"})
 _KITTY_PROGRAMS = frozenset({"kitty", "ghostty"})
 _SIXEL_TERMS = ("foot", "mlterm", "contour", "wezterm")
 _SIXEL_PROGRAMS = frozenset({"wezterm", "contour", "mlterm"})
-# Variables that a terminal of another name leaves to what is started in it: TERM_PROGRAM goes before them.
-_KITTY_MARKS = ("KITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR")
-_SIXEL_MARKS = ("WEZTERM_PANE", "WT_SESSION", "MLTERM")
-_BETWEEN = ("TMUX", "STY", "ZELLIJ")
-_BETWEEN_TERMS = ("screen", "tmux")
+# Terminals started inside another terminal inherit these variables, so TERM_PROGRAM takes precedence.
+_KITTY_VARIABLES = ("KITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR")
+_SIXEL_VARIABLES = ("WEZTERM_PANE", "WT_SESSION", "MLTERM")
+_MULTIPLEXERS = ("TMUX", "STY", "ZELLIJ")
+_MULTIPLEXER_TERMS = ("screen", "tmux")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,39 +39,39 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """What a picture is drawn for."""
+    """What a picture is encoded for."""
 
-    means: Means
+    graphics: Graphics
     cell: Cell
 
 
-USUAL_CELL = Cell(10, 20)
-_SENSIBLE = range(4, 129)
+DEFAULT_CELL = Cell(10, 20)
+_PLAUSIBLE = range(4, 129)
 
 
-def means_of(setting: str, environment: Mapping[str, str], *, colours: int) -> Means:
-    """Choose how pictures are shown.
+def detect_graphics(setting: str, environment: Mapping[str, str], *, colours: int) -> Graphics:
+    """Choose the graphics in which pictures are shown.
 
     Args:
-        setting: `auto`, or the means the person chose.
-        environment: what the terminal left in it.
-        colours: how many the screen is drawn in; Kitty's cells tell by one of 256 what they show.
+        setting: `auto`, or the graphics that the user chose.
+        environment: the environment variables, from which the terminal is identified.
+        colours: the number of colours of the screen; Kitty's placeholders need 256.
     """
     if "NO_COLOR" in environment:
         return "blocks"
     match setting:
         case "kitty" | "sixel" | "blocks":
-            means: Means = setting
+            graphics: Graphics = setting
         case _:
-            means = _known(environment)
-    return "blocks" if means == "kitty" and colours < 256 else means
+            graphics = _identified(environment)
+    return "blocks" if graphics == "kitty" and colours < 256 else graphics
 
 
-def _known(environment: Mapping[str, str]) -> Means:
+def _identified(environment: Mapping[str, str]) -> Graphics:
     term = environment.get("TERM", "").lower()
     program = environment.get("TERM_PROGRAM", "").lower()
-    if any(environment.get(name) for name in _BETWEEN) or term.startswith(_BETWEEN_TERMS):
-        # What multiplexers pass on depends on their settings, which cannot be seen from here.
+    if any(environment.get(name) for name in _MULTIPLEXERS) or term.startswith(_MULTIPLEXER_TERMS):
+        # Whether a multiplexer forwards graphics depends on its settings, which are not visible here.
         return "blocks"
     if term in _KITTY_TERMS or program in _KITTY_PROGRAMS:
         return "kitty"
@@ -79,23 +79,23 @@ def _known(environment: Mapping[str, str]) -> Means:
         return "sixel"
     if program:
         return "blocks"
-    if any(environment.get(name) for name in _KITTY_MARKS):
+    if any(environment.get(name) for name in _KITTY_VARIABLES):
         return "kitty"
-    return "sixel" if any(environment.get(name) for name in _SIXEL_MARKS) else "blocks"
+    return "sixel" if any(environment.get(name) for name in _SIXEL_VARIABLES) else "blocks"
 
 
 def cell_size(descriptor: int | None = None) -> Cell:
-    """Ask the system for the size of a cell; a usual one when it does not know."""
+    """Ask the system for the size of a cell; return a common size if it does not know."""
     try:
         if descriptor is None:
             if sys.__stdin__ is None:
-                return USUAL_CELL
+                return DEFAULT_CELL
             descriptor = sys.__stdin__.fileno()
         answer = fcntl.ioctl(descriptor, termios.TIOCGWINSZ, bytes(8))
     except (OSError, ValueError):
-        return USUAL_CELL
+        return DEFAULT_CELL
     rows, columns, width, height = struct.unpack("HHHH", answer)
     if not rows or not columns:
-        return USUAL_CELL
+        return DEFAULT_CELL
     cell = Cell(width // columns, height // rows)
-    return cell if cell.width in _SENSIBLE and cell.height in _SENSIBLE else USUAL_CELL
+    return cell if cell.width in _PLAUSIBLE and cell.height in _PLAUSIBLE else DEFAULT_CELL

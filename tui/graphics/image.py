@@ -1,15 +1,15 @@
-"""A picture made ready for the graphics of a terminal."""
+"""Pictures encoded for the graphics of a terminal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Hung", "KittyPicture", "Picture", "SixelPicture"]
+__all__ = ["KittyPicture", "Picture", "PlacedPicture", "SixelPicture"]
 
 
 @dataclass(frozen=True, slots=True)
 class KittyPicture:
-    """A picture as PNG, and how many cells it fills."""
+    """A picture as PNG, and the number of cells it fills."""
 
     png: bytes
     columns: int
@@ -18,7 +18,7 @@ class KittyPicture:
 
 @dataclass(frozen=True, slots=True)
 class SixelPicture:
-    """A picture as one string of Sixel for each row of cells, and how many cells it fills."""
+    """A picture as one Sixel string for each row of cells, and the number of cells it fills."""
 
     bands: tuple[str, ...]
     columns: int
@@ -33,15 +33,16 @@ Picture = KittyPicture | SixelPicture
 
 
 @dataclass(slots=True, eq=False)
-class Hung:
-    """A picture that is shown, or about to be; `ready` once the terminal has all of it.
+class PlacedPicture:
+    """A picture on the screen, or on its way there.
 
-    `begun` says that the terminal may know of it. `attempt` counts how often sending was begun anew.
+    `ready` says that the terminal has received all of it, `begun` that it may have received a part. `attempt` counts
+    how often sending was restarted.
     """
 
     key: int
     picture: Picture
     ready: bool = False
     begun: bool = False
-    down: bool = False
+    removed: bool = False
     attempt: int = 0

@@ -1,10 +1,10 @@
-"""The graphics protocol of Kitty, with Unicode placeholders: the data once, then cells that stand for its parts.
+"""The graphics protocol of Kitty with Unicode placeholders: the data is sent once, then cells stand for its parts.
 
 https://sw.kovidgoyal.net/kitty/graphics-protocol/#unicode-placeholders
 
-A picture has a number of 32 bits. Cells name its lower 24 bits by their colour, which is the same for every
-picture of ours, and its upper 8 bits, row and column by combining characters. So a cell is whole by itself, may be
-cut off from its neighbours and drawn again alone, and its colour can be put right by whoever knows `TONE`.
+A picture has an ID of 32 bits. The colour of a cell gives the lower 24 bits, which all our pictures share; combining
+characters give the upper 8 bits, the row and the column. So each cell is complete by itself: it may be separated from
+its neighbours and drawn again alone, and `PLACEHOLDER_COLOUR` restores its colour.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from rich.style import Style
 from textual.strip import Strip
 
 __all__ = [
-    "KEYS",
-    "MOST",
+    "MAX_CELLS",
+    "PICTURE_KEYS",
     "PLACEHOLDER",
-    "TONE",
+    "PLACEHOLDER_COLOUR",
     "deletion",
+    "image_id",
     "is_cells",
-    "number_of",
     "row_of",
     "transmission",
 ]
 
 PLACEHOLDER = "\U0010eeee"
-TONE = 17 + int.from_bytes(urandom(2)) % 214
-"""The colour of all placeholders, of the 256: a number of this process, to keep clear of others' pictures."""
+PLACEHOLDER_COLOUR = 17 + int.from_bytes(urandom(2)) % 214
+"""The colour of all placeholders, one of 256: random for each process, so that IDs rarely clash with other programs."""
 
 CHUNK = 4096
 _START, _END = "\x1b_G", "\x1b\\"
 
-# The protocol's own list, as ranges.
+# The list of combining characters in the protocol, as ranges.
 _RANGES = (
     "305 30D-30E 310 312 33D-33F 346 34A-34C 350-352 357 35B 363-36F 483-487 592-595 597-599 59C-5A1",
     "5A8-5A9 5AB-5AC 5AF 5C4 610-617 657-65B 65D-65E 6D6-6DC 6DF-6E2 6E4 6E7-6E8 6EB-6EC 730 732-733",
@@ -58,27 +58,27 @@ def _expand(ranges: str) -> Iterator[str]:
 
 
 _MARKS = tuple(chain.from_iterable(map(_expand, _RANGES)))
-MOST = len(_MARKS)
-"""The most rows, and the most columns, that a picture can have."""
-KEYS = range(1, 256)
-"""What tells one picture of ours from another."""
+MAX_CELLS = len(_MARKS)
+"""The maximum number of rows, and of columns, of a picture."""
+PICTURE_KEYS = range(1, 256)
+"""The keys that distinguish our pictures: the upper 8 bits of their IDs."""
 
 _CELLS = re.compile(f"(?:{PLACEHOLDER}[{''.join(_MARKS)}]{{3}})+")
-_STYLE = Style(color=Color.from_ansi(TONE))
+_STYLE = Style(color=Color.from_ansi(PLACEHOLDER_COLOUR))
 
 
-def number_of(key: int) -> int:
-    """The number under which the terminal knows the picture of this key."""
-    return key << 24 | TONE
+def image_id(key: int) -> int:
+    """The ID of the picture with this key."""
+    return key << 24 | PLACEHOLDER_COLOUR
 
 
 def transmission(key: int, png: bytes, columns: int, rows: int) -> Iterator[str]:
-    """What gives a picture to the terminal, to be shown on `columns` by `rows` cells; each piece at most 4.2 KB.
+    """Yield the commands that send a picture of `columns` by `rows` cells to the terminal, each at most 4.2 KB.
 
-    No other graphics command may come between the pieces; other output may.
+    No other graphics command may be written between them; other output may.
     """
     data = base64.standard_b64encode(png).decode("ascii")
-    head = f"a=T,U=1,f=100,i={number_of(key)},c={columns},r={rows},"
+    head = f"a=T,U=1,f=100,i={image_id(key)},c={columns},r={rows},"
     for at in range(0, len(data), CHUNK):
         more = int(at + CHUNK < len(data))
         yield f"{_START}{head}q=2,m={more};{data[at : at + CHUNK]}{_END}"
@@ -86,17 +86,17 @@ def transmission(key: int, png: bytes, columns: int, rows: int) -> Iterator[str]
 
 
 def deletion(key: int) -> str:
-    """What makes the terminal forget a picture."""
-    return f"{_START}a=d,d=I,i={number_of(key)},q=2{_END}"
+    """The command that deletes a picture from the terminal."""
+    return f"{_START}a=d,d=I,i={image_id(key)},q=2{_END}"
 
 
 def row_of(key: int, row: int, columns: int) -> Strip:
-    """One row of the cells in which the terminal draws the picture."""
+    """One row of the cells in which the terminal draws a picture."""
     ends = _MARKS[row], _MARKS[key]
     text = "".join(f"{PLACEHOLDER}{ends[0]}{_MARKS[column]}{ends[1]}" for column in range(columns))
     return Strip([Segment(text, _STYLE)], columns)
 
 
 def is_cells(text: str) -> bool:
-    """Whether a text is nothing but whole cells of pictures."""
+    """Whether a text consists of complete picture cells only."""
     return _CELLS.fullmatch(text) is not None

@@ -1,7 +1,7 @@
-"""Painting Sixel over the screen: after each frame the rows that it wrote over, where nothing lies on them.
+"""Painting Sixel over the screen: after each frame, the rows that the frame overwrote are painted again.
 
-A picture in Sixel is no text: it is gone from every cell that is written. So its rows are painted again after the
-frame that wrote over them, each whole or not at all: what lies on a row is never painted over.
+A Sixel picture is not text: writing to a cell erases that part of it. A row is painted completely or not at all, so
+nothing that lies on top of the picture is painted over.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from textual.widget import Widget
 
 from tui.graphics.image import SixelPicture
 
-__all__ = ["is_free", "painted_rows", "written_over"]
+__all__ = ["is_free", "is_overwritten", "repainted_rows"]
 
-_PROBED = 3
+_PROBE_STEP = 3
 
 
-def painted_rows(
+def repainted_rows(
     picture: SixelPicture,
     place: Region,
     seen: Region,
     bottom: int,
     wanted: Callable[[Region], bool],
 ) -> Iterator[str]:
-    """What paints those rows of a picture that are `wanted`.
+    """Yield the commands that paint the rows of a picture that are `wanted`.
 
     Args:
         picture: the picture.
-        place: where on the screen the whole of it would be.
-        seen: the region it is seen through.
-        bottom: the last line of the screen, where painting would make the terminal scroll.
-        wanted: judges a row by its region.
+        place: the region of the screen that the full picture would fill.
+        seen: the region through which it is visible.
+        bottom: the last line of the screen; painting there would make the terminal scroll.
+        wanted: decides for the region of a row whether to paint it.
     """
     if place.x < seen.x or place.right > seen.right:
         return
@@ -44,8 +44,8 @@ def painted_rows(
             yield f"\x1b[{row.y + 1};{row.x + 1}H{band}"
 
 
-def written_over(update: object, row: Region) -> bool:
-    """Whether a frame wrote anything in a row; of a kind of frame that is not known here everything."""
+def is_overwritten(update: object, row: Region) -> bool:
+    """Whether a frame wrote to a row; True for an unknown kind of frame."""
     match update:
         case ChopsUpdate():
             return any(y == row.y and start < row.right and end > row.x for y, start, end in update.spans)
@@ -56,12 +56,12 @@ def written_over(update: object, row: Region) -> bool:
 
 
 def is_free(screen: Screen[object], row: Region, widget: Widget) -> bool:
-    """Whether nothing lies on a widget in a row, such as a notification: those are wider than the steps taken."""
-    for x in (*range(row.x, row.right, _PROBED), row.right - 1):
+    """Whether nothing covers a widget in a row; probes in steps, as notifications are wider than these."""
+    for x in (*range(row.x, row.right, _PROBE_STEP), row.right - 1):
         try:
             found, _ = screen.get_widget_at(x, row.y)
         except Exception:
-            # Textual raises its own exceptions outside of the screen and before there is a layout.
+            # Textual raises its own exceptions outside of the screen and before the first layout.
             return False
         if found is not widget:
             return False

@@ -1,4 +1,4 @@
-"""Sixel: a picture as text that a terminal draws, six lines of pixels at a time, one string for each row of cells.
+"""Sixel encoder: a picture as text, six lines of pixels at a time, one string for each row of cells.
 
 The format is that of DEC's VT330/VT340 Programmer Reference Manual, volume 2, chapter 14.
 """
@@ -17,20 +17,20 @@ __all__ = ["encode_rows"]
 
 _BAND = 6
 _CLEAR = 255
-"""The colour that stands for nothing drawn."""
-_SEEN_FROM = 128
+"""The colour number of transparent pixels."""
+_MIN_ALPHA = 128
 _REPEATED = re.compile(rb"(.)\1{3,255}", re.DOTALL)
-_NOTHING = ord("?")
-# Pixels above which fewer colours are used: each costs a pass over every band it is in.
+_EMPTY = ord("?")
+# Larger pictures use fewer colours: each colour costs a pass over every band that contains it.
 _COLOURS = ((150_000, 255), (400_000, 128))
-_FEWEST = 64
-_GLANCE = (128, 96)
+_MIN_COLOURS = 64
+_SAMPLE_SIZE = (128, 96)
 
 
 def encode_rows(picture: Image, height: int) -> tuple[str, ...]:
-    """Encode an RGB or RGBA picture, one string for each `height` lines of pixels; what is transparent stays as it was.
+    """Encode an RGB or RGBA picture, one string for each `height` lines of pixels; transparent pixels are not drawn.
 
-    At most 255 colours are used, fewer for large pictures; all rows share them, and their numbers.
+    At most 255 colours are used, fewer for large pictures; all rows share the colours and their numbers.
     """
     indexed, colours = _reduced(picture)
     width, lines = indexed.size
@@ -42,21 +42,21 @@ def encode_rows(picture: Image, height: int) -> tuple[str, ...]:
 
 
 def _reduced(picture: Image) -> tuple[Image, list[bytes]]:
-    """The picture in numbers of colours, and the colours."""
+    """The picture as colour numbers, and the Sixel definitions of the colours."""
     from PIL import Image
 
     pixels = picture.width * picture.height
-    count = next((count for most, count in _COLOURS if pixels <= most), _FEWEST)
+    count = next((count for most, count in _COLOURS if pixels <= most), _MIN_COLOURS)
     opaque = picture.convert("RGB")
-    # To choose colours takes long, and those of a small copy fit nearly as well.
-    few = pixels <= _GLANCE[0] * _GLANCE[1] or opaque.getcolors(count) is not None
-    sample = opaque if few else opaque.resize(_GLANCE, Image.Resampling.BOX)
+    # Choosing colours takes long, and the colours of a small copy are nearly as good.
+    few = pixels <= _SAMPLE_SIZE[0] * _SAMPLE_SIZE[1] or opaque.getcolors(count) is not None
+    sample = opaque if few else opaque.resize(_SAMPLE_SIZE, Image.Resampling.BOX)
     chosen = sample.quantize(count, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     indexed = chosen if few else opaque.quantize(palette=chosen, dither=Image.Dither.NONE)
     palette = bytes(chosen.getpalette() or ())
     if "A" in picture.getbands():
         indexed.paste(
-            _CLEAR, mask=picture.getchannel("A").point(lambda alpha: 255 if alpha < _SEEN_FROM else 0)
+            _CLEAR, mask=picture.getchannel("A").point(lambda alpha: 255 if alpha < _MIN_ALPHA else 0)
         )
     return indexed, [
         b"#%d;2;%d;%d;%d"
@@ -67,7 +67,7 @@ def _reduced(picture: Image) -> tuple[Image, list[bytes]]:
 
 def _encode(lines: list[bytes], width: int, colours: list[bytes]) -> bytes:
     used = sorted(set(b"".join(lines)) - {_CLEAR})
-    # The second 1 leaves pixels alone that are not drawn; the size says that nothing is drawn below it.
+    # The second parameter leaves undrawn pixels as they are; the raster size stops drawing below the last line.
     parts = [b'\x1bP0;1;0q"1;1;%d;%d' % (width, len(lines)), *(colours[number] for number in used)]
     bands = (lines[top : top + _BAND] for top in range(0, len(lines), _BAND))
     parts.append(b"-".join(b"$".join(_passes(band, width)) for band in bands))
@@ -76,15 +76,15 @@ def _encode(lines: list[bytes], width: int, colours: list[bytes]) -> bytes:
 
 def _passes(band: list[bytes], width: int) -> Iterator[bytes]:
     """One pass over a band for each of its colours."""
-    nothing = int.from_bytes(bytes([_NOTHING]) * width)
+    empty = int.from_bytes(bytes([_EMPTY]) * width)
     columns: dict[int, int] = {}
     for bit, line in enumerate(band):
         for colour in set(line):
             if colour != _CLEAR:
-                # A byte for each column, all of which are set at once as one large number.
+                # One byte for each column; all are set at once as one large integer.
                 columns[colour] = columns.get(colour, 0) | int.from_bytes(line.translate(_table(colour, bit)))
     for colour, bits in columns.items():
-        data = (bits + nothing).to_bytes(width).rstrip(b"?")
+        data = (bits + empty).to_bytes(width).rstrip(b"?")
         yield b"#%d" % colour + _REPEATED.sub(_repeat, data)
 
 
@@ -94,5 +94,5 @@ def _repeat(match: re.Match[bytes]) -> bytes:
 
 @lru_cache(maxsize=6 * 256)
 def _table(colour: int, bit: int) -> bytes:
-    """What turns one colour of a line into the bit of that line, and all others into nothing."""
+    """The translation table that turns one colour of a line into the bit of that line, and all others into zero."""
     return bytes(1 << bit if number == colour else 0 for number in range(256))

@@ -1,4 +1,4 @@
-"""The pictures that the terminal holds: sent in small pieces that never stop the event loop, and deleted in time."""
+"""The pictures in the terminal: sent in small pieces that do not block the event loop, and deleted when removed."""
 
 from __future__ import annotations
 
@@ -15,138 +15,140 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.worker import Worker
 
-from tui.graphics.capabilities import Canvas, Means, cell_size, means_of
-from tui.graphics.image import Hung, KittyPicture, Picture, SixelPicture
-from tui.graphics.kitty import KEYS, deletion, transmission
+from tui.graphics.capabilities import Canvas, Graphics, cell_size, detect_graphics
+from tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
+from tui.graphics.kitty import PICTURE_KEYS, deletion, transmission
 
-__all__ = ["Shelf", "Wall"]
+__all__ = ["PictureAnchor", "PictureStore"]
 
 _COLOURS = {"truecolor": 1 << 24, "256": 256}
-_FULL = 8
+_MAX_QUEUED = 8
 _PAUSE_SECONDS = 0.005
-_AT_ONCE = 8
-_LATER_SECONDS = 0.1
+_PIECES_AT_ONCE = 8
+_RETRY_SECONDS = 0.1
 _ROWS_AT_ONCE = 8
 
 
-class Wall(Protocol):
-    """What one picture hangs on: a place in a widget, the surface."""
+class PictureAnchor(Protocol):
+    """The place of one picture in a widget, the surface."""
 
     @property
     def surface(self) -> Widget:
         """The widget."""
         ...
 
-    def picture_changed(self) -> None:
-        """Draw the rows of the picture anew."""
+    def redraw_picture(self) -> None:
+        """Draw the rows of the picture again."""
         ...
 
     @property
-    def picture_place(self) -> tuple[Region, Region] | None:
-        """Where on the screen the whole picture would be, and the region it is seen through; None when hidden."""
+    def picture_region(self) -> tuple[Region, Region] | None:
+        """The region of the screen that the full picture would fill, and the visible region; None while hidden."""
         ...
 
 
-class Shelf:
-    """Knows what is shown by the graphics of the terminal, one picture for each wall.
+class PictureStore:
+    """Holds the pictures shown in terminal graphics, one for each anchor.
 
     Args:
-        app: through whose driver everything is written, on the loop's thread.
-        setting: `auto`, or the means the person chose.
-        environment: by which the terminal is known; the process's own by default.
+        app: everything is written through its driver, in the thread of the event loop.
+        setting: `auto`, or the graphics that the user chose.
+        environment: identifies the terminal; the environment of this process by default.
     """
 
     def __init__(self, app: App[str], setting: str, environment: Mapping[str, str] = environ) -> None:
         self._app = app
         self._setting = setting
         self._environment = environment
-        self._means: Means | None = None
-        self._hung: dict[Wall, Hung] = {}
-        self._outbox: deque[Hung] = deque()
+        self._graphics: Graphics | None = None
+        self._placed: dict[PictureAnchor, PlacedPicture] = {}
+        self._outbox: deque[PlacedPicture] = deque()
         self._keys = count()
         self._sender: Worker[None] | None = None
         self._sending = False
         self._closed = False
 
     @property
-    def means(self) -> Means:
-        """How pictures are shown here."""
-        if self._means is None:
-            auto_elsewhere = self._app.is_headless and self._setting == "auto"
-            colours = _COLOURS.get(self._app.console.color_system or "", 16)
-            self._means = (
-                "blocks" if auto_elsewhere else means_of(self._setting, self._environment, colours=colours)
-            )
-        return self._means
+    def graphics(self) -> Graphics:
+        """The graphics in which pictures are shown."""
+        if self._graphics is None:
+            if self._app.is_headless and self._setting == "auto":
+                self._graphics = "blocks"
+            else:
+                colours = _COLOURS.get(self._app.console.color_system or "", 16)
+                self._graphics = detect_graphics(self._setting, self._environment, colours=colours)
+        return self._graphics
 
     @property
     def canvas(self) -> Canvas | None:
-        """What to draw for; None where half blocks are all there is."""
-        return None if self.means == "blocks" or self._closed else Canvas(self.means, cell_size())
+        """What to encode pictures for; None if only half blocks are available."""
+        return None if self.graphics == "blocks" or self._closed else Canvas(self.graphics, cell_size())
 
     @property
-    def hung(self) -> Mapping[Wall, Hung]:
-        """What is shown, and where."""
-        return self._hung
+    def placed(self) -> Mapping[PictureAnchor, PlacedPicture]:
+        """The pictures by their anchors."""
+        return self._placed
 
-    def hang(self, wall: Wall, picture: Picture) -> Hung:
-        """Show a picture in place of the one that hung there before; the wall is told when it is ready."""
-        self.take_down(wall)
-        hung = self._hung[wall] = Hung(self._free_key(), picture)
+    def place(self, anchor: PictureAnchor, picture: Picture) -> PlacedPicture:
+        """Show a picture instead of the previous one; the anchor redraws it when it is ready."""
+        self.remove(anchor)
+        placed = self._placed[anchor] = PlacedPicture(self._free_key(), picture)
         if isinstance(picture, KittyPicture):
-            self._send(hung)
+            self._send(placed)
         else:
-            hung.ready = True
-        return hung
+            placed.ready = True
+        return placed
 
-    def take_down(self, wall: Wall) -> None:
-        """Forget the picture that hangs there, if there is one, and make the terminal forget it."""
-        hung = self._hung.pop(wall, None)
-        if hung is not None:
-            hung.down = True
-            if isinstance(hung.picture, KittyPicture):
-                self._send(hung)
+    def remove(self, anchor: PictureAnchor) -> None:
+        """Remove the picture of an anchor, if it has one, and delete it from the terminal."""
+        placed = self._placed.pop(anchor, None)
+        if placed is not None:
+            placed.removed = True
+            if isinstance(placed.picture, KittyPicture):
+                self._send(placed)
 
     def close(self) -> None:
-        """Make the terminal forget all of them, and show none any more."""
-        self._forget()
+        """Delete all pictures from the terminal, and show none from now on."""
+        self._delete_all()
         self._closed = True
 
     def suspend(self) -> None:
-        """Make the terminal forget all of them while it belongs to another program."""
-        self._forget()
-        for wall in self._hung:
-            wall.picture_changed()
+        """Delete all pictures from the terminal while another program has it."""
+        self._delete_all()
+        for anchor in self._placed:
+            anchor.redraw_picture()
 
     def resume(self) -> None:
-        """Send what is shown again."""
-        for hung in self._hung.values():
-            if isinstance(hung.picture, KittyPicture):
-                self._send(hung)
+        """Send all pictures again."""
+        for placed in self._placed.values():
+            if isinstance(placed.picture, KittyPicture):
+                self._send(placed)
 
-    def _forget(self) -> None:
-        known = [*self._hung.values(), *self._outbox]
+    def _delete_all(self) -> None:
+        known = [*self._placed.values(), *self._outbox]
         self._outbox.clear()
-        for hung in dict.fromkeys(known):
-            if hung.begun:
-                self._write(deletion(hung.key))
-            hung.begun = False
-            hung.attempt += 1
-            if isinstance(hung.picture, KittyPicture):
-                hung.ready = False
+        for placed in dict.fromkeys(known):
+            if placed.begun:
+                self._write(deletion(placed.key))
+            placed.begun = False
+            placed.attempt += 1
+            if isinstance(placed.picture, KittyPicture):
+                placed.ready = False
 
     def _free_key(self) -> int:
-        taken = {hung.key for hung in (*self._hung.values(), *self._outbox)}
-        return next(key for key in (KEYS[n % len(KEYS)] for n in self._keys) if key not in taken)
+        taken = {placed.key for placed in (*self._placed.values(), *self._outbox)}
+        return next(
+            key for key in (PICTURE_KEYS[n % len(PICTURE_KEYS)] for n in self._keys) if key not in taken
+        )
 
     # -- sending ----------------------------------------------------------------------------------
 
-    def _send(self, hung: Hung) -> None:
-        """Bring what the terminal knows of a picture up to date, after whatever is being sent."""
+    def _send(self, placed: PlacedPicture) -> None:
+        """Send or delete a picture after the pictures that are being sent."""
         if self._closed:
             return
-        if hung not in self._outbox:
-            self._outbox.append(hung)
+        if placed not in self._outbox:
+            self._outbox.append(placed)
         if not self._sending:
             self._sending = True
             self._sender = self._app.run_worker(
@@ -154,33 +156,33 @@ class Shelf:
             )
 
     async def _send_all(self) -> None:
-        # A deletion in the middle of a transmission would end it: one picture is dealt with after the other.
+        # A deletion would abort a transmission in progress, so pictures are processed one after the other.
         try:
             while self._outbox:
-                hung = self._outbox.popleft()
-                if not hung.down:
-                    await self._transmit(hung)
-                if hung.down and hung.begun:
-                    hung.begun = False
-                    self._write(deletion(hung.key))
+                placed = self._outbox.popleft()
+                if not placed.removed:
+                    await self._transmit(placed)
+                if placed.removed and placed.begun:
+                    placed.begun = False
+                    self._write(deletion(placed.key))
         finally:
             self._sending = False
 
-    async def _transmit(self, hung: Hung) -> None:
-        picture, attempt = hung.picture, hung.attempt
+    async def _transmit(self, placed: PlacedPicture) -> None:
+        picture, attempt = placed.picture, placed.attempt
         assert isinstance(picture, KittyPicture)
-        for number, piece in enumerate(transmission(hung.key, picture.png, picture.columns, picture.rows)):
+        for number, piece in enumerate(transmission(placed.key, picture.png, picture.columns, picture.rows)):
             await self._wait_for_room()
-            if number % _AT_ONCE == _AT_ONCE - 1:
+            if number % _PIECES_AT_ONCE == _PIECES_AT_ONCE - 1:
                 await asyncio.sleep(0)
-            if hung.down or hung.attempt != attempt:
+            if placed.removed or placed.attempt != attempt:
                 return
-            hung.begun = True
+            placed.begun = True
             self._write(piece)
-        hung.ready = True
-        for wall, each in self._hung.items():
-            if each is hung:
-                wall.picture_changed()
+        placed.ready = True
+        for anchor, each in self._placed.items():
+            if each is placed:
+                anchor.redraw_picture()
 
     async def _wait_for_room(self) -> None:
         while True:
@@ -189,9 +191,9 @@ class Shelf:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     def _has_room(self) -> bool:
-        """Whether nobody waits for what is written: the driver's queue is short, and who fills it stands still."""
+        """Whether the driver's queue is short, so that writing does not block."""
         queue = getattr(getattr(self._app._driver, "_writer_thread", None), "_queue", None)
-        return queue is None or queue.qsize() < _FULL
+        return queue is None or queue.qsize() < _MAX_QUEUED
 
     def _write(self, text: str) -> None:
         driver = self._app._driver
@@ -201,23 +203,23 @@ class Shelf:
     # -- painting ---------------------------------------------------------------------------------
 
     def paint(self, screen: Screen[object], update: object) -> None:
-        """Paint what a frame wrote over of the pictures that are no cells."""
-        for wall, hung in self._hung.items():
-            picture = hung.picture
-            if not isinstance(picture, SixelPicture) or wall.surface.screen is not screen:
+        """Paint the Sixel rows that a frame overwrote."""
+        for anchor, placed in self._placed.items():
+            picture = placed.picture
+            if not isinstance(picture, SixelPicture) or anchor.surface.screen is not screen:
                 continue
-            place = wall.picture_place
+            place = anchor.picture_region
             if place is None or screen is not self._app.screen:
                 continue
-            from tui.graphics.overlay import is_free, painted_rows, written_over
+            from tui.graphics.overlay import is_free, is_overwritten, repainted_rows
 
-            def wanted(row: Region, wall: Wall = wall) -> bool:
-                return written_over(update, row) and is_free(screen, row, wall.surface)
+            def wanted(row: Region, anchor: PictureAnchor = anchor) -> bool:
+                return is_overwritten(update, row) and is_free(screen, row, anchor.surface)
 
-            rows = list(painted_rows(picture, *place, screen.size.height - 1, wanted))
+            rows = list(repainted_rows(picture, *place, screen.size.height - 1, wanted))
             if rows and not self._has_room():
-                # The terminal is slow: the next frame has it all.
-                self._app.set_timer(_LATER_SECONDS, wall.picture_changed)
+                # The terminal is slow: they are painted with a later frame.
+                self._app.set_timer(_RETRY_SECONDS, anchor.redraw_picture)
                 return
             for first in range(0, len(rows), _ROWS_AT_ONCE):
                 self._write(f"\x1b7{''.join(rows[first : first + _ROWS_AT_ONCE])}\x1b8")

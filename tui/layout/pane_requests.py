@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tui.panes.workspace.pane import WorkspacePane
     from tui.panes.workspace.preview import PreviewPane
     from tui.screens.tool_call.screen import ToolCallScreen
-    from tui.viewers.view.view import DocumentView
+    from tui.viewers.view.document_view import DocumentView
 
 __all__ = ["PaneRequests"]
 

@@ -1,1 +1,5 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""Pure functions from text and events to styled lines: Markdown, tables, source code, numbers and short messages.
+
+Nothing here knows an application or a widget. Panes, screens, viewers and plain mode import it. Start with
+`layout.py` for lines and wrapping, `markdown.py` for Markdown, `format.py` for states, times and cut texts.
+"""

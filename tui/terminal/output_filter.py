@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.filter import LineFilter
 
-from tui.graphics.kitty import PLACEHOLDER, TONE, is_cells
+from tui.graphics.kitty import PLACEHOLDER, PLACEHOLDER_COLOUR, is_cells
 
 __all__ = ["ControlFilter", "strip_controls"]
 
@@ -19,7 +19,7 @@ _STEERING = re.compile(
 )
 # A placeholder that is not part of a picture of ours could show a part of one where a text wants it.
 _REPLACED = re.compile(f"[\ud800-\udfff{PLACEHOLDER}]")
-_TONE = Style(color=RichColor.from_ansi(TONE))
+_TONE = Style(color=RichColor.from_ansi(PLACEHOLDER_COLOUR))
 
 
 def strip_controls(text: str) -> str:

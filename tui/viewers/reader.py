@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.errors import WorkspaceError
@@ -57,6 +57,19 @@ class Piece:
     def reaches_end(self) -> bool:
         """Whether nothing follows the piece."""
         return self.end >= self.size
+
+    def cut_to_lines(self) -> Piece:
+        """Remove an incomplete last line, or at least an incomplete last character, from a piece of text."""
+        if self.reaches_end or looks_binary(self.data):
+            return self
+        end = self.data.rfind(b"\n") + 1
+        if not end:
+            end = len(self.data)
+            while end > len(self.data) - 4 and end > 1 and self.data[end - 1] & 0xC0 == 0x80:
+                end -= 1
+            if self.data[end - 1] >= 0xC0:
+                end -= 1
+        return replace(self, data=self.data[: end or len(self.data)])
 
 
 def open_regular(path: Path) -> int:

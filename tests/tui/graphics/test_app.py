@@ -23,7 +23,7 @@ from tui.panes.workspace.pane import WorkspacePane
 from tui.screens.files.viewer import ViewerScreen
 from tui.screens.tool_call.call_view import CallView
 from tui.screens.tool_call.screen import ToolCallScreen
-from tui.viewers.view.view import DocumentView
+from tui.viewers.view.document_view import DocumentView
 
 GRAPHICS = re.compile("\x1b_G([^;\x1b]*)(?:;([^\x1b]*))?\x1b\\\\")
 
@@ -171,15 +171,17 @@ async def test_a_picture_left_while_it_is_sent_is_deleted_before_the_next(
     picture(folder / "b.png")
     with terminal_of(tmp_path, monkeypatch, "kitty") as (app, sent):
         most = 0
-        monkeypatch.setattr("tui.graphics.store.Shelf._has_room", lambda _self: len(sent.commands) < most)
+        monkeypatch.setattr(
+            "tui.graphics.store.PictureStore._has_room", lambda _self: len(sent.commands) < most
+        )
         async with app.run_test(size=(160, 50)):
             await viewed(app, folder / "a.png")
-            await until(lambda: app.pictures is not None and app.pictures.hung)
+            await until(lambda: app.pictures is not None and app.pictures.placed)
             most = 4
             await until(lambda: len(sent.commands) > 3)
             app.pop_screen()
             await viewed(app, folder / "b.png")
-            await until(lambda: app.pictures is not None and len(app.pictures.hung) == 1)
+            await until(lambda: app.pictures is not None and len(app.pictures.placed) == 1)
             await until(
                 lambda: (
                     sum(view.row_count for view in app.screen.query("#viewer-view").results(DocumentView)) > 2
@@ -250,8 +252,8 @@ async def test_a_hostile_picture_sends_nothing(tmp_path: Path, monkeypatch: pyte
     bomb = whole[:16] + (60_000).to_bytes(4, "big") * 2 + whole[24:]
     for name, data, why in (
         ("bomb.png", bomb, "too many pixels"),
-        ("cut.png", whole[: len(whole) // 2], "cannot be"),
-        ("wrong.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1nothing", "cannot be"),
+        ("cut.png", whole[: len(whole) // 2], "is damaged"),
+        ("wrong.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1nothing", "is damaged"),
     ):
         path = folder_of(tmp_path) / name
         path.write_bytes(data)
@@ -353,7 +355,7 @@ async def test_sixel_of_a_call_is_painted_where_its_rows_are_and_not_while_folde
             await pilot.press("right")
             await until(lambda: painted(sent))
             await pilot.press("escape")
-            await until(lambda: app.pictures is not None and not app.pictures.hung)
+            await until(lambda: app.pictures is not None and not app.pictures.placed)
 
 
 async def test_of_very_many_pictures_of_a_call_only_some_are_sent(

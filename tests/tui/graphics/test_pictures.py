@@ -17,20 +17,20 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.color import Color
 from textual.geometry import Region
 
-from tui.graphics.capabilities import USUAL_CELL, cell_size, means_of
+from tui.graphics.capabilities import DEFAULT_CELL, cell_size, detect_graphics
 from tui.graphics.image import SixelPicture
 from tui.graphics.kitty import (
-    KEYS,
-    MOST,
+    MAX_CELLS,
+    PICTURE_KEYS,
     PLACEHOLDER,
-    TONE,
+    PLACEHOLDER_COLOUR,
     deletion,
+    image_id,
     is_cells,
-    number_of,
     row_of,
     transmission,
 )
-from tui.graphics.overlay import painted_rows, written_over
+from tui.graphics.overlay import is_overwritten, repainted_rows
 from tui.graphics.sixel import encode_rows
 from tui.terminal.output_filter import ControlFilter
 
@@ -69,7 +69,7 @@ class TestKitty:
         heads = [keys_of(each[1]) for each in found if each]
         assert len(heads) == len(pieces)
         assert heads[0] == {
-            "a": "T", "U": "1", "f": "100", "i": str(7 << 24 | TONE), "c": "15", "r": "5", "q": "2", "m": "1",
+            "a": "T", "U": "1", "f": "100", "i": str(image_id(7)), "c": "15", "r": "5", "q": "2", "m": "1",
         }  # fmt: skip
         assert all(set(head) <= {"m", "q"} and head["q"] == "2" for head in heads[1:])
         assert [head["m"] for head in heads] == ["1"] * (len(heads) - 1) + ["0"]
@@ -89,13 +89,13 @@ class TestKitty:
         assert strip.cell_length == 3
         (segment,) = strip
         assert segment.style is not None
-        assert segment.style.color == RichColor.from_ansi(TONE)
-        assert number_of(2) == 2 << 24 | TONE
+        assert segment.style.color == RichColor.from_ansi(PLACEHOLDER_COLOUR)
+        assert image_id(2) == 2 << 24 | PLACEHOLDER_COLOUR
         assert strip.crop(1, 2).text == f"{PLACEHOLDER}\u030d\u030d\u030e"
 
     def test_the_largest_rows_and_columns_can_be_told(self) -> None:
-        assert MOST == 297
-        assert row_of(KEYS[-1], MOST - 1, MOST).cell_length == MOST
+        assert MAX_CELLS == 297
+        assert row_of(PICTURE_KEYS[-1], MAX_CELLS - 1, MAX_CELLS).cell_length == MAX_CELLS
 
     def test_what_is_no_whole_cell_is_none(self) -> None:
         cell = row_of(1, 0, 1).text
@@ -107,7 +107,7 @@ class TestKitty:
     def test_a_deletion_names_the_picture_and_its_data(self) -> None:
         head = PIECE.fullmatch(deletion(3))
         assert head is not None
-        assert keys_of(head[1]) == {"a": "d", "d": "I", "i": str(number_of(3)), "q": "2"}
+        assert keys_of(head[1]) == {"a": "d", "d": "I", "i": str(image_id(3)), "q": "2"}
 
 
 class TestTheFence:
@@ -119,7 +119,7 @@ class TestTheFence:
         (segment,) = ControlFilter().apply([mixed], Color(0, 0, 0))
         assert segment.text == text
         assert segment.style is not None
-        assert segment.style.color == RichColor.from_ansi(TONE)
+        assert segment.style.color == RichColor.from_ansi(PLACEHOLDER_COLOUR)
         assert segment.style.bgcolor == mixed.style.bgcolor  # type: ignore[union-attr]
 
     def test_placeholders_in_a_text_are_replaced(self) -> None:
@@ -156,22 +156,22 @@ class TestMeans:
         ],
     )
     def test_the_environment_tells(self, environment: dict[str, str], means: str) -> None:
-        assert means_of("auto", environment, colours=1 << 24) == means
+        assert detect_graphics("auto", environment, colours=1 << 24) == means
 
     def test_the_person_decides_but_not_against_colours(self) -> None:
         for chosen in ("kitty", "sixel", "blocks"):
-            assert means_of(chosen, {"TERM": "xterm-kitty", "TMUX": "x"}, colours=256) == chosen
-            assert means_of(chosen, {"NO_COLOR": "1"}, colours=256) == "blocks"
-        assert means_of("kitty", {"TERM": "xterm-kitty"}, colours=16) == "blocks"
-        assert means_of("sixel", {"TERM": "foot"}, colours=16) == "sixel"
+            assert detect_graphics(chosen, {"TERM": "xterm-kitty", "TMUX": "x"}, colours=256) == chosen
+            assert detect_graphics(chosen, {"NO_COLOR": "1"}, colours=256) == "blocks"
+        assert detect_graphics("kitty", {"TERM": "xterm-kitty"}, colours=16) == "blocks"
+        assert detect_graphics("sixel", {"TERM": "foot"}, colours=16) == "sixel"
 
     @pytest.mark.parametrize(
         ("answer", "size"),
         [
             ((40, 100, 900, 800), (9, 20)),
-            ((40, 100, 0, 0), (USUAL_CELL.width, USUAL_CELL.height)),
-            ((0, 0, 900, 800), (USUAL_CELL.width, USUAL_CELL.height)),
-            ((1, 1, 60000, 60000), (USUAL_CELL.width, USUAL_CELL.height)),
+            ((40, 100, 0, 0), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
+            ((0, 0, 900, 800), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
+            ((1, 1, 60000, 60000), (DEFAULT_CELL.width, DEFAULT_CELL.height)),
         ],
     )
     def test_the_system_tells_the_size_of_a_cell(
@@ -182,7 +182,7 @@ class TestMeans:
         assert (cell.width, cell.height) == size
 
     def test_without_a_terminal_a_usual_size_is_taken(self) -> None:
-        assert cell_size(-1) == USUAL_CELL
+        assert cell_size(-1) == DEFAULT_CELL
 
 
 def drawn(text: str, background: tuple[int, int, int] = (1, 2, 3)) -> Image.Image:
@@ -285,7 +285,7 @@ class TestPainting:
     def rows(
         self, place: Region, seen: Region, wanted: Callable[[Region], bool], bottom: int = 23
     ) -> list[str]:
-        return list(painted_rows(self.picture, place, seen, bottom, wanted))
+        return list(repainted_rows(self.picture, place, seen, bottom, wanted))
 
     def test_each_row_is_painted_at_its_place(self) -> None:
         found = self.rows(Region(4, 2, 10, 4), Region(0, 0, 80, 24), lambda _: True)
@@ -311,6 +311,6 @@ class TestPainting:
             ((5, 30, 40), False),
             ((4, 0, 80), False),
         ):
-            assert written_over(ChopsUpdate([], [span], []), row) is over
-        assert written_over(LayoutUpdate([], Region(0, 0, 80, 24)), row)
-        assert not written_over(LayoutUpdate([], Region(0, 6, 80, 2)), row)
+            assert is_overwritten(ChopsUpdate([], [span], []), row) is over
+        assert is_overwritten(LayoutUpdate([], Region(0, 0, 80, 24)), row)
+        assert not is_overwritten(LayoutUpdate([], Region(0, 6, 80, 2)), row)

@@ -53,8 +53,7 @@ from tui.screens.setup.screen import SetupScreen
 from tui.screens.tool_call.call_view import CallView
 from tui.screens.tool_call.screen import ToolCallScreen
 from tui.terminal.suspend import SuspendingApp
-from tui.viewers.view.cursor_view import SteeredView
-from tui.viewers.view.view import DocumentView
+from tui.viewers.view.document_view import DocumentView
 from tui.virtual_list.virtual_list import VirtualList
 from tui.widgets.dialog import Dialog
 from tui.widgets.modal import Modal
@@ -64,7 +63,7 @@ Classes = Sequence[type[DOMNode]]
 ROOT = PROJECT
 PAGE = ROOT / "docs" / "keys.md"
 EVERYWHERE: Classes = (UaTuiApp, SuspendingApp, MainScreen, Frame, VirtualList)
-VIEW: Classes = (SteeredView, DocumentView)
+VIEW: Classes = (DocumentView,)
 TREE = ["left", "right", "h", "l", "space", "E", "F", "enter"]
 
 READ: dict[str, tuple[str, Classes]] = {

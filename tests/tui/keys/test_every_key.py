@@ -210,7 +210,7 @@ async def test_a_file_is_scrolled_by_every_key(tmp_path: Path, name: str) -> Non
         async def place(key: str) -> object:
             await pilot.press(key)
             await pilot.pause()
-            return view.steered.cursor if view.steered is not None else view.scroll_offset.y  # type: ignore[attr-defined]  # a SteeredView
+            return view.cursor_body.cursor if view.cursor_body is not None else view.scroll_offset.y  # type: ignore[attr-defined]  # a DocumentView
 
         for down, up in (("down", "up"), ("j", "k")):
             await place("home")

@@ -14,7 +14,7 @@ from tui.screens.files.link import LinkScreen
 from tui.screens.files.links import LinksScreen
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.cancellation import NEVER
-from tui.viewers.view.document import ListRows
+from tui.viewers.document import ListRows
 from tui.viewers.view.links import links_in
 
 TEXT = "\n\n".join(
@@ -73,7 +73,7 @@ async def test_one_link_needs_no_choice_and_none_is_said(tmp_path: Path) -> None
     async with hosted(screen=ViewerScreen(tmp_path / "none.md")) as (app, pilot):
         await until(partial(shows, app, "nothing"))
         await pilot.press("L")
-        await until(lambda: app.said == ["There is no link here."])
+        await until(lambda: app.said == ["This document has no links."])
 
 
 def test_a_link_broken_over_rows_is_one_and_neighbours_are_two() -> None:

@@ -43,8 +43,8 @@ from tui.screens.files.artifact_list import ArtifactList
 from tui.screens.tool_call.call_view import CallView
 from tui.screens.tool_call.screen import ToolCallScreen
 from tui.terminal.programs import PAGER, NoProgram, command_of
-from tui.viewers.bodies.stored_result import WholeResult, whole_result
-from tui.viewers.bodies.tool_call import arguments_text, call_body, notes_of, result_text
+from tui.viewers.tool_call.body import arguments_text, call_body, notes_of, result_text
+from tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 
@@ -91,7 +91,7 @@ async def test_a_finished_call_tells_everything_and_leads_to_its_files() -> None
         assert title.rstrip().endswith("done · 1.8s · 52B")
         assert 'query: "AI chips"' in shown
         assert "the whole of it is shown here" in shown
-        assert "cut, recovered" in shown
+        assert "truncated, recovered" in shown
         listed = [line.split() for line in shown.splitlines() if line.startswith((" search ", " result "))]
         assert listed == [
             ["search", "search_results/news.json", "12K"],
@@ -336,11 +336,11 @@ def test_pictures_structured_results_and_empty_ones_are_named() -> None:
     assert shown[at + 9] == "  after"
     torn = ImageContent(base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0\0\0\x09" * 90).decode())
     assert "Picture 1" in text(started(), finished(mcp(torn)))
-    assert "It cannot be decoded" in text(started(), finished(mcp(torn)))
+    assert "The picture is damaged" in text(started(), finished(mcp(torn)))
     odd = ImageContent("!!not base64!!", "image/x-evil")
     assert "image/x-evil · 14B · It is damaged" in text(started(), finished(mcp(odd)))
     other = ImageContent(base64.b64encode(b"%PDF-").decode(), "application/pdf")
-    assert "application/pdf · 5B · It is of a kind" in text(started(), finished(mcp(other)))
+    assert "application/pdf · 5B · Its format is not supported" in text(started(), finished(mcp(other)))
     structured = NativeObservation(tool_name="Read", tool_use_id="t", structured={"lines": 3})
     assert "lines: 3" in text(started("Read"), finished(structured))
     assert "Empty." in text(started(), finished(mcp("")))
@@ -353,7 +353,7 @@ async def test_the_cursor_passes_over_a_picture_and_does_not_stain_it() -> None:
     async with hosted(screen=screen) as (app, pilot):
         view = app.screen.query_one(CallView)
         await until(lambda: "▀▀▀" in screen_text(app))
-        body = view.steered
+        body = view.cursor_body
         assert body is not None
         await pilot.press("end")
         assert body.entries < 12, "a picture takes a few steps, not one for each row"
@@ -461,11 +461,11 @@ async def test_the_arguments_are_there_while_a_result_is_still_read(
 ) -> None:
     go_on = threading.Event()
 
-    def slow(end: ToolCallFinished, folder: Path | None) -> WholeResult:
+    def slow(end: ToolCallFinished, folder: Path | None) -> StoredResult:
         go_on.wait(20)
-        return whole_result(end, folder)
+        return read_stored_result(end, folder)
 
-    monkeypatch.setattr("tui.screens.tool_call.screen.whole_result", slow)
+    monkeypatch.setattr("tui.screens.tool_call.screen.read_stored_result", slow)
     observation = stored(tmp_path, "beginning " + "x " * 100_000 + "the end")
     screen = ToolCallScreen(started(query="chips"), finished(observation), folder=tmp_path)
     try:
@@ -509,14 +509,14 @@ async def test_the_cursor_stays_in_its_part_when_the_terminal_changes() -> None:
         await until(lambda: "▾ rows: [3]" in screen_text(app))
         await pilot.press("slash", *"here I am", "enter")
         await until(lambda: "match 1 of 1" in screen_text(app))
-        body = screen.view.steered
+        body = screen.view.cursor_body
         assert body is not None
-        place = body.row_place()
+        place = body.cursor_place()
         for size in ((20, 5), (1, 1), (200, 50), (80, 24)):
             await pilot.resize_terminal(*size)
             await until(lambda size=size: screen.view.size.width <= size[0])  # type: ignore[misc]  # of this turn
             await until(lambda: not any(worker.is_running for worker in app.workers))
-            assert body.row_place() == place
+            assert body.cursor_place() == place
         await until(lambda: 'last: "here I am"' in screen_text(app))
 
 
@@ -555,20 +555,20 @@ def test_a_stored_result_that_cannot_be_read_is_told_of_beside_its_preview(tmp_p
     observation = stored(tmp_path, "beginning " + "x" * 100_000)
     end = finished(observation)
     path = tmp_path / str(observation.stored_at)
-    assert whole_result(end, tmp_path).problem == ""
-    assert whole_result(end, None).problem.endswith(f"the whole of it is in {observation.stored_at}.")
+    assert read_stored_result(end, tmp_path).problem == ""
+    assert read_stored_result(end, None).problem.endswith(f"the full result is in {observation.stored_at}.")
     path.write_text("[{")
-    assert whole_result(end, tmp_path).problem.endswith("is damaged.")
+    assert read_stored_result(end, tmp_path).problem.endswith("is damaged.")
     path.unlink()
-    read = whole_result(end, tmp_path)
-    assert read.problem == f"Only a part of the result is shown: {observation.stored_at} is no longer there."
+    read = read_stored_result(end, tmp_path)
+    assert read.problem == f"Only a part of the result is shown: {observation.stored_at} no longer exists."
     assert read.finished is end
     shown = lines(call_body(started(), end, notes=[read.problem]))
-    assert any("is no longer there" in line for line in shown)
+    assert any("no longer exists" in line for line in shown)
     assert any("beginning" in line for line in shown)
     (tmp_path.parent / "secret.json").write_text('[{"type":"text","text":"secret"}]')
     away = msgspec.structs.replace(observation, stored_at="../secret.json")
-    assert "stay inside the folder" in whole_result(finished(away), tmp_path).problem
+    assert "stay inside the folder" in read_stored_result(finished(away), tmp_path).problem
 
 
 def test_a_long_stored_text_is_read_as_it_was(tmp_path: Path) -> None:
@@ -577,7 +577,7 @@ def test_a_long_stored_text_is_read_as_it_was(tmp_path: Path) -> None:
     seen = msgspec.structs.replace(mcp(*texts, ImageContent(picture_data, "image/gif")), tool_use_id="long")
     workspace = Workspace(tmp_path, tmp_path)
     _, shown = spill(seen, workspace, workspace.redactor)
-    read = whole_result(finished(shown), tmp_path)
+    read = read_stored_result(finished(shown), tmp_path)
     assert read.problem == ""
     assert read.finished.observation is not None
     assert read.finished.observation.content == seen.content

@@ -16,7 +16,7 @@ from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.files.link import LinkScreen
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.cancellation import Stop, Stopped
-from tui.viewers.view.view import DocumentView
+from tui.viewers.view.document_view import DocumentView
 
 REPORT = (
     "<!doctype html><title>The week</title><script>fetch('http://t.example')</script><h1>AI chips</h1>"
@@ -294,7 +294,9 @@ async def test_a_json_tree_is_folded_searched_and_copied_by_keys(tmp_path: Path)
         await pilot.press("E")
         await until(lambda: 'deep: "needle"' in screen_text(app))
         await pilot.press("end")
-        await until(lambda: screen.view.steered is not None and screen.view.steered.row_place() == (1,))
+        await until(
+            lambda: screen.view.cursor_body is not None and screen.view.cursor_body.cursor_place() == (1,)
+        )
         await pilot.press("home", "enter")
         await until(lambda: "▸ a: [2]" in screen_text(app))
         row = next(y for y, line in enumerate(screen_text(app).splitlines()) if "▸ a: [2]" in line)

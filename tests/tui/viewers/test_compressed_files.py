@@ -17,9 +17,10 @@ from tests.tui.screens.test_viewer import ready
 from tests.tui.viewers.test_viewers import shown
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.viewer import ViewerScreen
+from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from tui.viewers.export import NotHandedOver, outside_target
 from tui.viewers.reader import FileUnviewable, read_piece
-from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
+from tui.viewers.registry import load, load_page
 
 SEARCH = {
     "type": "web",
@@ -52,20 +53,20 @@ def put(folder: Path, name: str, data: bytes) -> Path:
 
 
 def test_a_packed_artifact_is_shown_as_what_it_is(artifact: Path) -> None:
-    document = load(artifact, WHOLE_LIMIT)
+    document = load(artifact, FULL_LIMIT)
     assert document.kind == "Search results"
     assert document.facts == ("300 results",)
     assert document.notice is None
-    assert document.whole
+    assert document.complete
     assert "Copper story 299" in shown(document)
     plain = artifact.with_name("plain.json")
     plain.write_bytes(zstandard.ZstdDecompressor().decompress(artifact.read_bytes()))
-    same = load(plain, WHOLE_LIMIT)
+    same = load(plain, FULL_LIMIT)
     assert (same.size, same.kind, shown(same)) == (document.size, document.kind, shown(document))
 
 
 def test_a_name_that_was_told_before_the_form_changed_still_opens(artifact: Path) -> None:
-    assert load(artifact.with_suffix(""), WHOLE_LIMIT).kind == "Search results"
+    assert load(artifact.with_suffix(""), FULL_LIMIT).kind == "Search results"
     plain = put(artifact.parent, "b.json", b'{"a": 1}')
     assert load(plain.with_name("b.json.zst")).kind == "JSON"
     with pytest.raises(FileUnviewable, match="no longer there"):

@@ -13,8 +13,9 @@ from tui.render.markdown import MarkdownTheme
 from tui.screens.files import viewer
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.bodies.markdown import MarkdownBody
-from tui.viewers.registry import PREVIEW_LIMIT, load, load_page
-from tui.viewers.view.document import Document, ListRows
+from tui.viewers.contract import PREVIEW_LIMIT
+from tui.viewers.document import Document, ListRows
+from tui.viewers.registry import load, load_page
 
 PARAGRAPHS = "\n\n".join(f"Paragraph {number}" for number in range(2_000))
 LONG = 600_000
@@ -98,7 +99,7 @@ async def test_the_end_is_kept_in_mind_until_the_whole_file_is_there(
         may_go_on.set()
         await until(lambda: screen.document is not beginning)
         assert screen.document is not None
-        assert screen.document.whole
+        assert screen.document.complete
         await until(lambda: screen.view.row_count >= count)
         tail_may_come.set()
         if others:
@@ -108,4 +109,4 @@ async def test_the_end_is_kept_in_mind_until_the_whole_file_is_there(
             assert not shows(app, f"number {count - 1}")
         else:
             await until(partial(shows, app, f"number {count - 1}"))
-        assert screen.document.whole
+        assert screen.document.complete

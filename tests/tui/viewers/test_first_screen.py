@@ -16,8 +16,9 @@ from tui.screens.files import viewer
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.cancellation import NEVER, Stop
-from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
-from tui.viewers.view.document import Document, Glanced, JoinedBody, Rows
+from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
+from tui.viewers.document import Document, JoinedBody, Progressive, Rows
+from tui.viewers.registry import load, load_page
 
 THEME = MarkdownTheme()
 
@@ -37,7 +38,7 @@ def text_of(rows: Rows) -> str:
 class TestMarkdown:
     def test_the_first_rows_of_a_long_table_come_before_the_rest(self) -> None:
         body = MarkdownBody("# Survey\n\n" + table(500, 20))
-        glance = body.glance(100, THEME)
+        glance = body.first_rows(100, THEME)
         assert glance is not None
         assert "column 0" in text_of(glance)
         assert "20.0" in text_of(glance)
@@ -50,14 +51,14 @@ class TestMarkdown:
         path = tmp_path / "report.md"
         path.write_text("---\ntitle: Survey\n---\n" + table(500, 20))
         body = load(path).best
-        assert isinstance(body, Glanced)
-        glance = body.glance(100, THEME)
+        assert isinstance(body, Progressive)
+        glance = body.first_rows(100, THEME)
         assert glance is not None
         assert text_of(glance).startswith("title: Survey")
         assert "20.0" in text_of(glance)
 
     def test_a_long_text_of_blank_lines_has_no_first_rows(self) -> None:
-        glance = MarkdownBody("\n" * 50_000 + "end").glance(80, THEME)
+        glance = MarkdownBody("\n" * 50_000 + "end").first_rows(80, THEME)
         assert glance is not None
         assert text_of(glance).strip() == ""
 
@@ -93,14 +94,14 @@ class TestViewer:
         path.write_text(write(size))
         screen = ViewerScreen(path, tmp_path)
         async with hosted(screen=screen, size=(100, 24)) as (app, pilot):
-            await until(lambda: screen.view.steered is not None and screen.view.row_count)
-            beginning = screen.view.steered
+            await until(lambda: screen.view.cursor_body is not None and screen.view.row_count)
+            beginning = screen.view.cursor_body
             assert beginning is not None
             assert beginning.entries < size
             await pilot.press(*["down"] * 30)
             held.set()
-            await until(lambda: screen.view.steered is not beginning and screen.view.row_count >= size)
-            whole = screen.view.steered
+            await until(lambda: screen.view.cursor_body is not beginning and screen.view.row_count >= size)
+            whole = screen.view.cursor_body
             assert whole is not None
             assert (whole.cursor, whole.entries) == (30, size)
             await until(lambda: "30  " in screen_text(app) or " 30 " in screen_text(app))
@@ -162,7 +163,7 @@ class TestSearchResults:
         assert "Story 1 " in shown
         assert "the file goes on" in shown
         assert document.facts[0].startswith("at least ")
-        whole = load(path, WHOLE_LIMIT)
+        whole = load(path, FULL_LIMIT)
         assert whole.facts == ("20,000 results",)
         assert "the file goes on" not in text_of(JoinedBody((whole.best,)).lay_out(100, THEME))[:500]
 
@@ -170,7 +171,7 @@ class TestSearchResults:
         path = tmp_path / "a.json"
         path.write_text(json.dumps({"results": [{"n": number} for number in range(60_000)]}))
         assert load(path).kind == "JSON"
-        assert load(path, WHOLE_LIMIT).kind == "JSON"
+        assert load(path, FULL_LIMIT).kind == "JSON"
 
     @pytest.mark.parametrize(
         "text", [json.dumps(found(20_000)), "[" + '"x", ' * 400_000], ids=["results", "words"]

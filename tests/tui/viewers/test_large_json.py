@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 from tui.viewers.bodies import json_scan as json_members
 from tui.viewers.bodies import json_values
+from tui.viewers.bodies.json_text import complete_json
 from tui.viewers.bodies.json_tree import JsonTree
 from tui.viewers.bodies.json_values import open_level
-from tui.viewers.registry import WHOLE_LIMIT, load
-from tui.viewers.types.json import closed_beginning
+from tui.viewers.contract import FULL_LIMIT
+from tui.viewers.registry import load
 
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False, allow_infinity=False)
@@ -122,7 +123,7 @@ def test_a_list_of_many_numbers_is_shown_without_an_object_for_each(tmp_path: Pa
     path = tmp_path / "numbers.json"
     path.write_text("[" + ",".join(map(str, range(400_000))) + "]")
     before = sys.getallocatedblocks()
-    document = load(path, WHOLE_LIMIT)
+    document = load(path, FULL_LIMIT)
     tree = document.rendered
     assert isinstance(tree, JsonTree)
     assert sys.getallocatedblocks() - before < 40_000
@@ -138,12 +139,12 @@ def test_a_member_that_is_large_is_unfolded_in_pieces_and_found_in(tmp_path: Pat
     path = tmp_path / "items.json"
     items = [{"id": number, "title": f"Story, {number}", "tags": ["a", "b"]} for number in range(20_000)]
     path.write_text(json.dumps({"items": items}))
-    tree = load(path, WHOLE_LIMIT).rendered
+    tree = load(path, FULL_LIMIT).rendered
     assert isinstance(tree, JsonTree)
     assert tree.entries == 20_001, "the one large member is open"
     from tui.viewers.cancellation import NEVER
 
-    assert list(tree.find_entries("Story, 19999", NEVER)) == [(0, 19_999, 1)]
+    assert list(tree.find_places("Story, 19999", NEVER)) == [(0, 19_999, 1)]
 
 
 def test_lines_that_are_records_are_cut_where_they_begin(
@@ -164,5 +165,5 @@ def test_lines_that_are_records_are_cut_where_they_begin(
 def test_the_beginning_of_deeply_nested_lists_is_made_whole_in_one_pass() -> None:
     depth = 60_000
     begun = b"[1," * depth
-    whole = closed_beginning(begun)
+    whole = complete_json(begun)
     assert whole == begun[:-1] + b"]" * depth

@@ -6,8 +6,8 @@ import pytest
 
 from tui.render.markdown import MarkdownTheme
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.view.cursor import Order
-from tui.viewers.view.sections import Part, Section, SectionsBody
+from tui.viewers.cursor_body import BodyCommand
+from tui.viewers.tool_call.sections import Part, Section, SectionsBody
 
 
 def result(*texts: str) -> SectionsBody:
@@ -20,14 +20,14 @@ def result(*texts: str) -> SectionsBody:
 def test_the_cursor_goes_to_the_heading_when_its_part_is_gone(order: str) -> None:
     before, now = result("one", "two", "three"), result("the whole")
     before.cursor = 3
-    now.follow(before)
+    now.restore(before)
     assert now.cursor == 0
-    now.steer(Order(order))
+    now.execute(BodyCommand(order))
     assert now.sections[0].open is (order == "copy")
 
 
 def test_the_cursor_stays_in_a_part_that_is_there() -> None:
     before, now = result("one", "two"), result("one", "two", "three")
     before.cursor = 2
-    now.follow(before)
+    now.restore(before)
     assert now.cursor == 2

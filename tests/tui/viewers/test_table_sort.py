@@ -80,8 +80,8 @@ async def test_sorting_is_told_of_and_given_up_with_esc(
     path.write_text("n\n" + "".join(f"{number}\n" for number in range(50)))
     screen = ViewerScreen(path, tmp_path)
     async with hosted(screen=screen, size=(100, 24)) as (app, pilot):
-        await until(lambda: screen.view.steered is not None)
-        table = screen.view.steered
+        await until(lambda: screen.view.cursor_body is not None)
+        table = screen.view.cursor_body
         assert isinstance(table, Table)
         await pilot.press("s")
         await until(lambda: "sorting… Esc stops" in screen_text(app))

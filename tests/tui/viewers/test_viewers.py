@@ -25,29 +25,29 @@ from textual.content import Content
 from textual.strip import Strip
 
 from core.text import clean_line, is_unsafe
+from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.json_rows import Branch
-from tui.viewers.bodies.json_style import format_json, style_json_line
-from tui.viewers.bodies.json_tree import JsonTree
+from tui.viewers.bodies.json_text import complete_json, format_json, style_json_line
+from tui.viewers.bodies.json_tree import Branch, JsonTree
 from tui.viewers.bodies.json_values import open_level
 from tui.viewers.bodies.markdown import MarkdownBody
+from tui.viewers.bodies.picture import PictureHeader, read_header
 from tui.viewers.bodies.table import Column, Table
 from tui.viewers.bodies.table_sort import sorted_gently
 from tui.viewers.bodies.text import TextBody, fold_points
 from tui.viewers.cancellation import NEVER, Stop, Stopped
+from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT
+from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
+from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
 from tui.viewers.export import NotHandedOver, article_path, outside_target
 from tui.viewers.reader import FileUnviewable, looks_binary, read_piece
-from tui.viewers.registry import PAGE, PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page, viewers
+from tui.viewers.registry import load, load_page, viewers
 from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
 from tui.viewers.types.csv import Lines, record_starts
-from tui.viewers.types.film_metadata import read_mp4, read_webm
-from tui.viewers.types.images import image_facts
-from tui.viewers.types.json import closed_beginning
 from tui.viewers.types.markdown import split_front_matter
+from tui.viewers.types.media import read_mp4, read_webm
 from tui.viewers.types.pdf import read_pages
 from tui.viewers.types.search_results import ResultsTable, hits_in
-from tui.viewers.view.cursor import Article, Copy, Order, Web, Work
-from tui.viewers.view.document import ROLES, Body, Document, JoinedBody, Rows
 
 THEME = MarkdownTheme()
 
@@ -72,10 +72,10 @@ def write(folder: Path, name: str, data: str | bytes) -> Path:
     return path
 
 
-def do(table: Table, order: Order) -> None:
+def do(table: Table, command: BodyCommand) -> None:
     """Carry out an order that is prepared in a thread."""
-    outcome = table.steer(order)
-    assert isinstance(outcome, Work)
+    outcome = table.execute(command)
+    assert isinstance(outcome, BackgroundWork)
     outcome.prepare(NEVER)()
 
 
@@ -128,14 +128,14 @@ class TestReading:
         document = load(path, PREVIEW_LIMIT)
         assert document.size == 1 << 30
         assert document.end <= PREVIEW_LIMIT
-        assert not document.whole
+        assert not document.complete
         assert read_piece(path, 100, 13).data == (b"line of text\n" * 8)[:100]
 
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
     def test_a_file_that_lies_about_its_size_is_read_all_the_same(self) -> None:
         document = load(Path("/proc/self/status"))
         assert "Name:" in shown(document)
-        assert document.whole
+        assert document.complete
 
     def test_a_file_that_shrinks_while_it_is_read_is_shown_as_far_as_it_goes(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.txt", "x" * 1000)
@@ -203,7 +203,7 @@ class TestText:
 
     def test_a_line_of_five_megabytes_is_laid_out_and_found_in(self, tmp_path: Path) -> None:
         path = write(tmp_path, "line.txt", "word " * 1_000_000 + "needle")
-        document = load(path, WHOLE_LIMIT)
+        document = load(path, FULL_LIMIT)
         rows = document.best.lay_out(80, THEME)
         assert len(rows) > 3000
         assert all(len(text_of(rows, y)) <= 80 for y in range(0, len(rows), 97))
@@ -252,14 +252,16 @@ class TestJson:
 
     def test_large_json_is_a_tree_and_raw_as_far_as_a_page(self, tmp_path: Path) -> None:
         path = write(tmp_path, "a.json", json.dumps({"rows": ["x" * 20] * 300_000, "last": {"k": 1}}))
-        document = load(path, WHOLE_LIMIT)
+        document = load(path, FULL_LIMIT)
         assert document.facts == ("2 keys",)
         assert document.all_rendered
         assert document.end <= PAGE < document.size
         tree = document.rendered
         assert isinstance(tree, JsonTree)
-        assert tree.find_entries("K", NEVER) == [(1, 0)]
-        assert isinstance(tree.steer(Order("open")), Work), "millions of bytes are opened in a thread"
+        assert tree.find_places("K", NEVER) == [(1, 0)]
+        assert isinstance(tree.execute(BodyCommand("open")), BackgroundWork), (
+            "millions of bytes are opened in a thread"
+        )
 
     def test_a_preview_shows_the_tree_of_the_beginning(self, tmp_path: Path) -> None:
         rows = [{"n": number, "text": 'a "quoted", [b] {c}'} for number in range(20_000)]
@@ -279,7 +281,7 @@ class TestJson:
     def test_a_beginning_is_always_made_whole(self, value: object, cut: int) -> None:
         data = json.dumps([value, value]).encode()
         try:
-            closed = closed_beginning(data[:cut])
+            closed = complete_json(data[:cut])
         except ValueError:
             return
         json.loads(closed)
@@ -295,19 +297,19 @@ class TestJson:
             '  b: "text"',
         ]
         tree.cursor = 1
-        assert tree.steer(Order("unfold"))
+        assert tree.execute(BodyCommand("unfold"))
         assert lines(tree)[1:4] == ["  ▾ 0  {2}", "      x: 1", "    ▸ y: [2]  1, 2"]
         tree.cursor = 3
-        assert tree.steer(Order("fold"))
+        assert tree.execute(BodyCommand("fold"))
         assert tree.cursor == 1, "from a folded member to the one around it"
-        assert tree.steer(Order("toggle"))
+        assert tree.execute(BodyCommand("toggle"))
         assert len(lines(tree)) == 4
-        work = tree.steer(Order("unfold_all"))
-        assert isinstance(work, Work)
+        work = tree.execute(BodyCommand("unfold_all"))
+        assert isinstance(work, BackgroundWork)
         work.prepare(NEVER)()
         assert lines(tree)[-2:] == ['        deep: "v"', '  b: "text"']
-        assert tree.row_place() == (0, 0), "the cursor stays where it was"
-        assert tree.steer(Order("fold_all"))
+        assert tree.cursor_place() == (0, 0), "the cursor stays where it was"
+        assert tree.execute(BodyCommand("fold_all"))
         assert lines(tree)[0].startswith("▸ a: [2]")
         assert tree.cursor == 0
 
@@ -315,9 +317,9 @@ class TestJson:
         text = '{"a":[{"k":"Gr\\u00fc\\u00dfe"},{"k":"grü\\/ße"}],"Grün":{"c":"x"}}'
         tree = load(write(tmp_path, "a.json", text.replace("\\\\", "\\"))).rendered
         assert isinstance(tree, JsonTree)
-        assert tree.find_entries("GRÜ", NEVER) == [(0, 0, 0), (0, 1, 0), (1,)]
-        assert tree.find_entries("ü/ß", NEVER) == [(0, 1, 0)]
-        tree.steer(Order("fold_all"))
+        assert tree.find_places("GRÜ", NEVER) == [(0, 0, 0), (0, 1, 0), (1,)]
+        assert tree.find_places("ü/ß", NEVER) == [(0, 1, 0)]
+        tree.execute(BodyCommand("fold_all"))
         tree.reveal((0, 1, 0))
         assert lines(tree)[tree.cursor] == '      k: "grü/ße"'
 
@@ -327,7 +329,7 @@ class TestJson:
         stop = Stop()
         stop.set()
         with pytest.raises(Stopped):
-            tree.find_entries("9", stop)
+            tree.find_places("9", stop)
 
     def test_long_strings_are_cut_with_their_length_and_copied_whole(self, tmp_path: Path) -> None:
         long = "a line\nof text [/b] " * 500
@@ -338,8 +340,8 @@ class TestJson:
         tree.reveal((0, 0, 0))
         row = lines(tree)[tree.cursor]
         assert row.endswith(f"{len(long):,} characters")
-        assert tree.steer(Order("copy")) == Copy("value", long)
-        assert tree.steer(Order("copy_place")) == Copy("path in the document", '["a b"].t[0]')
+        assert tree.execute(BodyCommand("copy")) == CopyText("value", long)
+        assert tree.execute(BodyCommand("copy_place")) == CopyText("path in the document", '["a b"].t[0]')
         detail = tree.detail()
         assert detail is not None
         assert lines(detail)[:3] == ['["a b"].t[0]', "a line", "of text [/b] a line"]
@@ -477,7 +479,7 @@ class TestSearchResults:
             "https://a.example",
             "two needle",
         ]
-        assert table.steer(Order("answer"))
+        assert table.execute(BodyCommand("answer"))
         assert isinstance(table.detail(), MarkdownBody)
 
     def test_results_are_sorted_filtered_found_and_opened(self, tmp_path: Path) -> None:
@@ -486,23 +488,23 @@ class TestSearchResults:
         def titles() -> list[str]:
             return [table.hits[number].title for number in table.order]
 
-        do(table, Order("sort", column=1))
+        do(table, BodyCommand("sort", column=1))
         assert titles() == ["alpha", "Beta", "Gamma"]
-        do(table, Order("turn"))
+        do(table, BodyCommand("turn"))
         assert titles() == ["Gamma", "Beta", "alpha"]
-        do(table, Order("sort", column=3))
+        do(table, BodyCommand("sort", column=3))
         assert titles() == ["Beta", "alpha", "Gamma"], "what has no date comes last"
-        do(table, Order("filter", "NEEDLE"))
+        do(table, BodyCommand("filter", "NEEDLE"))
         assert titles() == ["alpha"]
         assert table.state == "1 with “NEEDLE” · by Date"
-        assert table.steer(Order("open")) == Web("https://a.example")
-        assert table.steer(Order("article")) == Article("extracted_articles/a.json")
-        assert table.steer(Order("copy")) == Copy("link", "https://a.example")
-        do(table, Order("filter", "nothing has this"))
+        assert table.execute(BodyCommand("open")) == OpenLink("https://a.example")
+        assert table.execute(BodyCommand("article")) == OpenArticle("extracted_articles/a.json")
+        assert table.execute(BodyCommand("copy")) == CopyText("link", "https://a.example")
+        do(table, BodyCommand("filter", "nothing has this"))
         assert "Nothing here has" in lines(table, 100)[-1]
-        assert table.steer(Order("open")) is False
-        do(table, Order("filter", ""))
-        assert table.find_entries("needle", NEVER) == [1]
+        assert table.execute(BodyCommand("open")) is False
+        do(table, BodyCommand("filter", ""))
+        assert table.find_places("needle", NEVER) == [1]
 
     def test_an_article_is_only_sought_inside_the_session(self, tmp_path: Path) -> None:
         session = tmp_path / "session"
@@ -582,18 +584,18 @@ class TestTables:
         with path.open("w") as file:
             file.write("n,name\n")
             file.writelines(f"{i * 7919 % 1000000},row {i}\n" for i in range(1_000_000))
-        document = load(path, WHOLE_LIMIT)
+        document = load(path, FULL_LIMIT)
         assert document.facts == ("1,000,000 rows", "2 columns")
         table = document.rendered
         assert isinstance(table, Table)
         assert table.records[999_999][1] == "row 999999"
-        do(table, Order("filter", "row 99999"))
+        do(table, BodyCommand("filter", "row 99999"))
         assert [table.records[number][1] for number in table.order][:2] == ["row 99999", "row 999990"]
-        do(table, Order("sort", column=0))
+        do(table, BodyCommand("sort", column=0))
         values = [int(table.records[number][0]) for number in table.order]
         assert values == sorted(values)
-        work = table.steer(Order("sort", column=1))
-        assert isinstance(work, Work)
+        work = table.execute(BodyCommand("sort", column=1))
+        assert isinstance(work, BackgroundWork)
         stop = Stop()
         stop.set()
         with pytest.raises(Stopped):
@@ -609,7 +611,7 @@ class TestTables:
             ("a.txt", "x" * 5_000_000),
         ],
     )
-    @pytest.mark.parametrize("limit", [PREVIEW_LIMIT, WHOLE_LIMIT])
+    @pytest.mark.parametrize("limit", [PREVIEW_LIMIT, FULL_LIMIT])
     def test_one_line_of_five_million_characters_is_shown_cut(
         self, tmp_path: Path, name: str, text: str, limit: int
     ) -> None:
@@ -628,7 +630,7 @@ class TestTables:
     def test_numbers_sort_as_numbers(self, tmp_path: Path) -> None:
         table = load(write(tmp_path, "a.csv", 'v\n"1,200"\n-3\n\n$20\nnone\n5%\n')).rendered
         assert isinstance(table, Table)
-        do(table, Order("sort"))
+        do(table, BodyCommand("sort"))
         assert [table.records[number][0] for number in table.order] == ["-3", "5%", "$20", "1,200", "none"]
 
     def test_rows_of_uneven_length_and_broken_quotes_are_shown(self, tmp_path: Path) -> None:
@@ -720,7 +722,7 @@ class TestMarkdownAndHtml:
         assert depth_of(deep) > DEEPEST
         with pytest.raises(TooDeep):
             to_markdown(deep)
-        document = load(write(tmp_path, "deep.html", deep), WHOLE_LIMIT)
+        document = load(write(tmp_path, "deep.html", deep), FULL_LIMIT)
         assert document.rendered is None
         assert document.notice is not None
         assert depth_of("<p>a<p>b<li>c<br><img>" * 1000) < 2
@@ -762,7 +764,7 @@ class TestMarkdownAndHtml:
         from tui.viewers.bodies.markdown import MarkdownBody
 
         body = MarkdownBody("".join(f"# Head {n}\n\nSome text.\n\n- a\n- b\n\n" for n in range(1500)))
-        glance = body.glance(80, THEME)
+        glance = body.first_rows(80, THEME)
         whole = body.lay_out(80, THEME)
         assert glance is not None
         assert 30 < len(glance) < len(whole)
@@ -808,10 +810,10 @@ class TestBinary:
             + (99).to_bytes(3, "little")
             + (49).to_bytes(3, "little")
         )
-        assert image_facts(png) == ("PNG image", 1920, 1080)
-        assert image_facts(gif) == ("GIF image", 10, 20)
-        assert image_facts(jpeg) == ("JPEG image", 640, 480)
-        assert image_facts(webp) == ("WebP image", 100, 50)
+        assert read_header(png) == PictureHeader("PNG image", 1920, 1080)
+        assert read_header(gif) == PictureHeader("GIF image", 10, 20)
+        assert read_header(jpeg) == PictureHeader("JPEG image", 640, 480)
+        assert read_header(webp) == PictureHeader("WebP image", 100, 50)
         document = load(write(tmp_path, "chart.png", png))
         assert "1,920 × 1,080 pixels" in shown(document)
 
@@ -820,7 +822,7 @@ class TestBinary:
         st.sampled_from([b"\x89PNG\r\n\x1a\n", b"GIF89a", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBP", b"BM"]),
     )
     def test_damaged_pictures_never_fail(self, rest: bytes, head: bytes) -> None:
-        image_facts(head + rest)
+        read_header(head + rest)
 
 
 class TestRegistry:
@@ -831,12 +833,12 @@ class TestRegistry:
         st.sampled_from(["json", "jsonl", "html", "md", "csv", "tsv", "log", "py", "png", "txt", "", "xyz"]),
     )
     def test_any_bytes_under_any_name_are_shown(self, data: bytes, suffix: str) -> None:
+        from tui.viewers.contract import Declined, Sample
         from tui.viewers.reader import Piece
-        from tui.viewers.registry import Declined, Sample
 
         sample = Sample(Piece(Path(f"file.{suffix}" if suffix else "file"), data, 0, len(data)))
         for viewer in viewers():
-            if not viewer.wants(sample):
+            if not viewer.accepts(sample):
                 continue
             try:
                 view = viewer.view(sample)
@@ -887,8 +889,8 @@ class TestPicturesSoundAndFilm:
         document = load(write(tmp_path, "a.png", self.png((400, 300))))
         for width in (1, 10, 40, 200):
             text = lines(document.best, width)
-            assert text[0] == "PNG image · 400 × 300 pixels · 0.1 megapixels"
-            assert all(len(line) <= width for line in text[2:])
+            assert text[0] == tail_cut("PNG image · 400 × 300 pixels · 0.1 megapixels", width)
+            assert all(len(line) <= width for line in text)
             assert set("".join(text[2:])) == {"▀"} or width == 1
         row = document.best.lay_out(40, THEME).row(4)
         assert isinstance(row, Strip)
@@ -906,7 +908,7 @@ class TestPicturesSoundAndFilm:
         whole = self.png((40, 30))
         bomb = whole[:16] + struct.pack(">II", 60_000, 60_000) + whole[24:]
         assert "too many pixels" in shown(load(write(tmp_path, "bomb.png", bomb)))
-        assert "cannot be decoded" in shown(load(write(tmp_path, "cut.png", whole[:60])))
+        assert "is damaged" in shown(load(write(tmp_path, "cut.png", whole[:60])))
 
     def test_a_film_tells_length_size_and_codecs(self, tmp_path: Path) -> None:
         def box(kind: bytes, body: bytes) -> bytes:
@@ -919,7 +921,7 @@ class TestPicturesSoundAndFilm:
         data = box(b"ftyp", b"isom" + bytes(8)) + box(b"mdat", bytes(300_000))
         data += box(b"moov", head + box(b"trak", track))
         document = load(write(tmp_path, "a.mp4", data))
-        assert document.kind == "MP4 film"
+        assert document.kind == "MP4 video"
         assert document.facts == ("1m 04s", "1,920 × 1,080 pixels")
         assert "H.264" in shown(document)
 
@@ -932,7 +934,7 @@ class TestPicturesSoundAndFilm:
         data = element(b"\x1a\x45\xdf\xa3", element(b"\x42\x82", b"webm"))
         data += element(b"\x18\x53\x80\x67", info + tracks)
         document = load(write(tmp_path, "a.webm", data))
-        assert document.kind == "WebM film"
+        assert document.kind == "WebM video"
         assert document.facts == ("5.0s", "640 × 480 pixels")
         assert "VP9" in shown(document)
 
@@ -944,7 +946,7 @@ class TestPicturesSoundAndFilm:
             file.setframerate(8000)
             file.writeframes(bytes(8000 * 4 * 2))
         document = load(write(tmp_path, "a.wav", target.getvalue()))
-        assert document.kind == "WAV sound"
+        assert document.kind == "WAV audio"
         assert document.facts == ("2.0s",)
 
     @given(

@@ -22,11 +22,12 @@ from tui.panes.workspace.scan import list_folder
 from tui.terminal.copy import copy_text
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import in_thread
+from tui.viewers.contract import PREVIEW_LIMIT
+from tui.viewers.cursor_body import CopyText, OpenArticle
+from tui.viewers.document import Document
 from tui.viewers.reader import FileUnviewable
-from tui.viewers.registry import PREVIEW_LIMIT, load
-from tui.viewers.view.cursor import Article, Copy
-from tui.viewers.view.cursor_view import SteeredView
-from tui.viewers.view.document import Document
+from tui.viewers.registry import load
+from tui.viewers.view.document_view import DocumentView
 from tui.widgets.workers import start_job
 
 __all__ = ["Deed", "PreviewPane"]
@@ -38,7 +39,7 @@ _COUNTED = 2_000
 _NAME = 120
 
 
-class PreviewPane(SteeredView):
+class PreviewPane(DocumentView):
     """Shows the beginning of a file, rendered; `show_path` replaces it and cancels what was being read."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -102,13 +103,13 @@ class PreviewPane(SteeredView):
         else:
             copy_text(self, text, "Text")
 
-    def on_steered_view_asked(self, event: SteeredView.Asked) -> None:
+    def on_document_view_requested(self, event: DocumentView.Requested) -> None:
         """Copy a part of the file; articles are opened from the full viewer."""
         event.stop()
         match event.outcome:
-            case Copy(what, text):
-                copy_text(self, text, what.capitalize())
-            case Article():
+            case CopyText(label, text):
+                copy_text(self, text, label.capitalize())
+            case OpenArticle():
                 self.notify("Enter on the file in the workspace, then a opens the article.", markup=False)
 
     def clear(self) -> None:
@@ -158,7 +159,7 @@ class PreviewPane(SteeredView):
             return
         self.document = document
         self._raw = False
-        self._entitle(name, " · ".join((document.kind, document.told_size)))
+        self._entitle(name, " · ".join((document.kind, document.size_text)))
         if document.notice and not document.size:
             self.show(TextBody(document.notice, style=_dim))
         else:

@@ -13,10 +13,8 @@ from core.text import clean_line
 from tui.screens.files.link import follow_link
 from tui.screens.files.links import LinksScreen
 from tui.terminal.copy import copy_text
-from tui.viewers.view.cursor import Article, Copy, Order
-from tui.viewers.view.cursor_view import SteeredView
-from tui.viewers.view.detail import DetailPanel
-from tui.viewers.view.view import DocumentView
+from tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle
+from tui.viewers.view.document_view import DetailPanel, DocumentView
 from tui.widgets.modal import Modal
 from tui.widgets.workers import start_job
 
@@ -28,7 +26,7 @@ Answer = TypeVar("Answer")
 
 
 class DocumentScreen(Modal[Answer]):
-    """A screen around a `SteeredView`, with a `DetailPanel` and an `Input` to search.
+    """A screen around a `DocumentView`, with a `DetailPanel` and an `Input` to search.
 
     A subclass puts these down and says in `tell` what stands around them.
     """
@@ -45,7 +43,7 @@ class DocumentScreen(Modal[Answer]):
 
     @property
     @abstractmethod
-    def view(self) -> SteeredView:
+    def view(self) -> DocumentView:
         """The content."""
 
     @abstractmethod
@@ -69,20 +67,20 @@ class DocumentScreen(Modal[Answer]):
         """Wait with the line until it is asked for."""
         self.query_one(Input).display = False
 
-    def on_steered_view_moved(self, event: SteeredView.Moved) -> None:
+    def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:
         """Show what has no room in the row under the cursor."""
         event.stop()
-        steered = self.view.steered
-        self.query_one(DetailPanel).tell(steered.detail() if steered is not None else None)
+        cursor_body = self.view.cursor_body
+        self.query_one(DetailPanel).show_detail(cursor_body.detail() if cursor_body is not None else None)
         self.tell()
 
-    def on_steered_view_asked(self, event: SteeredView.Asked) -> None:
+    def on_document_view_requested(self, event: DocumentView.Requested) -> None:
         """Copy a part of the document, or show what it refers to."""
         event.stop()
         match event.outcome:
-            case Copy(what, text):
-                copy_text(self, text, what.capitalize())
-            case Article(path):
+            case CopyText(label, text):
+                copy_text(self, text, label.capitalize())
+            case OpenArticle(path):
                 self.go_to_article(path)
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
@@ -114,9 +112,9 @@ class DocumentScreen(Modal[Answer]):
         """Go back."""
         self.dismiss(None)
 
-    def action_order(self, name: str) -> None:
+    def action_command(self, name: str) -> None:
         """Give an order to what is shown, as a click on its key does."""
-        self.view.order(Order(name))
+        self.view.run_command(BodyCommand(name))
 
     # Searching
 

@@ -17,18 +17,17 @@ from textual.widgets import Input, Static
 from core.events.units import size
 from core.text import clean_line
 from tui.screens.files.viewer_actions import ViewerDeeds
+from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.table import Table
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import in_thread
+from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
+from tui.viewers.cursor_body import BodyCommand, CursorBody
+from tui.viewers.document import Body, Document
 from tui.viewers.reader import FileUnviewable
-from tui.viewers.registry import PREVIEW_LIMIT, WHOLE_LIMIT, load, load_page
-from tui.viewers.types.binary import HexBody
+from tui.viewers.registry import load, load_page
 from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.cursor import Order, Steered
-from tui.viewers.view.cursor_view import SteeredView
-from tui.viewers.view.detail import DetailPanel
-from tui.viewers.view.document import Body, Document
-from tui.viewers.view.view import DocumentView
+from tui.viewers.view.document_view import DetailPanel, DocumentView
 from tui.widgets.workers import start_job
 
 __all__ = ["ViewerScreen"]
@@ -74,8 +73,8 @@ class ViewerScreen(ViewerDeeds):
         """Put down title, notice, content, search line and keys."""
         yield TitleLine(id="viewer-title")
         yield Static(id="viewer-notice")
-        yield SteeredView(id="viewer-view")
-        yield DetailPanel(id="viewer-detail", least=_DETAIL_FROM)
+        yield DocumentView(id="viewer-view")
+        yield DetailPanel(id="viewer-detail", min_lines=_DETAIL_FROM)
         yield Input(id="viewer-search", compact=True)
         yield KeyLine(id="viewer-keys")
 
@@ -83,14 +82,14 @@ class ViewerScreen(ViewerDeeds):
         """Read the file."""
         self.query_one("#viewer-notice").display = False
         title = self.query_one(TitleLine)
-        title.tell(clean_line(self.path.name, _NAME), place=self._shown_folder())
+        title.show(clean_line(self.path.name, _NAME), place=self._shown_folder())
         self._offer_keys()
         self._read()
 
     @property
-    def view(self) -> SteeredView:
+    def view(self) -> DocumentView:
         """The content."""
-        return self.query_one(SteeredView)
+        return self.query_one(DocumentView)
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -102,11 +101,11 @@ class ViewerScreen(ViewerDeeds):
         try:
             document = await in_thread(partial(load, self.path, PREVIEW_LIMIT))
             if document.size > PREVIEW_LIMIT:
-                if document.size > WHOLE_LIMIT and not place:
+                if document.size > FULL_LIMIT and not place:
                     # To read so much takes a while: the beginning comes first, and has the time to be drawn.
                     beginning = self._begin_with(document)
                     await asyncio.sleep(_PATIENCE_SECONDS)
-                reading = asyncio.ensure_future(in_thread(partial(load, self.path, WHOLE_LIMIT)))
+                reading = asyncio.ensure_future(in_thread(partial(load, self.path, FULL_LIMIT)))
                 try:
                     await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
                     if not reading.done() and beginning is None and not place:
@@ -133,14 +132,14 @@ class ViewerScreen(ViewerDeeds):
 
     def _go_on_with(self, document: Document) -> None:
         """Show all of a file whose beginning is shown, where its reader is by now."""
-        before, cursor = self._body(), self.view.steered
+        before, cursor = self._body(), self.view.cursor_body
         if document.rendered is None and document.end < document.size:
             return
         self._take(document)
         body, unfinished = self._body(), document.end < document.size
-        if isinstance(body, Steered):
+        if isinstance(body, CursorBody):
             if cursor is not None:
-                body.reveal(cursor.row_place())
+                body.reveal(cursor.cursor_place())
             self.view.show(body, unfinished=unfinished)
         elif type(body) is type(before):
             self.view.extend(body, unfinished=unfinished)
@@ -148,7 +147,7 @@ class ViewerScreen(ViewerDeeds):
             self.view.show(body, unfinished=unfinished)
 
     async def _load_tail(self, document: Document) -> None:
-        offset = max(0, document.size - WHOLE_LIMIT // 16)
+        offset = max(0, document.size - FULL_LIMIT // 16)
         try:
             tail = await asyncio.to_thread(load_page, self.path, offset, at_line=True)
         except FileUnviewable as error:
@@ -182,7 +181,7 @@ class ViewerScreen(ViewerDeeds):
     def _explain(self, message: str) -> None:
         self.document = None
         self._tell("")
-        self.query_one(TitleLine).tell(facts="")
+        self.query_one(TitleLine).show(facts="")
         self.view.show(TextBody(message))
         self._offer_keys()
 
@@ -200,11 +199,11 @@ class ViewerScreen(ViewerDeeds):
             self._reading_on = True
             start_job(self, partial(self._read_on, document), "viewer", replacing=False)
 
-    def on_document_view_ends(self, event: DocumentView.Ends) -> None:
+    def on_document_view_edge_requested(self, event: DocumentView.EdgeRequested) -> None:
         """Jump to the real end or beginning of a file that is shown in part."""
         event.stop()
         document = self.document
-        if document is None or document.whole or self._body() is not document.raw:
+        if document is None or document.complete or self._body() is not document.raw:
             return
         if event.last and document.end < document.size:
             start_job(self, partial(self._load_tail, document), "tail")
@@ -229,24 +228,24 @@ class ViewerScreen(ViewerDeeds):
         document = self.document
         if document is None:
             return
-        facts = [document.kind, document.told_size, *document.facts]
+        facts = [document.kind, document.size_text, *document.facts]
         if self.raw and document.rendered is not None:
             facts.insert(1, "raw")
-        if self.view.steered is not None and (state := self.view.steered.state):
+        if self.view.cursor_body is not None and (state := self.view.cursor_body.state):
             facts.insert(0, state)
         number, count = self.view.matches
         if count:
             facts.insert(0, f"match {number:,} of {count:,}")
         if self.view.busy:
             facts.insert(0, f"{self.view.busy}… Esc stops")
-        self.query_one(TitleLine).tell(facts=" · ".join(clean_line(fact, 80) for fact in facts))
+        self.query_one(TitleLine).show(facts=" · ".join(clean_line(fact, 80) for fact in facts))
         self._tell(
             " ".join(part for part in (document.notice, self._told_range(document)) if part),
             warning=document.notice is not None,
         )
 
     def _told_range(self, document: Document) -> str:
-        if document.whole or (document.all_rendered and self._body() is not document.raw):
+        if document.complete or (document.all_rendered and self._body() is not document.raw):
             return ""
         total = size(document.size)
         if document.start > 0:
@@ -267,7 +266,7 @@ class ViewerScreen(ViewerDeeds):
         line.display = bool(notice)
 
     def _offer_keys(self) -> None:
-        steered = self.view.steered
+        cursor_body = self.view.cursor_body
         keys = [("Esc", "close", "screen.close")]
         document = self.document
         if document is not None:
@@ -276,8 +275,8 @@ class ViewerScreen(ViewerDeeds):
             keys.append(("/", "search", "screen.search"))
             if self.view.matches[1]:
                 keys.append(("n", "next", "screen.match(1)"))
-            if steered is not None:
-                keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
+            if cursor_body is not None:
+                keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in cursor_body.keys]
             keys.append(("o", "open", "screen.open_outside"))
             if not self.read_only:
                 keys.append(("e", "edit", "screen.edit"))
@@ -286,24 +285,24 @@ class ViewerScreen(ViewerDeeds):
             if not self.read_only:
                 keys.append(("d", "delete", "screen.delete"))
         keys.append(("?", "keys", "app.keys_here"))
-        self.query_one(KeyLine).offer(*keys)
+        self.query_one(KeyLine).show_keys(*keys)
 
     # -- keys -------------------------------------------------------------------------------------
 
     def step_back(self) -> bool:
         """Show all rows of a table again."""
-        table = self.view.steered
+        table = self.view.cursor_body
         if not isinstance(table, Table) or not table.filter:
             return False
-        self.view.order(Order("filter", ""))
+        self.view.run_command(BodyCommand("filter", ""))
         return True
 
-    def action_order(self, name: str) -> None:
+    def action_command(self, name: str) -> None:
         """Give an order to what is shown, as a click on its key does."""
         if name == "ask_filter":
             self.action_ask_filter()
         else:
-            super().action_order(name)
+            super().action_command(name)
 
     def action_toggle_raw(self) -> None:
         """Change between the rendered form and the text as it is written."""
@@ -324,15 +323,15 @@ class ViewerScreen(ViewerDeeds):
 
     def action_ask_filter(self) -> None:
         """Ask which rows of a table to show."""
-        steered = self.view.steered
-        if isinstance(steered, Table):
+        cursor_body = self.view.cursor_body
+        if isinstance(cursor_body, Table):
             self._filtering = True
-            self.ask(_FILTER, steered.filter)
+            self.ask(_FILTER, cursor_body.filter)
 
     def entered(self, text: str) -> None:
         """Search, or show only the rows asked for."""
         if self._filtering:
-            self.view.order(Order("filter", text))
+            self.view.run_command(BodyCommand("filter", text))
         else:
             super().entered(text)
 

@@ -90,7 +90,7 @@ class AgentsScreen(Modal[None]):
 
     def on_mount(self) -> None:
         """Read the files."""
-        self.query_one(TitleLine).tell("Sub-agents and skills", facts="reading …")
+        self.query_one(TitleLine).show("Sub-agents and skills", facts="reading …")
         self._list.focus()
         self.action_read()
 
@@ -155,7 +155,7 @@ class AgentsScreen(Modal[None]):
             shown.add_options([Option("") for _ in self._entries])
             shown.highlighted = min(at or 0, count - 1) if count else None
         if count:
-            self.query_one(TitleLine).tell(facts=say.counted(self._entries))
+            self.query_one(TitleLine).show(facts=say.counted(self._entries))
         self._show_rows()
 
     @property

@@ -176,7 +176,7 @@ class ConnectionsScreen(Modal[None]):
         wanted = [server for server in self._servers if server.status not in {"off", "untrusted", "disabled"}]
         up = sum(server.status == "connected" for server in wanted)
         facts = f"{up} of {len(wanted)} connected" if wanted else "no server"
-        self.query_one(TitleLine).tell("Connections", facts=facts)
+        self.query_one(TitleLine).show("Connections", facts=facts)
         self._show_server()
 
     @property

@@ -189,7 +189,7 @@ class SessionsScreen(Modal[Path | None]):
         parts = (looked_for, self._doing, SORTS[self._sort], counted)
         facts = " · ".join(part for part in parts if part)
         title = self.query_one("#sessions-title", TitleLine)
-        title.tell("Sessions", place=str(self._index.sessions), facts=facts)
+        title.show("Sessions", place=str(self._index.sessions), facts=facts)
 
     def on_session_list_highlighted(self) -> None:
         """Say more of the session under the cursor."""

@@ -7,13 +7,13 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.viewers.view.cursor_view import SteeredView
-from tui.viewers.view.sections import SectionsBody
+from tui.viewers.tool_call.sections import SectionsBody
+from tui.viewers.view.document_view import DocumentView
 
 __all__ = ["CallView"]
 
 
-class CallView(SteeredView):
+class CallView(DocumentView):
     """Shows the sections of a call; a newer form of them takes the place of the older without a blank between."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -26,18 +26,16 @@ class CallView(SteeredView):
 
     def show_call(self, body: SectionsBody) -> None:
         """Show a call, or what it has become, with cursor and folds as they were."""
-        before = self._steered
-        if not isinstance(before, SectionsBody):
+        before = self.cursor_body
+        if isinstance(before, SectionsBody):
+            body.restore(before)
+            self.extend(body)
+        else:
             self.show(body)
-            return
-        body.follow(before)
-        self._steered = body
-        self._places, self._at = (), -1
-        self.extend(body)
 
     def action_scroll_down(self) -> None:
         """Go to the row below, or on to what comes after the last."""
-        body = self._steered
+        body = self.cursor_body
         if body is not None and body.entries and body.cursor >= body.entries - 1:
             self.post_message(self.Passed())
         else:

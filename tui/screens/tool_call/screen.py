@@ -26,11 +26,11 @@ from tui.screens.files.document import DocumentScreen
 from tui.screens.tool_call.call_view import CallView
 from tui.terminal.copy import MOST_COPIED, copy_text
 from tui.terminal.programs import PAGER, NoProgram, command_of, page
-from tui.viewers.bodies.stored_result import WholeResult, is_stored, whole_result
-from tui.viewers.bodies.tool_call import arguments_text, call_body, call_text, is_agent, result_text
+from tui.viewers.tool_call.body import arguments_text, call_body, call_text, is_agent, result_text
+from tui.viewers.tool_call.sections import SectionsBody
+from tui.viewers.tool_call.stored_result import StoredResult, is_stored, read_stored_result
 from tui.viewers.view.chrome import KeyLine, TitleLine
-from tui.viewers.view.detail import DetailPanel
-from tui.viewers.view.sections import SectionsBody
+from tui.viewers.view.document_view import DetailPanel
 from tui.widgets.workers import start_job
 
 __all__ = ["ToolCallScreen"]
@@ -82,14 +82,14 @@ class ToolCallScreen(DocumentScreen[str | None]):
         self.as_text = False
         self._folder = folder
         self._zone = zone
-        self._whole: WholeResult | None = None
+        self._whole: StoredResult | None = None
         self._clock: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """Put down title, content, what has no room in a row, files, search line and keys."""
         yield TitleLine(id="call-title")
         yield CallView(id="call-view")
-        yield DetailPanel(id="call-detail", least=_DETAIL_FROM)
+        yield DetailPanel(id="call-detail", min_lines=_DETAIL_FROM)
         yield ArtifactList(id="call-artifacts")
         yield Input(id="call-search", compact=True)
         yield KeyLine(id="call-keys")
@@ -146,7 +146,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
                 self.view.show_call(
                     await asyncio.to_thread(self._body, finished, "The whole result is being read…")
                 )
-            self._whole = await asyncio.to_thread(whole_result, finished, self._folder)
+            self._whole = await asyncio.to_thread(read_stored_result, finished, self._folder)
             self._show_title()
         self.view.show_call(await asyncio.to_thread(self._body, self.ended))
 
@@ -191,7 +191,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         place = " · ".join(
             part for part in (clean_line(name.server), name.short if label != name.short else "") if part
         )
-        self.query_one(TitleLine).tell(label, place=place, facts=" · ".join(facts), mark=(mark.glyph, style))
+        self.query_one(TitleLine).show(label, place=place, facts=" · ".join(facts), mark=(mark.glyph, style))
 
     def _show_artifacts(self) -> None:
         stored = self.finished.observation.stored_at if self.finished and self.finished.observation else None
@@ -209,7 +209,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
             listed.show(leaves, gone)
 
     def _offer_keys(self) -> None:
-        steered, listed = self.view.steered, self.query_one(ArtifactList)
+        cursor_body, listed = self.view.cursor_body, self.query_one(ArtifactList)
         keys = [("Esc", "close", "screen.leave")]
         if listed.has_focus:
             keys += [("Enter", "go to the file", "screen.go"), ("Tab", "back to the call", "app.focus_next")]
@@ -221,10 +221,10 @@ class ToolCallScreen(DocumentScreen[str | None]):
             keys.append(("n", "next", "screen.match(1)"))
         keys += [("y", "copy answer" if is_agent(self.started) else "copy result", "screen.copy_result")]
         keys += [("a", "copy arguments", "screen.copy_arguments"), ("P", "pager", "screen.page")]
-        if steered is not None and not listed.has_focus:
-            keys += [(key.key, key.word, f"screen.order({key.order!r})") for key in steered.keys]
+        if cursor_body is not None and not listed.has_focus:
+            keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in cursor_body.keys]
         keys.append(("?", "keys", "app.keys_here"))
-        self.query_one(KeyLine).offer(*keys)
+        self.query_one(KeyLine).show_keys(*keys)
 
     def on_descendant_focus(self) -> None:
         """Offer the keys that do something where the person is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from rich.cells import cell_len
@@ -11,7 +12,6 @@ from textual.content import Content, Span
 from core.text import clean_line
 from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.json_rows import Branch, Path
 from tui.viewers.bodies.json_values import (
     Level,
     Value,
@@ -24,10 +24,10 @@ from tui.viewers.bodies.json_values import (
 )
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import Stop
-from tui.viewers.view.cursor import Copy, Key, Order, Outcome, Work
-from tui.viewers.view.document import Body, Match, find_in_rows, joined
+from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
+from tui.viewers.document import Body, Match, find_in_rows, joined
 
-__all__ = ["JsonTree"]
+__all__ = ["Branch", "JsonTree", "Path"]
 
 _SLOW = 512 * 1024
 _FIRST_ROWS = 60
@@ -37,6 +37,126 @@ _MOST_SEARCHED = 1 << 30
 _MOST_COPIED = 1024 * 1024
 _MOST_TOLD = 20_000
 _WORD = re.compile(r"[^\W\d]\w*")
+
+Path = tuple[int, ...]
+"""Places of members from the root down to a value."""
+
+
+class Branch:
+    """The members of an open object or list. A closed member costs nothing but its bytes."""
+
+    __slots__ = ("_firsts", "_open", "_order", "names", "parent", "place", "rows", "values")
+
+    def __init__(self, level: Level, parent: Branch | None = None, place: int = 0) -> None:
+        self.names, self.values = level
+        self.parent = parent
+        self.place = place
+        self.rows = len(self.values)
+        self._open: dict[int, Branch] = {}
+        self._order: list[int] = []
+        self._firsts: list[int] | None = None
+
+    @property
+    def depth(self) -> int:
+        """How many branches are around this one."""
+        return sum(1 for _ in self._around())
+
+    @property
+    def path(self) -> Path:
+        """The places of the members that lead here; empty for the root."""
+        places = [self.place] if self.parent is not None else []
+        places += [each.place for each in self._around() if each.parent is not None]
+        return tuple(reversed(places))
+
+    def child(self, place: int) -> Branch | None:
+        """The branch of a member that is open."""
+        return self._open.get(place)
+
+    def unfold(self, place: int, level: Level | None = None) -> Branch | None:
+        """Open a member; None when it has no members of its own.
+
+        Raises:
+            ValueError: it is not JSON.
+            RecursionError: it is nested too deeply.
+        """
+        if (there := self._open.get(place)) is not None:
+            return there
+        found = level or open_level(self.values[place])
+        if found is None:
+            return None
+        made = self._open[place] = Branch(found, self, place)
+        insort(self._order, place)
+        self._grow(made.rows)
+        return made
+
+    def fold(self, place: int) -> bool:
+        """Close a member; False when it was closed."""
+        closed = self._open.pop(place, None)
+        if closed is None:
+            return False
+        self._order.remove(place)
+        self._grow(-closed.rows)
+        return True
+
+    def fold_all(self) -> None:
+        """Close every member."""
+        self._open.clear()
+        self._order.clear()
+        self._grow(len(self.values) - self.rows)
+
+    def at(self, row: int) -> tuple[Branch, int]:
+        """The branch and the place in it that row `row` below this one shows."""
+        branch = self
+        while True:
+            firsts = branch._first_rows()
+            number = bisect_right(firsts, row) - 1
+            if number < 0:
+                return branch, row
+            place = branch._order[number]
+            child = branch._open[place]
+            inside = row - firsts[number]
+            if inside >= child.rows:
+                return branch, place + 1 + inside - child.rows
+            branch, row = child, inside
+
+    def row_of(self, place: int) -> int:
+        """The row of a member, counted below the root."""
+        branch, row = self, self._row_inside(place)
+        while branch.parent is not None:
+            row += branch.parent._row_inside(branch.place) + 1
+            branch = branch.parent
+        return row
+
+    def _row_inside(self, place: int) -> int:
+        number = bisect_left(self._order, place)
+        if not number:
+            return place
+        before = self._order[number - 1]
+        return self._first_rows()[number - 1] + self._open[before].rows + place - before - 1
+
+    def _first_rows(self) -> list[int]:
+        if self._firsts is None:
+            self._firsts = []
+            below = 0
+            for place in self._order:
+                self._firsts.append(place + 1 + below)
+                below += self._open[place].rows
+        return self._firsts
+
+    def _grow(self, rows: int) -> None:
+        for branch in (self, *self._around()):
+            branch.rows += rows
+            branch._firsts = None
+
+    def _around(self) -> Iterator[Branch]:
+        branch = self.parent
+        while branch is not None:
+            yield branch
+            branch = branch.parent
+
+    def value(self, place: int) -> Value:
+        """The bytes of a member."""
+        return self.values[place]
 
 
 class JsonTree:
@@ -58,14 +178,14 @@ class JsonTree:
         return self.root.rows
 
     @property
-    def keys(self) -> Sequence[Key]:
+    def keys(self) -> Sequence[KeyHint]:
         """Folding and copying."""
         return (
-            Key("←→", "fold", "fold"),
-            Key("E", "unfold all", "unfold_all"),
-            Key("F", "fold all", "fold_all"),
-            Key("c", "copy value", "copy"),
-            Key("p", "copy path", "copy_place"),
+            KeyHint("←→", "fold", "fold"),
+            KeyHint("E", "unfold all", "unfold_all"),
+            KeyHint("F", "fold all", "fold_all"),
+            KeyHint("c", "copy value", "copy"),
+            KeyHint("p", "copy path", "copy_place"),
         )
 
     @property
@@ -81,13 +201,13 @@ class JsonTree:
         """The branch and the place in it that the cursor is on."""
         return self.root.at(min(self.cursor, self.root.rows - 1)) if self.root.rows else None
 
-    def steer(self, order: Order) -> Outcome:
+    def execute(self, command: BodyCommand) -> Outcome:
         """Fold, unfold and copy."""
         at = self.at_cursor()
         if at is None:
             return False
         branch, place = at
-        match order.name:
+        match command.name:
             case "open" | "toggle":
                 return branch.fold(place) or self._unfold(branch, place)
             case "unfold":
@@ -108,16 +228,16 @@ class JsonTree:
                 self.cursor = outermost
                 return True
             case "unfold_all":
-                return Work(self._unfold_all, "unfolding")
+                return BackgroundWork(self._unfold_all, "unfolding")
             case "copy":
                 text = text_of(branch.value(place), _MOST_COPIED)
-                return Copy("value", text) if text is not None else False
+                return CopyText("value", text) if text is not None else False
             case "copy_place":
-                return Copy("path in the document", self.told_path((*branch.path, place)))
+                return CopyText("path in the document", self.path_text((*branch.path, place)))
             case _:
                 return False
 
-    def find_entries(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+    def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
         """The paths of the members whose name or value has the text."""
         finder = compile_needle(needle)
         found: list[Path] = []
@@ -151,7 +271,7 @@ class JsonTree:
             branch = inner
         self.cursor = branch.row_of(place[-1])
 
-    def row_place(self) -> Hashable:
+    def cursor_place(self) -> Hashable:
         """The path under the cursor."""
         at = self.at_cursor()
         return (*at[0].path, at[1]) if at is not None else ()
@@ -162,7 +282,7 @@ class JsonTree:
         if at is None:
             return None
         branch, place = at
-        head = self.told_path((*branch.path, place))
+        head = self.path_text((*branch.path, place))
         value = branch.value(place)
         if kind_of(value) != "string":
             return TextBody(head, style=_style_detail)
@@ -173,7 +293,7 @@ class JsonTree:
             return TextBody(head, style=_style_detail)
         return TextBody(f"{head}\n{text.expandtabs(4)}", style=_style_detail)
 
-    def told_path(self, path: Path) -> str:
+    def path_text(self, path: Path) -> str:
         """A path as one writes it in code: `results[3].extra["a b"]`."""
         parts: list[str] = []
         branch: Branch | None = self.root
@@ -207,7 +327,7 @@ class JsonTree:
 
             return change
 
-        return Work(prepare, "unfolding")
+        return BackgroundWork(prepare, "unfolding")
 
     def _unfold_small(self) -> None:
         for place in range(min(len(self.root.values), _FIRST_ROWS)):
@@ -221,7 +341,7 @@ class JsonTree:
                 self.root.unfold(place, level)
 
     def _unfold_all(self, stop: Stop) -> Callable[[], None]:
-        path = self.row_place()
+        path = self.cursor_place()
         root = Branch((self.root.names, self.root.values))
         waiting = [root]
         while waiting and root.rows < _MOST_ROWS:
@@ -313,12 +433,12 @@ class TreeRows:
         """A row is an entry."""
         return y if y < self._tree.root.rows else None
 
-    def order_at(self, x: int, y: int) -> Order | None:
+    def command_at(self, x: int, y: int) -> BodyCommand | None:
         """A click on a mark, or left of it, folds."""
         if y >= self._tree.root.rows:
             return None
         branch, _ = self._tree.root.at(y)
-        return Order("toggle") if x <= self._indent(branch) + 1 else None
+        return BodyCommand("toggle") if x <= self._indent(branch) + 1 else None
 
     def _indent(self, branch: Branch) -> int:
         return min(2 * branch.depth, max(0, self._width // 2))

@@ -8,7 +8,7 @@ from textual.strip import Strip
 
 from tui.render.markdown import MarkdownTheme, render_markdown
 from tui.render.markdown_stream import Chunk, blocks_of, definitions
-from tui.viewers.view.document import ListRows, Row
+from tui.viewers.document import ListRows, Row
 
 __all__ = ["RENDERED_CHARACTERS", "WIDEST_TEXT", "MarkdownBody"]
 
@@ -23,7 +23,7 @@ class MarkdownBody:
     def __init__(self, source: str) -> None:
         self.source = source
 
-    def glance(self, width: int, theme: MarkdownTheme) -> ListRows | None:
+    def first_rows(self, width: int, theme: MarkdownTheme) -> ListRows | None:
         """The first rows of a long text, quickly; None when all of it is quick."""
         if len(self.source) <= 2 * _GLANCE_CHARACTERS:
             return None

@@ -1,9 +1,10 @@
-"""A picture below its facts, decoded in a thread: by the terminal's own graphics, or as half blocks."""
+"""A picture below a line of its properties, decoded in a thread: in terminal graphics, or in half blocks."""
 
 from __future__ import annotations
 
 import io
 import os
+import struct
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
@@ -18,68 +19,90 @@ from textual.content import Content
 from textual.strip import Strip
 
 from tui.graphics.capabilities import Canvas, Cell
-from tui.graphics.image import Hung, KittyPicture, Picture, SixelPicture
-from tui.graphics.kitty import MOST, row_of
+from tui.graphics.image import KittyPicture, Picture, PlacedPicture, SixelPicture
+from tui.graphics.kitty import MAX_CELLS, row_of
+from tui.render.format import tail_cut
 from tui.render.markdown import MarkdownTheme
+from tui.viewers.document import ListRows, Match, Row, Rows, find_in_rows, styled
 from tui.viewers.reader import FileUnviewable, open_regular
-from tui.viewers.view.document import ListRows, Match, Row, Rows, find_in_rows, styled
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["Drawn", "PictureBody", "PictureRows", "Pictured"]
+__all__ = ["Drawable", "PictureBody", "PictureHeader", "PictureRows", "Pictured", "read_header"]
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-_MOST_PIXELS = 50_000_000
-_MOST_ROWS = 60
-_MOST_BYTES = 64 * 1024 * 1024
-_SEEN_FROM = 128
+_MAX_PIXELS = 50_000_000
+_MAX_ROWS = 60
+_MAX_BYTES = 64 * 1024 * 1024
+_MIN_ALPHA = 128
 _OPAQUE = frozenset({"RGB", "L", "CMYK", "YCbCr"})
-# What is sent to the terminal: more is neither seen nor quickly sent. It makes the former as large as the cells,
-# but not the latter.
-_MOST_SENT_PIXELS = 1_200_000
-_MOST_PAINTED_PIXELS = 600_000
-# xterm draws nothing of what is wider than this, unless it is told otherwise.
-_WIDEST_PAINTED = 1000
-_MOST_SENT_BYTES = 2_000_000
+# More pixels than this are not visible and take long to send. Kitty scales the picture to its cells; Sixel does not.
+_MAX_KITTY_PIXELS = 1_200_000
+_MAX_SIXEL_PIXELS = 600_000
+# By default xterm does not draw a picture that is wider than this.
+_MAX_SIXEL_WIDTH = 1000
+_MAX_SENT_BYTES = 2_000_000
 
 Pixel = tuple[int, int, int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class PictureHeader:
+    """What the first bytes of a picture say: its format and its size in pixels, 0 if not found."""
+
+    kind: str
+    width: int
+    height: int
+
+    @property
+    def size_text(self) -> str:
+        """The size in pixels."""
+        return f"{self.width:,} × {self.height:,} pixels" if self.width and self.height else "size not found"
+
+    @property
+    def description(self) -> str:
+        """Format and size on one line."""
+        parts = [self.kind, self.size_text]
+        if self.width * self.height >= 100_000:
+            parts.append(f"{self.width * self.height / 1_000_000:.1f} megapixels")
+        return " · ".join(parts)
+
+
 class _NotDrawn(Exception):
-    """A picture is not drawn; the message says why."""
+    """A picture cannot be drawn; the message says why."""
 
 
 @runtime_checkable
-class Drawn(Protocol):
-    """A body that can be drawn by the graphics of a terminal."""
+class Drawable(Protocol):
+    """A body that can be drawn in terminal graphics."""
 
     def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> Rows:
-        """The rows for this width, with pictures made ready for `canvas`; as slow as laying out."""
+        """Return the rows for this width, with pictures encoded for `canvas`; as slow as `lay_out`."""
         ...
 
 
 @runtime_checkable
 class Pictured(Protocol):
-    """Rows that have pictures among them."""
+    """Rows that contain pictures."""
 
     @property
     def pictures(self) -> Sequence[PictureRows]:
-        """The pictures, seen or folded away."""
+        """The pictures, visible or folded away."""
         ...
 
-    def place_of(self, picture: PictureRows) -> tuple[int, int] | None:
-        """Column and row of the first cell of one of them; None while it is folded away."""
+    def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
+        """Column and row of the first cell of a picture; None while it is folded away."""
         ...
 
 
 @dataclass(slots=True)
 class PictureRows:
-    """Facts of a picture, and below them the cells that it fills; they are blank until it is hung and ready."""
+    """A picture below its properties; its cells are blank until it is placed and the terminal has received it."""
 
     facts: Sequence[Row]
     picture: Picture
-    hung: Hung | None = None
+    placed: PlacedPicture | None = None
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -89,9 +112,9 @@ class PictureRows:
         """Row `y`."""
         if y < len(self.facts):
             return self.facts[y]
-        hung = self.hung
-        if hung is not None and hung.ready and isinstance(hung.picture, KittyPicture):
-            return row_of(hung.key, y - len(self.facts), hung.picture.columns)
+        placed = self.placed
+        if placed is not None and placed.ready and isinstance(placed.picture, KittyPicture):
+            return row_of(placed.key, y - len(self.facts), placed.picture.columns)
         return Strip.blank(self.picture.columns)
 
     @property
@@ -99,108 +122,121 @@ class PictureRows:
         """The picture itself."""
         return (self,)
 
-    def place_of(self, picture: PictureRows) -> tuple[int, int] | None:
+    def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
         """Column and row of its first cell."""
         return (0, len(self.facts))
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle` in the facts."""
+        """Every occurrence of `needle` in the properties."""
         return find_in_rows(ListRows(self.facts), needle)
 
 
 class PictureBody:
-    """Facts of a picture above the picture itself.
+    """A picture below a line of its properties.
 
-    `data` are its bytes when they are at hand, else it is read from `path`. In 16 colours, and when it cannot be
-    decoded, the facts stand alone, with the reason.
+    In 16 colours, and if the picture cannot be decoded, the properties are shown alone, with the reason.
+
+    Args:
+        header: the properties.
+        data: the bytes of the picture; None reads them from `path`.
+        path: the file; None for a picture that no other program can open.
+        caption: what is written before the properties.
     """
 
-    def __init__(self, path: Path, data: bytes | None, size: tuple[int, int], facts: str) -> None:
-        self._path = path
+    def __init__(
+        self, header: PictureHeader, data: bytes | None, path: Path | None = None, *, caption: str = ""
+    ) -> None:
+        self._header = header
         self._data = data
-        self._size = size
-        self._facts = facts
+        self._path = path
+        self._facts = f"{caption} · {header.description}" if caption else header.description
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Decode and shrink the picture to the width, in half blocks."""
-        return self._with_facts(lambda: _half_blocks(self._shrunk(self._fitted(width, Cell(1, 2)))), theme)
+        """Decode the picture and scale it to the width, in half blocks."""
+        return self._below_facts(
+            lambda: _half_blocks(self._scaled(self._fitted(width, Cell(1, 2)))), width, theme
+        )
 
     def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> Rows:
-        """Decode the picture and make it ready for the graphics of the terminal, at most as wide as `width` cells."""
-        return self._with_facts(lambda: self._prepared(min(width, MOST), canvas), theme)
+        """Decode the picture and encode it for the graphics of the terminal, at most as wide as `width` cells."""
+        return self._below_facts(lambda: self._encoded(min(width, MAX_CELLS), canvas), width, theme)
 
-    def _with_facts(self, draw: Callable[[], Picture | list[Row]], theme: MarkdownTheme) -> Rows:
-        facts: list[Row] = [styled(self._facts, "dim"), Content("")]
+    def _below_facts(self, draw: Callable[[], Picture | list[Row]], width: int, theme: MarkdownTheme) -> Rows:
+        facts: list[Row] = [styled(tail_cut(self._facts, width), "dim"), Content("")]
         try:
-            if _few_colours(theme):
-                raise _NotDrawn("Pictures are not drawn in 16 colours; o opens it in another program.")
+            if _has_few_colours(theme):
+                raise _NotDrawn(f"Pictures are not drawn in 16 colours.{self._hint}")
             drawn = draw()
         except (_NotDrawn, FileUnviewable) as error:
-            why = str(error)
+            reason = str(error)
         except Exception:
-            # A decoder fails in many ways on a damaged file, and none of them matters to the reader.
-            why = "It cannot be decoded: it is damaged, or of a kind that is not known here."
+            # Decoders raise many kinds of errors on a damaged file; the reader needs none of the details.
+            reason = "The picture is damaged or its format is not supported."
         else:
             return ListRows(facts + drawn) if isinstance(drawn, list) else PictureRows(facts, drawn)
-        return ListRows([*facts, styled(why, "dim")])
+        return ListRows([*facts, styled(tail_cut(reason, width), "dim")])
+
+    @property
+    def _hint(self) -> str:
+        return " Press o to open it in another program." if self._path is not None else ""
 
     def _fitted(self, width: int, cell: Cell) -> tuple[int, int]:
-        """The size in pixels for at most `width` by `_MOST_ROWS` cells; never larger than the picture itself."""
-        columns, lines = self._size
+        """The size in pixels for at most `width` by `_MAX_ROWS` cells; never larger than the picture itself."""
+        columns, lines = self._header.width, self._header.height
         if not columns or not lines:
-            raise _NotDrawn("Its size is not found, so it is not drawn.")
-        if columns * lines > _MOST_PIXELS:
-            raise _NotDrawn("It has too many pixels to be drawn here; o opens it in another program.")
-        scale = min(width * cell.width / columns, _MOST_ROWS * cell.height / lines, 1.0)
+            raise _NotDrawn("The picture is not drawn because its size was not found.")
+        if columns * lines > _MAX_PIXELS:
+            raise _NotDrawn(f"The picture has too many pixels to be drawn.{self._hint}")
+        scale = min(width * cell.width / columns, _MAX_ROWS * cell.height / lines, 1.0)
         return max(1, round(columns * scale)), max(1, round(lines * scale))
 
-    def _prepared(self, width: int, canvas: Canvas) -> Picture:
+    def _encoded(self, width: int, canvas: Canvas) -> Picture:
         cell = canvas.cell
         size = self._fitted(width, cell)
-        if canvas.means == "sixel":
+        if canvas.graphics == "sixel":
             from tui.graphics.sixel import encode_rows
 
-            size = _within(
-                self._fitted(min(width, _WIDEST_PAINTED // cell.width), cell), _MOST_PAINTED_PIXELS
-            )
-            return SixelPicture(encode_rows(self._shrunk(size), cell.height), -(-size[0] // cell.width))
+            fitted = self._fitted(min(width, _MAX_SIXEL_WIDTH // cell.width), cell)
+            size = _within(fitted, _MAX_SIXEL_PIXELS)
+            return SixelPicture(encode_rows(self._scaled(size), cell.height), -(-size[0] // cell.width))
         columns, rows = -(-size[0] // cell.width), -(-size[1] // cell.height)
-        size = _within(size, _MOST_SENT_PIXELS)
-        picture = self._shrunk(size)
-        while len(png := _png(picture)) > _MOST_SENT_BYTES:
+        size = _within(size, _MAX_KITTY_PIXELS)
+        picture = self._scaled(size)
+        while len(png := _png(picture)) > _MAX_SENT_BYTES:
             size = (max(1, size[0] * 7 // 10), max(1, size[1] * 7 // 10))
             picture = picture.resize(size)
         return KittyPicture(png, columns, rows)
 
-    def _shrunk(self, size: tuple[int, int]) -> Image:
-        """The picture in this size, as RGB, or as RGBA when parts of it may be transparent."""
+    def _scaled(self, size: tuple[int, int]) -> Image:
+        """The picture in this size, as RGB, or as RGBA if parts of it may be transparent."""
         from PIL import Image
 
         data = self._data
         if data is None:
+            assert self._path is not None, "a picture without data has a path"
             with os.fdopen(open_regular(self._path), "rb") as file:
-                data = file.read(_MOST_BYTES)
+                data = file.read(_MAX_BYTES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
-                if picture.width * picture.height > _MOST_PIXELS:
+                if picture.width * picture.height > _MAX_PIXELS:
                     raise ValueError("too many pixels")
                 picture.draft("RGB", size)
                 if picture.mode not in _OPAQUE or "transparency" in picture.info:
                     return picture.convert("RGBA").resize(size, Image.Resampling.BOX)
-                # Of a large picture, to change its kind first would take longer than all the rest.
+                # Converting a large picture before scaling it would take longer than everything else.
                 return picture.resize(size, Image.Resampling.BOX).convert("RGB")
 
 
-def _within(size: tuple[int, int], most: int) -> tuple[int, int]:
-    """The size of a picture of the same shape with at most so many pixels."""
-    scale = min(1.0, (most / (size[0] * size[1])) ** 0.5)
+def _within(size: tuple[int, int], limit: int) -> tuple[int, int]:
+    """The size of a picture of the same shape with at most `limit` pixels."""
+    scale = min(1.0, (limit / (size[0] * size[1])) ** 0.5)
     return max(1, int(size[0] * scale)), max(1, int(size[1] * scale))
 
 
 def _png(picture: Image) -> bytes:
     target = io.BytesIO()
-    # Half the time of the usual way, and for photographs not larger.
+    # Takes half the time of the default, and photographs do not become larger.
     picture.save(target, "PNG", compress_level=1, compress_type=zlib.Z_RLE)
     return target.getvalue()
 
@@ -218,7 +254,7 @@ def _half_blocks(picture: Image) -> list[Row]:
 
 
 def _cell(upper: Pixel, lower: Pixel) -> Segment:
-    above, below = upper[3] >= _SEEN_FROM, lower[3] >= _SEEN_FROM
+    above, below = upper[3] >= _MIN_ALPHA, lower[3] >= _MIN_ALPHA
     if above and below:
         return Segment("▀", Style.from_color(_colour(upper), _colour(lower)))
     if above:
@@ -230,6 +266,58 @@ def _colour(pixel: Pixel) -> Color:
     return Color.from_rgb(pixel[0], pixel[1], pixel[2])
 
 
-def _few_colours(theme: MarkdownTheme) -> bool:
+def _has_few_colours(theme: MarkdownTheme) -> bool:
     colour = theme.link.color
     return colour is not None and colour.triplet is None
+
+
+def read_header(data: bytes) -> PictureHeader | None:
+    """Read format, width and height from the first bytes of a picture; None if they are not those of a picture."""
+    try:
+        match data[:4]:
+            case b"\x89PNG" if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR":
+                return PictureHeader("PNG image", *struct.unpack(">II", data[16:24]))
+            case b"GIF8" if data[:6] in {b"GIF87a", b"GIF89a"}:
+                return PictureHeader("GIF image", *struct.unpack("<HH", data[6:10]))
+            case b"RIFF" if data[8:12] == b"WEBP":
+                return PictureHeader("WebP image", *_webp_size(data))
+            case _ if data.startswith(b"\xff\xd8\xff"):
+                return PictureHeader("JPEG image", *_jpeg_size(data))
+            case _ if data[:2] == b"BM" and len(data) > 26:
+                width, height = struct.unpack("<ii", data[18:26])
+                return PictureHeader("BMP image", width, abs(height))
+            case _:
+                return None
+    except struct.error:
+        return None
+
+
+def _webp_size(data: bytes) -> tuple[int, int]:
+    match data[12:16]:
+        case b"VP8X":
+            return (
+                int.from_bytes(data[24:27], "little") + 1,
+                int.from_bytes(data[27:30], "little") + 1,
+            )
+        case b"VP8L":
+            bits = int.from_bytes(data[21:25], "little")
+            return ((bits & 0x3FFF) + 1, ((bits >> 14) & 0x3FFF) + 1)
+        case _:
+            width, height = struct.unpack("<HH", data[26:30])
+            return (width & 0x3FFF, height & 0x3FFF)
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int]:
+    at = 2
+    while at + 9 < len(data):
+        if data[at] != 0xFF:
+            break
+        marker = data[at + 1]
+        if marker == 0xFF:
+            at += 1
+            continue
+        if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return (width, height)
+        at += 2 + int(struct.unpack(">H", data[at + 2 : at + 4])[0])
+    return (0, 0)

@@ -15,8 +15,8 @@ from tui.render.markdown import MarkdownTheme
 from tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import Stop
-from tui.viewers.view.cursor import Copy, Key, Order, Outcome, Work
-from tui.viewers.view.document import Body, Match, find_in_rows, joined
+from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
+from tui.viewers.document import Body, Match, find_in_rows, joined
 
 __all__ = ["GAP", "Column", "Records", "Table", "TableView"]
 
@@ -89,13 +89,13 @@ class Table:
         return len(self.order)
 
     @property
-    def keys(self) -> Sequence[Key]:
+    def keys(self) -> Sequence[KeyHint]:
         """Sorting and filtering."""
         return (
-            Key("s", "sort", "sort"),
-            Key("f", "filter", "ask_filter"),
-            Key("←→", "column", "unfold"),
-            Key("c", "copy cell", "copy"),
+            KeyHint("s", "sort", "sort"),
+            KeyHint("f", "filter", "ask_filter"),
+            KeyHint("←→", "column", "unfold"),
+            KeyHint("c", "copy cell", "copy"),
         )
 
     @property
@@ -117,16 +117,16 @@ class Table:
         """The rows for this width."""
         return TableView(self, width)
 
-    def steer(self, order: Order) -> Outcome:
+    def execute(self, command: BodyCommand) -> Outcome:
         """Choose a column, sort, filter, copy."""
-        match order.name:
+        match command.name:
             case "unfold" | "fold":
-                step = 1 if order.name == "unfold" else -1
+                step = 1 if command.name == "unfold" else -1
                 before = self.column
                 self.column = max(0, min(self.column + step, len(self.columns) - 1))
                 return self.column != before
             case "sort":
-                column = order.column if order.column >= 0 else self.column
+                column = command.column if command.column >= 0 else self.column
                 self.column = column
                 # A column is sorted upwards, then downwards, then not at all.
                 if self.sorted_by != column:
@@ -137,16 +137,16 @@ class Table:
             case "turn" if self.sorted_by is not None:
                 return self._arranging(self.sorted_by, self.filter, descending=not self.descending)
             case "filter":
-                return self._arranging(self.sorted_by, order.text.strip(), descending=self.descending)
+                return self._arranging(self.sorted_by, command.text.strip(), descending=self.descending)
             case "copy":
                 number = self.record
                 if number is None:
                     return False
-                return Copy("cell", _cell(self.records[number], self.column))
+                return CopyText("cell", _cell(self.records[number], self.column))
             case _:
                 return False
 
-    def find_entries(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+    def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
         """The records with the text in any cell, in the order they are shown."""
         wanted = needle.casefold()
         found: list[Hashable] = []
@@ -164,7 +164,7 @@ class Table:
         if isinstance(place, int):
             self.cursor = place
 
-    def row_place(self) -> Hashable:
+    def cursor_place(self) -> Hashable:
         """The row under the cursor."""
         return self.cursor
 
@@ -202,7 +202,7 @@ class Table:
         """
         return [key_of(self.cell(number, column)) for number in checked(numbers, stop)]
 
-    def _arranging(self, column: int | None, text: str, *, descending: bool) -> Work:
+    def _arranging(self, column: int | None, text: str, *, descending: bool) -> BackgroundWork:
         keep = self.record
 
         def prepare(stop: Stop) -> Callable[[], None]:
@@ -223,7 +223,7 @@ class Table:
 
             return change
 
-        return Work(prepare, "filtering" if text != self.filter else "sorting")
+        return BackgroundWork(prepare, "filtering" if text != self.filter else "sorting")
 
 
 class TableView:
@@ -284,7 +284,7 @@ class TableView:
         """The entry of a row below the head."""
         return y - self.head if self.head <= y < self.head + self._table.entries else None
 
-    def order_at(self, x: int, y: int) -> Order | None:
+    def command_at(self, x: int, y: int) -> BodyCommand | None:
         """A click on a title sorts by that column."""
         first, widths, _ = self.columns()
         at = 0
@@ -293,7 +293,7 @@ class TableView:
                 continue
             if at <= x < at + width + GAP:
                 if y == self.head - 2:
-                    return Order("sort", column=first + step)
+                    return BodyCommand("sort", column=first + step)
                 self._table.column = first + step
             at += width + GAP
         return None

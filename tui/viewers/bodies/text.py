@@ -9,10 +9,11 @@ from functools import lru_cache
 from rich.cells import cell_len, get_character_cell_size
 from textual.content import Content, Span
 
+from core.events.units import quantity
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.view.document import MATCH_LIMIT, Match
+from tui.viewers.document import MATCH_LIMIT, Match
 
-__all__ = ["LineStyler", "TextBody", "fold_points"]
+__all__ = ["LineStyler", "TextBody", "fold_points", "line_facts"]
 
 LineStyler = Callable[[int, str], Sequence[Span]]
 """Gives the spans of a line: called with the line's number from 0 and its text, from any thread."""
@@ -61,6 +62,11 @@ class TextBody:
         if self.numbers and width >= _GUTTER_FROM:
             gutter = len(str(self.first_number + len(self.lines) - 1)) + 2
         return TextRows(self, max(1, width - gutter - self.indent), gutter)
+
+
+def line_facts(body: TextBody) -> tuple[str]:
+    """Return the number of lines as the facts of a document."""
+    return (quantity(len(body.lines), "line"),)
 
 
 class TextRows:

@@ -1,14 +1,11 @@
-"""Bytes that are no text: what they seem to be, and a hex dump."""
+"""Binary files: the format by its first bytes, and a hex dump."""
 
 from __future__ import annotations
 
-from textual.content import Content, Span
+from tui.viewers.bodies.hex import HexBody
+from tui.viewers.contract import Sample, View, Viewer
 
-from tui.render.markdown import MarkdownTheme
-from tui.viewers.registry import Sample, View, Viewer
-from tui.viewers.view.document import Match, find_in_rows
-
-__all__ = ["VIEWER", "HexBody"]
+__all__ = ["VIEWER"]
 
 _MAGIC = (
     (b"%PDF-", 0, "PDF"),
@@ -25,52 +22,6 @@ _MAGIC = (
     (b"AVI ", 8, "AVI video"),
     (b"\x7fELF", 0, "Program (ELF)"),
 )
-_SEARCHED_ROWS = 20_000
-
-
-class HexBody:
-    """A hex dump of some bytes that begin at `offset` of their file."""
-
-    def __init__(self, data: bytes, offset: int = 0) -> None:
-        self.data = data
-        self.offset = offset
-
-    def lay_out(self, width: int, theme: MarkdownTheme) -> HexRows:
-        """As many bytes a row as fit: 16, 8 or 4."""
-        for count in (16, 8, 4):
-            if 10 + count * 4 + count // 8 <= width:
-                return HexRows(self, count)
-        return HexRows(self, 2)
-
-
-class HexRows:
-    """The rows of a hex dump: offset, bytes, and the characters they stand for."""
-
-    def __init__(self, body: HexBody, count: int) -> None:
-        self._body = body
-        self._count = count
-
-    def __len__(self) -> int:
-        """The number of rows."""
-        return max(1, -(-len(self._body.data) // self._count))
-
-    def row(self, y: int) -> Content:
-        """Row `y`."""
-        count = self._count
-        data = self._body.data[y * count : (y + 1) * count]
-        offset = f"{self._body.offset + y * count:08x}  "
-        groups = [data[i : i + 8].hex(" ") for i in range(0, len(data), 8)]
-        width = count * 3 - 1 + max(0, (count - 1) // 8)
-        dump = f"{'  '.join(groups):<{width}}"
-        shown = "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in data)
-        text = f"{offset}{dump}  {shown}"
-        return Content(text, [Span(0, len(offset), "dim"), Span(len(text) - len(shown), len(text), "string")])
-
-    def find(self, needle: str) -> list[Match]:
-        """Every place of `needle` within one row, in the first rows only."""
-        if len(self) > _SEARCHED_ROWS:
-            return []
-        return find_in_rows(self, needle)
 
 
 def _view(sample: Sample) -> View:
@@ -80,4 +31,4 @@ def _view(sample: Sample) -> View:
     return View(kind, HexBody(sample.data, sample.piece.offset))
 
 
-VIEWER = Viewer("binary", lambda sample: sample.binary, _view)
+VIEWER = Viewer("binary", lambda sample: sample.binary, _view, priority=90)

@@ -7,12 +7,13 @@ import re
 from array import array
 from collections.abc import Sequence
 
+from core.events.units import quantity
 from core.text import clean_line
 from tui.viewers.bodies.table import Column, Table
 from tui.viewers.bodies.table_sort import SortKey, key_of
 from tui.viewers.bodies.text import TextBody
 from tui.viewers.cancellation import Stop
-from tui.viewers.registry import LARGE_LIMIT, Sample, View, Viewer
+from tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
 __all__ = ["VIEWER", "Lines"]
 
@@ -174,10 +175,9 @@ def _view(sample: Sample) -> View:
     columns = [Column(header[i] if i < len(header) else "") for i in range(min(width, _MOST_COLUMNS))]
     table = DelimitedTable(columns, lines)
     table.lines = lines
-    count = len(lines)
     facts = (
-        f"{'at least ' if not sample.complete else ''}{count:,} row{'' if count == 1 else 's'}",
-        f"{'at least ' if width >= _MOST_COLUMNS else ''}{width:,} column{'' if width == 1 else 's'}",
+        f"{'' if sample.complete else 'at least '}{quantity(len(lines), 'row')}",
+        f"{'at least ' if width >= _MOST_COLUMNS else ''}{quantity(width, 'column')}",
     )
     return View(kind, raw, table, facts, all_rendered=sample.complete)
 

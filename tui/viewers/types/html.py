@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from tui.viewers.bodies.code import style_code
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.registry import Sample, View, Viewer
+from tui.viewers.contract import Sample, View, Viewer
 from tui.viewers.safe_html import TooDeep, title_of, to_markdown
-from tui.viewers.types.code import style_code
 
 __all__ = ["VIEWER"]
 
@@ -17,7 +17,7 @@ _MOST_ADDRESSES = 200
 _LOOKS_LIKE_HTML = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 
 
-def _wants(sample: Sample) -> bool:
+def _accepts(sample: Sample) -> bool:
     if sample.suffix in {".html", ".htm", ".xhtml"}:
         return True
     return not sample.suffix and _LOOKS_LIKE_HTML.match(sample.data[:256]) is not None
@@ -54,4 +54,4 @@ def _addresses(source: str) -> str:
     return "\n\n---\n\n**Links on this page**\n\n" + "\n".join(lines) + "\n"
 
 
-VIEWER = Viewer("HTML", _wants, _view)
+VIEWER = Viewer("HTML", _accepts, _view)

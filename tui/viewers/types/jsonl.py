@@ -9,11 +9,12 @@ from typing import overload
 
 import msgspec
 
-from tui.viewers.bodies.json_style import style_json_line
+from core.events.units import quantity
+from tui.viewers.bodies.json_text import style_json_line
 from tui.viewers.bodies.json_tree import JsonTree
 from tui.viewers.bodies.json_values import Value
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.registry import LARGE_LIMIT, Sample, View, Viewer
+from tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
 __all__ = ["VIEWER"]
 
@@ -54,7 +55,7 @@ class _Records(Sequence[Value]):
         return self._data[start : end if end >= 0 else len(self._data)].rstrip()
 
 
-def _wants(sample: Sample) -> bool:
+def _accepts(sample: Sample) -> bool:
     return sample.suffix in {".jsonl", ".ndjson"}
 
 
@@ -64,7 +65,7 @@ def _view(sample: Sample) -> View:
     records = _Records(sample.data, torn=torn)
     if not records:
         return View("JSON Lines", raw)
-    facts = [f"{'at least ' if torn else ''}{len(records):,} record{'' if len(records) == 1 else 's'}"]
+    facts = [f"{'at least ' if torn else ''}{quantity(len(records), 'record')}"]
     checked = records if len(sample.data) <= _CHECKED_BYTES else ()
     bad = sum(1 for record in checked if not _valid(record))
     if bad:
@@ -81,4 +82,4 @@ def _valid(record: Value) -> bool:
     return True
 
 
-VIEWER = Viewer("JSON Lines", _wants, _view, limit=LARGE_LIMIT)
+VIEWER = Viewer("JSON Lines", _accepts, _view, limit=LARGE_LIMIT)

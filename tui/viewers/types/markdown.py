@@ -6,10 +6,11 @@ import re
 
 from textual.content import Span
 
+from core.events.units import quantity
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.registry import Sample, View, Viewer
-from tui.viewers.view.document import Body, JoinedBody
+from tui.viewers.contract import Sample, View, Viewer
+from tui.viewers.document import Body, JoinedBody
 
 __all__ = ["VIEWER", "split_front_matter"]
 
@@ -38,8 +39,7 @@ def _view(sample: Sample) -> View:
     body: Body = MarkdownBody(text)
     if front.strip():
         body = JoinedBody((TextBody(front + "\n\n", style=_style_facts), body))
-    words = len(text.split())
-    facts = (f"{words:,} word{'' if words == 1 else 's'}",) if sample.complete else ()
+    facts = (quantity(len(text.split()), "word"),) if sample.complete else ()
     return View("Markdown", raw, body, facts)
 
 

@@ -1,73 +1,190 @@
-"""Sound and film by their facts: length, codec, size, and what their tags say."""
+"""Audio and video by their properties: duration, codecs, size and tags; nothing is decoded."""
 
 from __future__ import annotations
 
 import os
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.events.units import duration
 from core.text import clean_line
+from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.text import TextBody
+from tui.viewers.contract import Declined, Sample, View, Viewer
 from tui.viewers.reader import open_regular
-from tui.viewers.registry import Declined, Sample, View, Viewer
-from tui.viewers.types.binary import HexBody
-from tui.viewers.types.film_metadata import Film, read_mp4, read_webm
 
-__all__ = ["VIEWER"]
+__all__ = ["VIEWER", "Video", "read_mp4", "read_webm"]
 
-_SOUNDS = {b"ID3": "MP3 sound", b"OggS": "Ogg sound", b"fLaC": "FLAC sound"}
-_LARGEST_SOUND = 256 * 1024 * 1024
+_AUDIO = {b"ID3": "MP3 audio", b"OggS": "Ogg audio", b"fLaC": "FLAC audio"}
+_MAX_AUDIO = 256 * 1024 * 1024
+_MAX_BOXES = 10_000
+_MAX_HEADER = 32 * 1024 * 1024
+_CONTAINERS = {b"trak", b"mdia", b"minf", b"stbl"}
+_ID_SEGMENT, _ID_INFO, _ID_TRACKS, _ID_ENTRY, _ID_VIDEO = 0x18538067, 0x1549A966, 0x1654AE6B, 0xAE, 0xE0
+_MASTERS = {_ID_SEGMENT, _ID_INFO, _ID_TRACKS, _ID_ENTRY, _ID_VIDEO}
+
+Reader = Callable[[int, int], bytes]
+"""Returns the bytes at an offset, at most the given number."""
+
+
+@dataclass(slots=True)
+class Video:
+    """The properties of a video; duration and size are 0 if they are not found."""
+
+    seconds: float = 0.0
+    width: int = 0
+    height: int = 0
+    codecs: list[str] = field(default_factory=list)
+
+
+def read_mp4(read: Reader, size: int) -> Video:
+    """Read the properties of an MP4 or QuickTime file of `size` bytes; damaged parts are skipped."""
+    video = Video()
+    at = count = 0
+    while at + 8 <= size and count < _MAX_BOXES:
+        count += 1
+        head = read(at, 16)
+        if len(head) < 8:
+            break
+        length, kind = struct.unpack(">I4s", head[:8])
+        start = 8
+        if length == 1 and len(head) == 16:
+            length, start = struct.unpack(">Q", head[8:])[0], 16
+        length = length or size - at
+        if kind == b"moov":
+            _read_movie(read(at + start, min(length - start, _MAX_HEADER)), video, 0)
+        if length < start:
+            break
+        at += length
+    return video
+
+
+def _read_movie(data: bytes, video: Video, depth: int) -> None:
+    for kind, body in _boxes(data):
+        if kind in _CONTAINERS and depth < 8:
+            _read_movie(body, video, depth + 1)
+        elif kind == b"mvhd" and len(body) >= 32:
+            scale, length = (
+                struct.unpack(">IQ", body[20:32]) if body[0] else struct.unpack(">II", body[12:20])
+            )
+            video.seconds = length / scale if scale else 0.0
+        elif kind == b"tkhd" and len(body) >= 84:
+            width, height = struct.unpack(">II", body[-8:])
+            video.width, video.height = max(video.width, width >> 16), max(video.height, height >> 16)
+        elif kind == b"stsd" and len(body) >= 16:
+            video.codecs.append(_codec(body[12:16]))
+
+
+def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    at = 0
+    while at + 8 <= len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        length = length or len(data) - at
+        if length < 8:
+            return
+        yield kind, data[at + 8 : at + length]
+        at += length
+
+
+def read_webm(data: bytes) -> Video:
+    """Read the properties of a WebM or Matroska file from its beginning; damaged parts are skipped."""
+    video = Video()
+    scale, length = 1_000_000, 0.0
+    for kind, body in _elements(data, 0):
+        match kind:
+            case 0x2AD7B1:
+                scale = int.from_bytes(body, "big")
+            case 0x4489 if len(body) in {4, 8}:
+                length = struct.unpack(">f" if len(body) == 4 else ">d", body)[0]
+            case 0x86:
+                video.codecs.append(_codec(body))
+            case 0xB0:
+                video.width = int.from_bytes(body[:4], "big")
+            case 0xBA:
+                video.height = int.from_bytes(body[:4], "big")
+            case _:
+                pass
+    video.seconds = length * scale / 1e9
+    return video
+
+
+def _elements(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
+    at = count = 0
+    while at < len(data) and count < _MAX_BOXES:
+        count += 1
+        kind, at = _variable_int(data, at, keep_marker=True)
+        length, at = _variable_int(data, at, keep_marker=False)
+        if kind < 0 or length < 0:
+            return
+        if kind in _MASTERS and depth < 6:
+            yield from _elements(data[at : at + length], depth + 1)
+        elif length <= 4096:
+            yield kind, data[at : at + length]
+        at += length
+
+
+def _variable_int(data: bytes, at: int, *, keep_marker: bool) -> tuple[int, int]:
+    first = data[at] if at < len(data) else 0
+    length = 9 - first.bit_length()
+    if not first or at + length > len(data):
+        return -1, at
+    value = int.from_bytes(data[at : at + length], "big")
+    return (value if keep_marker else value & ((1 << 7 * length) - 1)), at + length
+
+
+def _codec(name: bytes) -> str:
+    codec = clean_line(name.decode("latin-1"), 20).strip("\0 ")
+    known = {"avc1": "H.264", "hev1": "H.265", "hvc1": "H.265", "av01": "AV1", "vp09": "VP9", "mp4a": "AAC"}
+    return known.get(codec, codec.removeprefix("V_").removeprefix("A_"))
 
 
 def _kind(data: bytes) -> str:
     if data[4:8] == b"ftyp":
-        return "MP4 film" if data[8:11] != b"M4A" else "MPEG-4 sound"
+        return "MP4 video" if data[8:11] != b"M4A" else "MPEG-4 audio"
     if data.startswith(b"\x1aE\xdf\xa3"):
-        return "WebM film" if b"webm" in data[:64] else "Matroska film"
+        return "WebM video" if b"webm" in data[:64] else "Matroska video"
     if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
-        return "WAV sound"
+        return "WAV audio"
     if data[:2] in {b"\xff\xfb", b"\xff\xf3", b"\xff\xf2"}:
-        return "MP3 sound"
-    return next((name for magic, name in _SOUNDS.items() if data.startswith(magic)), "")
+        return "MP3 audio"
+    return next((name for magic, name in _AUDIO.items() if data.startswith(magic)), "")
 
 
 def _view(sample: Sample) -> View:
     kind = _kind(sample.data)
-    rows = _film_rows(sample) if kind.endswith("film") else _sound_rows(sample)
+    rows = _video_rows(sample) if kind.endswith("video") else _audio_rows(sample)
     if not rows:
         raise Declined
     width = max(len(name) for name, _ in rows)
     text = "\n".join(f"{name:<{width}}  {value}" for name, value in [("", kind), *rows]).lstrip()
-    facts = tuple(value for name, value in rows if name in {"Length", "Picture"})
-    body = TextBody(text + "\n\no opens it in the browser.")
+    facts = tuple(value for name, value in rows if name in {"Duration", "Size"})
+    body = TextBody(text + "\n\nPress o to open it in another program.")
     return View(kind, HexBody(sample.data, sample.piece.offset), body, facts, all_rendered=True)
 
 
-def _film_rows(sample: Sample) -> list[tuple[str, str]]:
+def _video_rows(sample: Sample) -> list[tuple[str, str]]:
     if sample.data[4:8] == b"ftyp":
         descriptor = open_regular(sample.path)
         try:
-            film = read_mp4(lambda at, count: os.pread(descriptor, count, at), sample.piece.size)
+            video = read_mp4(lambda at, count: os.pread(descriptor, count, at), sample.piece.size)
         finally:
             os.close(descriptor)
     else:
-        film = read_webm(sample.data)
-    return _told(film)
-
-
-def _told(film: Film) -> list[tuple[str, str]]:
+        video = read_webm(sample.data)
     rows = []
-    if 0 < film.seconds < 1e7:
-        rows.append(("Length", duration(film.seconds)))
-    if film.width and film.height:
-        rows.append(("Picture", f"{film.width:,} × {film.height:,} pixels"))
-    if film.codecs:
-        rows.append(("Codecs", ", ".join(dict.fromkeys(film.codecs[:8]))))
+    if 0 < video.seconds < 1e7:
+        rows.append(("Duration", duration(video.seconds)))
+    if video.width and video.height:
+        rows.append(("Size", f"{video.width:,} × {video.height:,} pixels"))
+    if video.codecs:
+        rows.append(("Codecs", ", ".join(dict.fromkeys(video.codecs[:8]))))
     return rows
 
 
-def _sound_rows(sample: Sample) -> list[tuple[str, str]]:
-    if sample.piece.size > _LARGEST_SOUND:
+def _audio_rows(sample: Sample) -> list[tuple[str, str]]:
+    if sample.piece.size > _MAX_AUDIO:
         return []
     from tinytag import TinyTag
 
@@ -75,18 +192,18 @@ def _sound_rows(sample: Sample) -> list[tuple[str, str]]:
         with os.fdopen(open_regular(sample.path), "rb") as file:
             tag: Any = TinyTag.get(filename=sample.path.name, file_obj=file)
     except Exception:
-        # A reader of tags fails in many ways on a damaged file; its bytes are shown then.
+        # The tag reader fails in many ways on a damaged file; the viewer then shows the bytes.
         return []
     rows: list[tuple[str, str]] = []
     if tag.duration and 0 < tag.duration < 1e7:
-        rows.append(("Length", duration(tag.duration)))
+        rows.append(("Duration", duration(tag.duration)))
     for name, value in (
         ("Title", tag.title),
         ("Artist", tag.artist),
         ("Album", tag.album),
         ("Year", tag.year),
         ("Channels", tag.channels),
-        ("Samples", f"{tag.samplerate:,} a second" if tag.samplerate else None),
+        ("Sample rate", f"{tag.samplerate:,} Hz" if tag.samplerate else None),
         ("Bit rate", f"{tag.bitrate:,.0f} kbit/s" if tag.bitrate else None),
     ):
         if value:
@@ -95,5 +212,8 @@ def _sound_rows(sample: Sample) -> list[tuple[str, str]]:
 
 
 VIEWER = Viewer(
-    "sound or film", lambda sample: bool(_kind(sample.data)) and sample.piece.packed is None, _view
+    "audio or video",
+    lambda sample: bool(_kind(sample.data)) and sample.piece.packed is None,
+    _view,
+    priority=100,
 )

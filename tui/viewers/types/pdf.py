@@ -15,11 +15,11 @@ from textual.content import Span
 
 from core.text import clean, clean_line
 from tui.render.markdown import MarkdownTheme
+from tui.viewers.bodies.hex import HexBody
 from tui.viewers.bodies.text import TextBody
+from tui.viewers.contract import Sample, View, Viewer
+from tui.viewers.document import Rows
 from tui.viewers.reader import FileUnviewable, open_regular
-from tui.viewers.registry import Sample, View, Viewer
-from tui.viewers.types.binary import HexBody
-from tui.viewers.view.document import Rows
 
 __all__ = ["VIEWER", "PdfBody", "read_pages"]
 
@@ -102,4 +102,9 @@ def _view(sample: Sample) -> View:
     return View("PDF", HexBody(sample.data, sample.piece.offset), PdfBody(sample.path), all_rendered=True)
 
 
-VIEWER = Viewer("PDF", lambda sample: sample.data.startswith(b"%PDF-") and sample.piece.packed is None, _view)
+VIEWER = Viewer(
+    "PDF",
+    lambda sample: sample.data.startswith(b"%PDF-") and sample.piece.packed is None,
+    _view,
+    priority=100,
+)

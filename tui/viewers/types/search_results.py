@@ -13,23 +13,23 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 
 from core.events.tool_names import tool_name
+from core.events.units import quantity
 from core.text import clean, clean_line
 from tui.render.format import middle_cut, tail_cut
 from tui.render.markdown import MarkdownTheme
-from tui.viewers.bodies.json_style import style_json_line
+from tui.viewers.bodies.json_text import complete_json, style_json_line
 from tui.viewers.bodies.json_values import Value, kind_of, open_level
 from tui.viewers.bodies.markdown import MarkdownBody
 from tui.viewers.bodies.table import GAP, Column, Table, TableView
 from tui.viewers.bodies.text import TextBody
-from tui.viewers.registry import Declined, Sample, View, Viewer
-from tui.viewers.types.json import closed_beginning
-from tui.viewers.view.cursor import Article, Copy, Key, Order, Outcome, Web
-from tui.viewers.view.document import Body, Match, find_in_rows, joined
+from tui.viewers.contract import Declined, Sample, View, Viewer
+from tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
+from tui.viewers.document import Body, Match, find_in_rows, joined
 
 __all__ = ["VIEWER", "Hit", "ResultsTable", "hits_in"]
 
 _LARGEST = 16 * 1024 * 1024
-_GLIMPSE = 1024 * 1024
+_PREVIEWED = 1024 * 1024
 _LISTS = ("results", "articles", "news_results", "organic_results")
 _CARDS_BELOW = 56
 _LEAST_ADDRESS = 16
@@ -149,36 +149,40 @@ class ResultsTable(Table):
         self._answered_at = 0
 
     @property
-    def keys(self) -> Sequence[Key]:
+    def keys(self) -> Sequence[KeyHint]:
         """Opening, sorting and filtering."""
-        keys = [Key("Enter", "open link", "open")]
+        keys = [KeyHint("Enter", "open link", "open")]
         if any(hit.article for hit in self.hits):
-            keys.append(Key("a", "article", "article"))
+            keys.append(KeyHint("a", "article", "article"))
         if self.answer:
-            keys.append(Key("A", "answer", "answer"))
-        keys += [Key("s", "sort", "sort"), Key("f", "filter", "ask_filter"), Key("←→", "column", "unfold")]
-        return (*keys, Key("c", "copy link", "copy"))
+            keys.append(KeyHint("A", "answer", "answer"))
+        keys += [
+            KeyHint("s", "sort", "sort"),
+            KeyHint("f", "filter", "ask_filter"),
+            KeyHint("←→", "column", "unfold"),
+        ]
+        return (*keys, KeyHint("c", "copy link", "copy"))
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
         """Choose the form."""
         return ResultRows(self, width) if width >= _CARDS_BELOW else CardRows(self, width)
 
-    def steer(self, order: Order) -> Outcome:
+    def execute(self, command: BodyCommand) -> Outcome:
         """Open, copy, or what every table does."""
         hit = self.hits[self.record] if self.record is not None else None
-        match order.name:
+        match command.name:
             case "open" if hit is not None and hit.url:
-                return Web(hit.url)
+                return OpenLink(hit.url)
             case "copy" if hit is not None and hit.url:
-                return Copy("link", hit.url)
+                return CopyText("link", hit.url)
             case "article" if hit is not None:
-                return Article(hit.article)
+                return OpenArticle(hit.article)
             case "answer" if self.answer:
                 self._answering = not self._answering or self.cursor != self._answered_at
                 self._answered_at = self.cursor
                 return True
             case _:
-                return super().steer(order)
+                return super().execute(command)
 
     def holds(self, number: int, wanted: str) -> bool:
         """Whether a result has a text in title, source, date, address or snippet."""
@@ -278,7 +282,7 @@ class CardRows(TableView):
         place, part = divmod(y - self.head, 3)
         return place if y >= self.head and part < 2 and place < self._table.entries else None
 
-    def order_at(self, x: int, y: int) -> Order | None:
+    def command_at(self, x: int, y: int) -> BodyCommand | None:
         """Cards have no titles to sort by."""
         return None
 
@@ -303,7 +307,7 @@ def _notes(value: dict[str, Any], hits: Sequence[Hit]) -> list[tuple[str, str]]:
     parts = [tool_name(word("tool")).short if word("tool") else "", word("type", 40)]
     with suppress(ValueError, OverflowError):
         parts.append(datetime.fromisoformat(word("timestamp")).astimezone().strftime("%Y-%m-%d %H:%M"))
-    parts.append(f"{len(hits):,} result{'' if len(hits) == 1 else 's'}")
+    parts.append(quantity(len(hits), "result"))
     parts += [
         f"{word(key)} {told}"
         for key, told in (
@@ -325,13 +329,13 @@ def _notes(value: dict[str, Any], hits: Sequence[Hit]) -> list[tuple[str, str]]:
 
 def _view(sample: Sample) -> View:
     data = sample.data.removeprefix(b"\xef\xbb\xbf")
-    value = _members(data if sample.complete else closed_beginning(data))
+    value = _members(data if sample.complete else complete_json(data))
     hits = hits_in(value)
     if hits is None:
         raise Declined
     answer = value.get("answer")
     told = clean(answer).strip() if isinstance(answer, str) else ""
-    count = f"{len(hits):,} result{'' if len(hits) == 1 else 's'}"
+    count = quantity(len(hits), "result")
     notes = _notes(value, hits)
     if not sample.complete:
         notes.append((f"… The first {count}; the file goes on.", "warn"))
@@ -361,10 +365,10 @@ def _style_detail(number: int, line: str) -> list[Span]:
     return [Span(0, len(line), role)] if role else []
 
 
-def _wants(sample: Sample) -> bool:
+def _accepts(sample: Sample) -> bool:
     if sample.suffix != ".json":
         return False
     return any(f'"{key}"'.encode() in sample.data for key in _LISTS)
 
 
-VIEWER = Viewer("search results", _wants, _view, limit=_LARGEST, glimpse=_GLIMPSE)
+VIEWER = Viewer("search results", _accepts, _view, priority=60, limit=_LARGEST, preview_limit=_PREVIEWED)

@@ -1,19 +1,47 @@
-"""Plain text, and everything that nothing else knows."""
+"""Plain text, logs among it, and every file that no other viewer shows."""
 
 from __future__ import annotations
 
-from tui.viewers.bodies.text import TextBody
-from tui.viewers.registry import Sample, View, Viewer
+import re
+from collections.abc import Sequence
+
+from textual.content import Span
+
+from tui.viewers.bodies.text import TextBody, line_facts
+from tui.viewers.contract import Sample, View, Viewer
 
 __all__ = ["VIEWER"]
 
+_LOGS = frozenset({".log", ".out", ".err"})
+_TIME = re.compile(r"^\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\]?")
+_WORDS = re.compile(
+    r"(?P<bad>\b(?:ERROR|CRITICAL|FATAL|Traceback|failed)\b|✗)"
+    r"|(?P<warn>\b(?:WARN|WARNING)\b|⊘|⟲)"
+    r"|(?P<good>✓)"
+    r"|(?P<dim>\b(?:DEBUG|INFO)\b)"
+    r"|(?P<link>https?://[^\s<>\"')\]]+)"
+)
+_STYLED_CHARACTERS = 4_000
+
+
+def _style_log_line(number: int, line: str) -> Sequence[Span]:
+    spans: list[Span] = []
+    if time := _TIME.match(line):
+        spans.append(Span(0, time.end(), "dim"))
+    spans += (
+        Span(match.start(), match.end(), str(match.lastgroup))
+        for match in _WORDS.finditer(line, 0, _STYLED_CHARACTERS)
+    )
+    return spans
+
 
 def _view(sample: Sample) -> View:
-    body = TextBody(sample.text)
+    is_log = sample.suffix in _LOGS
+    kind = "Log" if is_log else "Text"
+    body = TextBody(sample.text, style=_style_log_line if is_log else None)
     if not sample.data:
-        return View("Text", body, notice="This file is empty.")
-    facts = (f"{len(body.lines):,} line{'' if len(body.lines) == 1 else 's'}",) if sample.complete else ()
-    return View("Text", body, None, facts)
+        return View(kind, body, notice="This file is empty.")
+    return View(kind, body, None, line_facts(body) if sample.complete else ())
 
 
-VIEWER = Viewer("text", lambda sample: True, _view)
+VIEWER = Viewer("text", lambda sample: True, _view, priority=0)

@@ -1,1 +1,4 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""The widget that shows a body, and its parts: search, pictures, links, and the lines above and below it.
+
+Panes and screens import it. Start with `document_view.py`.
+"""

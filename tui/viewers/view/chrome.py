@@ -28,7 +28,7 @@ class TitleLine(Widget):
         self.place = ""
         self.facts = ""
 
-    def tell(
+    def show(
         self,
         name: str | None = None,
         *,
@@ -74,9 +74,9 @@ class KeyLine(Static):
 
     def on_mount(self) -> None:
         """Draw the keys."""
-        self.offer(*self._keys)
+        self.show_keys(*self._keys)
 
-    def offer(self, *keys: tuple[str, str, str]) -> None:
+    def show_keys(self, *keys: tuple[str, str, str]) -> None:
         """Show these keys: each the key, what it does in a word or two, and the action behind it."""
         self._keys = keys
         self._draw()

@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from core.text import clean_line
 from tui.viewers.cancellation import Stop
-from tui.viewers.view.document import Rows
+from tui.viewers.document import Rows
 
 __all__ = ["MOST_LINKS", "FoundLink", "links_in"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +12,7 @@ import msgspec
 from textual.content import Span
 
 from core.events.types import ToolCallFinished, ToolCallStarted
-from core.events.units import tokens
+from core.events.units import quantity, size, tokens
 from core.observation import (
     ImageContent,
     McpObservation,
@@ -20,18 +22,17 @@ from core.observation import (
     TextContent,
     WorkbenchObservation,
 )
-from core.text import clean
+from core.text import clean, clean_line
 from tui.render.subagent_progress import Progress
-from tui.viewers.bodies.json_rows import Branch
-from tui.viewers.bodies.json_tree import JsonTree
+from tui.viewers.bodies.code import style_code
+from tui.viewers.bodies.json_text import json_body
+from tui.viewers.bodies.json_tree import Branch, JsonTree
 from tui.viewers.bodies.json_values import Level, open_level
 from tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
+from tui.viewers.bodies.picture import PictureBody, read_header
 from tui.viewers.bodies.text import LineStyler, TextBody
-from tui.viewers.bodies.tool_call_picture import picture_body
-from tui.viewers.types.code import style_code
-from tui.viewers.types.json import json_body
-from tui.viewers.view.document import Body
-from tui.viewers.view.sections import Part, Section, SectionsBody
+from tui.viewers.document import Body
+from tui.viewers.tool_call.sections import Part, Section, SectionsBody
 
 __all__ = [
     "arguments_text",
@@ -159,9 +160,9 @@ def _facts(observation: Observation) -> str:
     blocks, pictures = len(observation.content), len(observation.images)
     facts = [f"{blocks - pictures:,} blocks"] if blocks - pictures > 1 else []
     if pictures:
-        facts.append(f"{pictures:,} picture{'' if pictures == 1 else 's'}")
+        facts.append(quantity(pictures, "picture"))
     if observation.truncated:
-        facts.append("cut, recovered" if observation.recovered else "cut, rest lost")
+        facts.append("truncated, recovered" if observation.recovered else "truncated, rest lost")
     return " · ".join(facts)
 
 
@@ -198,7 +199,7 @@ def _result(observation: Observation, *, as_text: bool) -> Iterator[Part]:
     for block in observation.content:
         if isinstance(block, ImageContent):
             pictures += 1
-            yield Part(picture_body(block, pictures), apart=told, step=_PICTURE_STEP)
+            yield Part(_picture(block, pictures), apart=told, step=_PICTURE_STEP)
             told = True
         elif block.text.strip() and block.text != observation.error:
             markdown = isinstance(observation, SubagentObservation) and not as_text
@@ -211,6 +212,20 @@ def _result(observation: Observation, *, as_text: bool) -> Iterator[Part]:
         yield Part(_json_or_text(_encode(structured), as_text=as_text))
     elif not told:
         yield Part(_text("Empty.", role="dim"))
+
+
+def _picture(block: ImageContent, number: int) -> Body:
+    """A picture below its number, size and properties; a line of text if it cannot be drawn."""
+    name = f"Picture {number}"
+    kind = clean_line(block.mime_type, 80)
+    try:
+        data = base64.b64decode(block.data, validate=True)
+    except (binascii.Error, ValueError):
+        return TextBody(f"{name} · {kind} · {size(len(block.data))} · It is damaged and cannot be shown.")
+    header = read_header(data)
+    if header is None:
+        return TextBody(f"{name} · {kind} · {size(len(data))} · Its format is not supported.")
+    return PictureBody(header, data, caption=f"{name} · {size(len(data))}")
 
 
 def _parted(notes: list[Part], parts: list[Part]) -> list[Part]:

@@ -1,4 +1,4 @@
-"""The whole of a tool result that was too large for its event, read back from its file."""
+"""Reads the full content of a tool result that was too large for its event from its file."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from core.events.units import size
 from core.observation import ImageContent, TextContent
 from core.text import clean_line
 
-__all__ = ["WholeResult", "is_stored", "whole_result"]
+__all__ = ["StoredResult", "is_stored", "read_stored_result"]
 
-_LARGEST = 128 << 20
+_MAX_BYTES = 128 << 20
 _STEP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class WholeResult:
-    """The end of a call with all of its content, and how many bytes that is.
+class StoredResult:
+    """The end of a call with its full content, and the size of that in bytes.
 
-    `problem` says why it is only what came with the event; empty when it is whole.
+    `problem` says why only the part that came with the event is available; empty if the content is complete.
     """
 
     finished: ToolCallFinished
@@ -34,38 +34,38 @@ class WholeResult:
 
 
 def is_stored(finished: ToolCallFinished | None) -> bool:
-    """Whether the event has only a part of the result, and a file the rest."""
+    """Whether the event has only a part of the result, and a file has all of it."""
     return finished is not None and finished.observation is not None and bool(finished.observation.stored_at)
 
 
-def whole_result(finished: ToolCallFinished, folder: Path | None) -> WholeResult:
-    """Read what is stored in the session's `folder`, in whichever form it is there. Runs in a thread.
+def read_stored_result(finished: ToolCallFinished, folder: Path | None) -> StoredResult:
+    """Read the stored result from the session's `folder`, compressed or not. Runs in a thread.
 
-    Never raises: what cannot be read is told in `problem`. The path is as untrusted as the journal it may
-    come from; none that leads out of the folder is followed.
+    Never raises: `problem` says what cannot be read. The path is as untrusted as the journal; a path that leads out of
+    the folder is not followed.
     """
     observation = finished.observation
     if observation is None:
-        return WholeResult(finished, 0)
+        return StoredResult(finished, 0)
+    part = StoredResult(finished, observation.size)
     if not observation.stored_at:
-        return WholeResult(finished, observation.size)
-    part = WholeResult(finished, observation.size)
-    told = clean_line(observation.stored_at, 200)
+        return part
+    name = clean_line(observation.stored_at, 200)
     if folder is None:
-        return _only(part, f"the whole of it is in {told}")
+        return _only(part, f"the full result is in {name}")
     try:
         data = _read(folder, observation.stored_at)
         if data is None:
-            return _only(part, f"{told} is no longer there")
-        if len(data) > _LARGEST:
-            return _only(part, f"{told} holds more than {size(_LARGEST)}")
+            return _only(part, f"{name} no longer exists")
+        if len(data) > _MAX_BYTES:
+            return _only(part, f"{name} is larger than {size(_MAX_BYTES)}")
         content = tuple(_block(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw]))
     except UniversalAgentError as error:
         return _only(part, clean_line(str(error), 400))
     except (ValueError, RecursionError):
-        return _only(part, f"{told} is damaged")
-    whole = msgspec.structs.replace(observation, content=content)
-    return WholeResult(msgspec.structs.replace(finished, observation=whole), whole.size)
+        return _only(part, f"{name} is damaged")
+    full = msgspec.structs.replace(observation, content=content)
+    return StoredResult(msgspec.structs.replace(finished, observation=full), full.size)
 
 
 def _read(folder: Path, relative: str) -> bytes | None:
@@ -73,7 +73,7 @@ def _read(folder: Path, relative: str) -> bytes | None:
 
     workspace = Workspace(folder, folder)
     path = workspace.artifact_path(relative)
-    return workspace.read_artifact(path, _LARGEST + 1) if workspace.exists(path) else None
+    return workspace.read_artifact(path, _MAX_BYTES + 1) if workspace.exists(path) else None
 
 
 class _Block(msgspec.Struct):
@@ -93,9 +93,9 @@ def _block(raw: msgspec.Raw) -> TextContent | ImageContent:
 
 
 def _pieces(written: memoryview) -> Iterator[str]:
-    """A JSON string piece by piece: the loop cannot run while one is decoded.
+    """Decode a JSON string piece by piece, as the event loop is blocked while a piece is decoded.
 
-    A space is never part of an escape, nor of a character of several bytes, so the string may be cut before it.
+    A space is never part of an escape sequence or of a multi-byte character, so the string may be cut before it.
     """
     inside = bytes(written[1:-1])
     start = 0
@@ -106,5 +106,5 @@ def _pieces(written: memoryview) -> Iterator[str]:
         start = end
 
 
-def _only(part: WholeResult, why: str) -> WholeResult:
-    return WholeResult(part.finished, part.size, f"Only a part of the result is shown: {why}.")
+def _only(part: StoredResult, reason: str) -> StoredResult:
+    return StoredResult(part.finished, part.size, f"Only a part of the result is shown: {reason}.")

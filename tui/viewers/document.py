@@ -1,4 +1,4 @@
-"""What a viewer makes of a file: a document whose bodies lay themselves out as rows of a given width."""
+"""Documents: their bodies lay themselves out as rows of a given width."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = [
     "ROLES",
     "Body",
     "Document",
-    "Glanced",
     "JoinedBody",
     "ListRows",
     "Match",
+    "Progressive",
     "Row",
     "Rows",
     "find_in_rows",
@@ -46,17 +46,17 @@ ROLES = (
     "bad",
     "accent",
 )
-"""The style names that spans of a row may carry; the view colours them by its component classes."""
+"""The style names that spans of a row may have; the view colours them with its component classes."""
 
 Row = Content | Strip
-"""One screen row: text with spans of roles, or a strip that is styled already."""
+"""One screen row: text with spans of roles, or a styled strip."""
 
 MATCH_LIMIT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A place where searched text stands: row and character range in it."""
+    """An occurrence of the needle of a search: its row and its character range in the row."""
 
     row: int
     start: int
@@ -64,7 +64,7 @@ class Match:
 
 
 class Rows(Protocol):
-    """Screen rows of one width, made when they are asked for."""
+    """Screen rows of one width, made on demand."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -75,24 +75,24 @@ class Rows(Protocol):
         ...
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle`, ignoring case, from top to bottom."""
+        """Every occurrence of `needle`, ignoring case, from top to bottom."""
         ...
 
 
 class Body(Protocol):
-    """Content that can be laid out for any width; laying out may be slow and runs in a thread."""
+    """Content that can be laid out for any width; the layout may be slow and runs in a thread."""
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """The rows for this width; `theme` styles what becomes strips here."""
+        """Return the rows for this width; `theme` styles those that are strips."""
         ...
 
 
 @runtime_checkable
-class Glanced(Body, Protocol):
-    """A body whose first rows can be had before all of them."""
+class Progressive(Body, Protocol):
+    """A body whose first rows are available before the others."""
 
-    def glance(self, width: int, theme: MarkdownTheme) -> Rows | None:
-        """The first rows, quickly; None when all of them are quick."""
+    def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
+        """Return the first rows quickly; None if all rows can be laid out quickly."""
         ...
 
 
@@ -100,10 +100,18 @@ class Glanced(Body, Protocol):
 class Document:
     """A file as a viewer shows it.
 
-    `kind` and `facts` are short words for the title line. `rendered` is None when there is nothing nicer
-    than `raw`. `start` and `end` are the byte range shown out of `size`. `notice` is one line the reader
-    should know of. `all_rendered` says that `rendered` shows all of the file although `raw` is only its
-    beginning. `packed` is the size on the disk of a file that is compressed.
+    Args:
+        path: the file.
+        kind: the format, for the title line.
+        size: the size of the content in bytes.
+        raw: the content as it is written.
+        rendered: a more readable form of it; None if there is none.
+        facts: short properties for the title line.
+        notice: one line about a problem or a limitation.
+        start: the first byte shown.
+        end: the byte after the last one shown.
+        packed: the size on disk of a compressed file; None for any other file.
+        all_rendered: whether `rendered` shows the complete file although `raw` is only its beginning.
     """
 
     path: Path
@@ -119,26 +127,26 @@ class Document:
     all_rendered: bool = False
 
     @property
-    def told_size(self) -> str:
-        """The size in words; of a compressed file also that on the disk."""
+    def size_text(self) -> str:
+        """The size, for a compressed file with the size on disk."""
         if self.packed is None:
             return size(self.size)
         return f"{self.path.suffix.removeprefix('.').lower()}, {size(self.packed)} → {size(self.size)}"
 
     @property
     def best(self) -> Body:
-        """The rendered body where there is one, else the raw one."""
+        """The rendered body, or the raw one if there is no other."""
         return self.raw if self.rendered is None else self.rendered
 
     @property
-    def whole(self) -> bool:
-        """Whether all of the file is shown."""
+    def complete(self) -> bool:
+        """Whether the complete file is shown."""
         return self.start == 0 and self.end >= self.size
 
 
 @dataclass(frozen=True, slots=True)
 class ListRows:
-    """Rows that exist already."""
+    """Rows from a sequence."""
 
     rows: Sequence[Row] = field(default_factory=tuple)
 
@@ -151,7 +159,7 @@ class ListRows:
         return self.rows[y]
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle` that does not run over the end of a row."""
+        """Every occurrence of `needle` within one row."""
         return find_in_rows(self, needle)
 
 
@@ -162,14 +170,14 @@ class JoinedBody:
     bodies: tuple[Body, ...]
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> Rows:
-        """Lay out every part for the same width."""
+        """Lay out every body for the same width."""
         return _JoinedRows(tuple(body.lay_out(width, theme) for body in self.bodies))
 
-    def glance(self, width: int, theme: MarkdownTheme) -> Rows | None:
-        """The parts up to the first one that is long, and the first rows of that."""
+    def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
+        """Return the bodies up to the first long one, and the first rows of that."""
         rows: list[Rows] = []
         for body in self.bodies:
-            first = body.glance(width, theme) if isinstance(body, Glanced) else None
+            first = body.first_rows(width, theme) if isinstance(body, Progressive) else None
             rows.append(body.lay_out(width, theme) if first is None else first)
             if first is not None:
                 return _JoinedRows(tuple(rows))
@@ -205,7 +213,7 @@ class _JoinedRows:
 
 
 def find_in_rows(rows: Rows, needle: str) -> list[Match]:
-    """Search row by row; a match broken over two rows is not found."""
+    """Search row by row; an occurrence that spans two rows is not found."""
     wanted = needle.casefold()
     found: list[Match] = []
     if not wanted:
@@ -221,12 +229,12 @@ def find_in_rows(rows: Rows, needle: str) -> list[Match]:
 
 
 def styled(text: str, role: str) -> Content:
-    """Text that carries one role all along."""
+    """A row in one role."""
     return Content(text, [Span(0, len(text), role)] if text else [])
 
 
 def joined(parts: Iterable[tuple[str, str]]) -> Content:
-    """A row of pieces of text, each in its role."""
+    """A row of several texts, each in its own role."""
     texts: list[str] = []
     spans: list[Span] = []
     at = 0

@@ -1,0 +1,70 @@
+"""Viewers are discovered, the most specific first, and CONTRIBUTING's example works as printed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.paths import PROJECT
+from tui.viewers import types
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.registry import load, viewers
+
+
+@pytest.fixture
+def more_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder whose modules count as modules of `tui.viewers.types`."""
+    folder = tmp_path / "types"
+    folder.mkdir()
+    monkeypatch.setattr(types, "__path__", [*types.__path__, str(folder)])
+    viewers.cache_clear()
+    yield folder
+    viewers.cache_clear()
+    for name in {each.stem for each in folder.glob("*.py")}:
+        sys.modules.pop(f"{types.__name__}.{name}", None)
+        vars(types).pop(name, None)
+
+
+def test_every_module_of_types_with_a_viewer_is_found_in_order() -> None:
+    names = [viewer.name for viewer in viewers()]
+    modules = {path.stem for path in Path(types.__path__[0]).glob("*.py")} - {"__init__", "pdf_child"}
+    assert len(names) == len(set(names)) == len(modules)
+    assert names[-2:] == ["source code", "text"]
+    assert names.index("binary") > names.index("PDF")
+    assert names.index("search results") < names.index("JSON")
+
+
+def test_the_viewer_in_contributing_works_as_printed(tmp_path: Path, more_types: Path) -> None:
+    recipe = (PROJECT / "CONTRIBUTING.md").read_text().partition("## A viewer")[2].partition("\n## ")[0]
+    code = re.search(r"```python\n(.*?)```", recipe, re.DOTALL)
+    assert code is not None
+    (more_types / "ini.py").write_text(code[1])
+    path = tmp_path / "a.ini"
+    path.write_text("[one]\na = 1\n[two]\n")
+    document = load(path)
+    assert (document.kind, document.facts) == ("INI", ("2 sections",))
+    assert isinstance(document.raw, TextBody)
+
+
+def test_the_registry_loads_no_viewer_before_the_first_file() -> None:
+    code = (
+        "import sys, tui.viewers.registry; "
+        "print(*(name for name in sys.modules if name.startswith('tui.viewers.types.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.strip()
+
+
+def test_finding_the_viewers_loads_no_slow_library() -> None:
+    slow = ["PIL", "pypdf", "tinytag", "pygments", "nh3", "html_to_markdown", "lxml"]
+    code = (
+        "import sys; from tui.viewers.registry import viewers; viewers(); "
+        f"print(*(name for name in {slow!r} if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not done.stdout.strip()

@@ -1,0 +1,149 @@
+"""Bodies with a cursor: the reader folds, sorts and filters them, and searches what is not visible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.cancellation import Stop
+from tui.viewers.document import Body, Rows
+
+__all__ = [
+    "BackgroundWork",
+    "BodyCommand",
+    "CopyText",
+    "CursorBody",
+    "CursorRows",
+    "KeyHint",
+    "OpenArticle",
+    "OpenLink",
+    "Outcome",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """A key of a body, for the line of keys: the key, what it does in a word or two, and the name of its command."""
+
+    key: str
+    label: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLink:
+    """The reader opened a link; `url` is untrusted."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenArticle:
+    """The reader opened another file of the session; `path` is untrusted and relative to the session's folder."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyText:
+    """The reader copied a text; `label` names it in a word."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundWork:
+    """A change that may take long: `prepare` runs in a thread, and the function that it returns makes the change.
+
+    `label` is shown meanwhile.
+    """
+
+    prepare: Callable[[Stop], Callable[[], None]]
+    label: str = "working"
+
+
+Outcome = bool | OpenLink | OpenArticle | CopyText | BackgroundWork
+"""The result of a command: whether something changed, or what the view has to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyCommand:
+    """What the reader wants: a name such as `fold`, `sort` or `filter`, and the text or the column that it needs."""
+
+    name: str
+    text: str = ""
+    column: int = -1
+
+
+class CursorRows(Rows, Protocol):
+    """The rows of a body with a cursor; each entry has one row or several."""
+
+    @property
+    def head(self) -> int:
+        """How many of the first rows stay visible while the others scroll."""
+        ...
+
+    def span(self, entry: int) -> tuple[int, int]:
+        """The first row of an entry, and its number of rows."""
+        ...
+
+    def entry_at(self, y: int) -> int | None:
+        """The entry on row `y`; None for a row of the head or between entries."""
+        ...
+
+    def command_at(self, x: int, y: int) -> BodyCommand | None:
+        """The command of a click on this cell, apart from moving the cursor."""
+        ...
+
+
+@runtime_checkable
+class CursorBody(Body, Protocol):
+    """A body that the reader can change. Only `find_places` and background work run outside the event loop."""
+
+    cursor: int
+
+    @property
+    def entries(self) -> int:
+        """The number of entries that the cursor can be on."""
+        ...
+
+    @property
+    def keys(self) -> Sequence[KeyHint]:
+        """The keys that have an effect."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """The filter and the order, for the line of facts; empty if there are none."""
+        ...
+
+    def lay_out(self, width: int, theme: MarkdownTheme) -> CursorRows:
+        """Return the rows for this width; they follow every later change."""
+        ...
+
+    def execute(self, command: BodyCommand) -> Outcome:
+        """Carry out a command at the cursor; False if it has no effect."""
+        ...
+
+    def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+        """Return the places of `needle` in order, including folded ones. Runs in a thread.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        ...
+
+    def reveal(self, place: Hashable) -> None:
+        """Move the cursor to a place that was found, and unfold what hides it."""
+        ...
+
+    def cursor_place(self) -> Hashable:
+        """The place of the cursor; comparable to those of `find_places`."""
+        ...
+
+    def detail(self) -> Body | None:
+        """What does not fit into the row of the entry under the cursor."""
+        ...

@@ -1,0 +1,451 @@
+"""A body of several bodies: sections that fold, with one cursor through their trees, texts and pictures."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.content import Content, Span
+from textual.strip import Strip
+
+from tui.graphics.capabilities import Canvas
+from tui.render.format import tail_cut
+from tui.render.markdown import MarkdownTheme
+from tui.viewers.bodies.json_tree import JsonTree, TreeRows
+from tui.viewers.bodies.markdown import MarkdownBody
+from tui.viewers.bodies.picture import Drawable, PictureRows
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.cancellation import Stop
+from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
+from tui.viewers.document import Body, Match, Row, Rows, find_in_rows
+
+__all__ = ["Part", "Section", "SectionsBody"]
+
+HEADING = -1
+"""In place of the number of a part: the heading of the section."""
+_GAP = -2
+_INDENT = 2
+_INDENT_FROM = 30
+_MOST_DRAWN = 16
+"""Pictures by the graphics of the terminal; the rest are half blocks, as it has room for few."""
+_FOLDING = (
+    KeyHint("←→", "fold", "fold"),
+    KeyHint("E", "unfold all", "unfold_all"),
+    KeyHint("F", "fold all", "fold_all"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A body of a section.
+
+    `apart` puts an empty row above it. `step` is how many rows the cursor goes at a time; where it is more than
+    one the cursor is drawn on the first row of the body only, as it would spoil a picture.
+    """
+
+    body: Body
+    apart: bool = False
+    step: int = 1
+
+
+@dataclass(slots=True)
+class Section:
+    """Parts under a heading; `facts` stand at the right of it, `role` colours it."""
+
+    title: str
+    parts: Sequence[Part]
+    facts: str = ""
+    role: str = "heading"
+    open: bool = True
+
+
+class SectionRows:
+    """The rows of the sections; they follow every change of what is folded."""
+
+    head = 0
+
+    def __init__(self, sections: Sequence[Section], width: int, laid: Sequence[Sequence[Rows]]) -> None:
+        self.laid = laid
+        self._sections = sections
+        self._width = width
+        self._indent = indent_of(width)
+
+    @cached_property
+    def index(self) -> Index:
+        """What stands where, until something is folded."""
+        return Index(self._sections, self.laid)
+
+    @cached_property
+    def pictures(self) -> Sequence[PictureRows]:
+        """The pictures that are drawn by the graphics of the terminal, seen or folded away."""
+        return [rows for section in self.laid for rows in section if isinstance(rows, PictureRows)]
+
+    def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
+        """Column and row of the first cell of a picture; None while it is folded away."""
+        for (section, part), block in self.index.of.items():
+            if part >= 0 and self.laid[section][part] is picture:
+                return (self._indent, block.row + len(picture.facts))
+        return None
+
+    def changed(self) -> None:
+        """Take up what was folded or unfolded."""
+        self.__dict__.pop("index", None)
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return self.index.rows
+
+    def row(self, y: int) -> Row:
+        """Row `y`: a heading, nothing, or a row of a part moved to the right."""
+        block = self.index.with_row(y)
+        match block.part:
+            case -1:
+                return self._heading(self._sections[block.section])
+            case -2:
+                return Content("")
+            case part:
+                return self._shifted(self.laid[block.section][part].row(y - block.row))
+
+    def find(self, needle: str) -> list[Match]:
+        """Every place of `needle` that is seen."""
+        return find_in_rows(self, needle)
+
+    def span(self, entry: int) -> tuple[int, int]:
+        """The first row of an entry, and how many it takes."""
+        block = self.index.with_entry(entry)
+        inside = (entry - block.entry) * block.step
+        return (block.row + inside, max(1, min(block.step, block.rows - inside)))
+
+    def entry_at(self, y: int) -> int | None:
+        """The entry that is drawn with a cursor on row `y`."""
+        block = self.index.with_row(y)
+        inside = y - block.row
+        if not block.entries or (block.step > 1 and inside):
+            return None
+        return block.entry + min(inside, block.entries - 1)
+
+    def command_at(self, x: int, y: int) -> BodyCommand | None:
+        """A click on a heading folds its section, one on the mark of a member that member."""
+        block = self.index.with_row(y)
+        if block.part == HEADING:
+            return BodyCommand("toggle")
+        rows = self.laid[block.section][block.part] if block.part >= 0 else None
+        return rows.command_at(x - self._indent, y - block.row) if isinstance(rows, TreeRows) else None
+
+    def _heading(self, section: Section) -> Content:
+        mark = "▾ " if section.open else "▸ "
+        title = tail_cut(section.title, max(1, self._width - 2))
+        room = self._width - 2 - cell_len(title)
+        facts = tail_cut(section.facts, max(0, room - 2))
+        text = f"{mark}{title}{' ' * max(0, room - cell_len(facts))}{facts}" if facts else f"{mark}{title}"
+        spans = [
+            Span(0, 2, "dim"),
+            Span(2, 2 + len(title), "strong"),
+            Span(2, 2 + len(title), section.role),
+        ]
+        return Content(text, [*spans, Span(len(text) - len(facts), len(text), "dim")] if facts else spans)
+
+    def _shifted(self, row: Row) -> Row:
+        if not self._indent:
+            return row
+        if isinstance(row, Content):
+            return Content(" " * self._indent) + row
+        return Strip([Segment(" " * self._indent), *row])
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    section: int
+    part: int
+    row: int
+    rows: int
+    entry: int
+    entries: int
+    step: int
+
+
+class Index:
+    """The blocks that are seen, by row and by entry."""
+
+    def __init__(self, sections: Sequence[Section], laid: Sequence[Sequence[Rows]]) -> None:
+        self.rows = self.entries = 0
+        self.of: dict[tuple[int, int], _Block] = {}
+        self._blocks: list[_Block] = []
+        for number, section in enumerate(sections):
+            if number:
+                self._add(number, _GAP, 1, 0)
+            self._add(number, HEADING, 1, 1)
+            for place, part in enumerate(section.parts if section.open else ()):
+                if part.apart:
+                    self._add(number, _GAP, 1, 0)
+                rows = len(laid[number][place])
+                steps = -(-rows // part.step)
+                entries = part.body.entries if isinstance(part.body, JsonTree) else steps
+                self._add(number, place, rows, entries, part.step)
+        self._first_rows = [block.row for block in self._blocks]
+        self._first_entries = [block.entry for block in self._blocks]
+
+    def with_row(self, y: int) -> _Block:
+        """The block of a row."""
+        return self._blocks[max(0, bisect_right(self._first_rows, y) - 1)]
+
+    def with_entry(self, entry: int) -> _Block:
+        """The block of an entry."""
+        return self._blocks[max(0, bisect_right(self._first_entries, entry) - 1)]
+
+    def _add(self, section: int, part: int, rows: int, entries: int, step: int = 1) -> None:
+        block = _Block(section, part, self.rows, rows, self.entries, entries, step)
+        self._blocks.append(block)
+        if part != _GAP:
+            self.of[(section, part)] = block
+        self.rows += rows
+        self.entries += entries
+
+
+def indent_of(width: int) -> int:
+    """How far the parts stand to the right of their heading in a width."""
+    return _INDENT if width >= _INDENT_FROM else 0
+
+
+class SectionsBody:
+    """The sections one below the other. Trees fold as they do alone, and a heading folds its section."""
+
+    def __init__(self, sections: Sequence[Section]) -> None:
+        self.sections = tuple(sections)
+        self._spot = _Spot(0, HEADING, 0)
+        self._rows: SectionRows | None = None
+
+    # The cursor is kept as a place in a part: what changes above it does not move it.
+
+    @property
+    def cursor(self) -> int:
+        """The entry the cursor is on."""
+        if self._rows is None:
+            return 0
+        spot, places = self._spot, self._rows.index
+        block = places.of.get((spot.section, spot.part)) or places.of.get((spot.section, HEADING))
+        if block is None:
+            return 0
+        return block.entry + max(0, min(spot.offset, block.entries - 1))
+
+    @cursor.setter
+    def cursor(self, entry: int) -> None:
+        if self._rows is not None and 0 <= entry < self._rows.index.entries:
+            block = self._rows.index.with_entry(entry)
+            self._spot = _Spot(block.section, block.part, entry - block.entry)
+
+    @property
+    def entries(self) -> int:
+        """The number of headings and of rows that are not empty."""
+        return 0 if self._rows is None else self._rows.index.entries
+
+    @property
+    def keys(self) -> Sequence[KeyHint]:
+        """Those of the tree the cursor is in, else folding alone."""
+        tree = self._tree()
+        return _FOLDING if tree is None else tree.keys
+
+    @property
+    def state(self) -> str:
+        """Nothing: there is no order and no filter."""
+        return ""
+
+    def restore(self, other: SectionsBody) -> None:
+        """Take over from an older form of the document what is folded, and the cursor."""
+        known = {section.title: section for section in other.sections}
+        titles = [section.title for section in self.sections]
+        for section in self.sections:
+            if (before := known.get(section.title)) is not None:
+                section.open = before.open
+        if not other.sections:
+            return
+        title = other.sections[other._spot.section].title
+        if title in titles:
+            number, part = titles.index(title), other._spot.part
+            there = part < len(self.sections[number].parts)
+            self._spot = _Spot(number, part, other._spot.offset) if there else _Spot(number, HEADING, 0)
+
+    def lay_out(self, width: int, theme: MarkdownTheme) -> SectionRows:
+        """Lay out every part; sections that are folded too, as they are searched."""
+        return self._laid(width, theme, None)
+
+    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> SectionRows:
+        """Lay out every part, and make the first pictures ready for the graphics of the terminal."""
+        return self._laid(width, theme, canvas)
+
+    def _laid(self, width: int, theme: MarkdownTheme, canvas: Canvas | None) -> SectionRows:
+        room = max(1, width - indent_of(width))
+        drawn = 0
+
+        def rows_of(body: Body) -> Rows:
+            nonlocal drawn
+            if canvas is None or drawn >= _MOST_DRAWN or not isinstance(body, Drawable):
+                return body.lay_out(room, theme)
+            drawn += 1
+            return body.draw(room, theme, canvas)
+
+        laid = [[rows_of(part.body) for part in section.parts] for section in self.sections]
+        self._rows = SectionRows(self.sections, width, laid)
+        return self._rows
+
+    def execute(self, command: BodyCommand) -> Outcome:
+        """Fold, unfold and copy."""
+        if self._rows is None or not self.sections:
+            return False
+        outcome = self._execute(command)
+        self._rows.changed()
+        return outcome
+
+    def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
+        """The places of the members and rows that have the text, folded ones too."""
+        rows = self._rows
+        found: list[tuple[int, ...]] = []
+        if rows is None:
+            return found
+        for number, section in enumerate(self.sections):
+            for place, part in enumerate(section.parts):
+                stop.check()
+                if isinstance(part.body, JsonTree):
+                    for path in part.body.find_places(needle, stop):
+                        assert isinstance(path, tuple)
+                        found.append((number, place, *path))
+                else:
+                    steps = (match.row // part.step for match in rows.laid[number][place].find(needle))
+                    found += [(number, place, step) for step in dict.fromkeys(steps)]
+        return found
+
+    def reveal(self, place: Hashable) -> None:
+        """Put the cursor on a place that was found, unfolding what hides it."""
+        if not isinstance(place, tuple) or len(place) < 3:
+            return
+        number, part, *inside = place
+        self.sections[number].open = True
+        body = self.sections[number].parts[part].body
+        if isinstance(body, JsonTree):
+            body.reveal(tuple(inside))
+            self._spot = _Spot(number, part, body.cursor)
+        else:
+            self._spot = _Spot(number, part, inside[0])
+        if self._rows is not None:
+            self._rows.changed()
+
+    def cursor_place(self) -> Hashable:
+        """The section, the part and the place in it under the cursor."""
+        spot, tree = self._spot, self._tree()
+        if tree is not None:
+            inside = tree.cursor_place()
+            assert isinstance(inside, tuple)
+            return (spot.section, spot.part, *inside)
+        return (spot.section, spot.part, spot.offset)
+
+    def detail(self) -> Body | None:
+        """A string of a tree that has no room in its row."""
+        tree = self._tree()
+        body = tree.detail() if tree is not None else None
+        return body if isinstance(body, TextBody) and len(body.lines) > 1 else None
+
+    # -- inside -----------------------------------------------------------------------------------
+
+    def _tree(self) -> JsonTree | None:
+        """The tree the cursor is in, with its own cursor there."""
+        spot = self._spot
+        if not self.sections or spot.part < 0 or not self.sections[spot.section].open:
+            return None
+        parts = self.sections[spot.section].parts
+        body = parts[spot.part].body if spot.part < len(parts) else None
+        if not isinstance(body, JsonTree) or not body.entries:
+            return None
+        body.cursor = min(spot.offset, body.entries - 1)
+        return body
+
+    def _execute(self, command: BodyCommand) -> Outcome:
+        match command.name:
+            case "unfold_all":
+                return BackgroundWork(self._unfold_all, "unfolding")
+            case "fold_all":
+                here = self._tree()
+                for each in self._trees():
+                    each.execute(command)
+                if here is not None:
+                    self._spot.offset = here.cursor
+                return True
+        tree = self._tree()
+        if tree is not None:
+            outcome = tree.execute(command)
+            self._spot.offset = tree.cursor
+            if isinstance(outcome, BackgroundWork):
+                return BackgroundWork(
+                    lambda stop: self._following(tree, outcome.prepare(stop)), outcome.label
+                )
+            if outcome is not False or command.name != "fold":
+                return outcome
+        section = self.sections[self._spot.section]
+        if self._spot.part >= 0 and section.open:
+            return self._execute_text(command)
+        match command.name:
+            case "open" | "toggle":
+                section.open = not section.open
+            case "unfold" if not section.open:
+                section.open = True
+            case "unfold":
+                self.cursor += 1
+            case "fold" if section.open:
+                section.open = False
+            case _:
+                return False
+        return True
+
+    def _execute_text(self, command: BodyCommand) -> Outcome:
+        spot = self._spot
+        section = self.sections[spot.section]
+        match command.name, section.parts[spot.part].body:
+            case "fold", _:
+                self._spot = _Spot(spot.section, HEADING, 0)
+                return True
+            case "copy", TextBody(text=text) | MarkdownBody(source=text):
+                return CopyText(section.title.lower(), text)
+            case _:
+                return False
+
+    def _unfold_all(self, stop: Stop) -> Callable[[], None]:
+        everything = BodyCommand("unfold_all")
+        self._tree()
+        changes: list[Callable[[], None]] = []
+        for tree in self._trees():
+            outcome = tree.execute(everything)
+            if isinstance(outcome, BackgroundWork):
+                changes.append(self._following(tree, outcome.prepare(stop)))
+
+        def change() -> None:
+            for section in self.sections:
+                section.open = True
+            for each in changes:
+                each()
+
+        return change
+
+    def _following(self, tree: JsonTree, change: Callable[[], None]) -> Callable[[], None]:
+        def both() -> None:
+            here = self._tree() is tree
+            change()
+            if here:
+                self._spot.offset = tree.cursor
+            if self._rows is not None:
+                self._rows.changed()
+
+        return both
+
+    def _trees(self) -> list[JsonTree]:
+        bodies = (part.body for section in self.sections for part in section.parts)
+        return [body for body in bodies if isinstance(body, JsonTree)]
+
+
+@dataclass(slots=True)
+class _Spot:
+    section: int
+    part: int
+    offset: int

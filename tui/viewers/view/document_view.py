@@ -1,0 +1,665 @@
+"""The widget that shows a body: rows on the line API, laid out in a thread, searched, steered by a cursor.
+
+A body with a cursor (`CursorBody`) is folded, sorted and filtered with keys; any other body only scrolls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import ClassVar, cast
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.style import Style as VisualStyle
+
+from tui.render.markdown import MARKDOWN_COMPONENTS, MarkdownTheme
+from tui.viewers.bodies.picture import Drawable
+from tui.viewers.bodies.text import TextBody
+from tui.viewers.cancellation import in_thread
+from tui.viewers.cursor_body import (
+    BackgroundWork,
+    BodyCommand,
+    CopyText,
+    CursorBody,
+    CursorRows,
+    OpenArticle,
+    OpenLink,
+)
+from tui.viewers.document import ROLES, Body, ListRows, Progressive, Rows
+from tui.viewers.view.links import FoundLink, links_in
+from tui.viewers.view.pictures import DocumentPictures
+from tui.viewers.view.search import PlaceMatches, RowMatches, highlight
+from tui.widgets.workers import start_job
+
+__all__ = ["DetailPanel", "DocumentView"]
+
+_CACHED_ROWS = 512
+_BUSY_AFTER_SECONDS = 0.1
+_MIN_DETAIL_ROWS = 2
+
+
+class DocumentView(ScrollView, can_focus=True):
+    """Shows one body at a time; `show` replaces it, and nothing of an older body appears afterwards."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = (
+        {f"document--{role}" for role in ROLES}
+        | set(MARKDOWN_COMPONENTS)
+        | {"document--match", "document--current", "document--cursor", "document--cursor-blurred"}
+    )
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_up", "Up", id="move.up", show=False),
+        Binding("down,j", "scroll_down", "Down", id="move.down", show=False),
+        Binding("pageup", "page_up", "Page up", id="move.page_up", show=False),
+        Binding("pagedown", "page_down", "Page down", id="move.page_down", show=False),
+        # Space pages down where nothing folds: the first binding of a key that applies wins.
+        Binding("space", "toggle_or_page", id="file.toggle", show=False),
+        Binding("b,ctrl+b", "page_up", "Page up", id="file.page_up", show=False),
+        Binding("space,ctrl+f", "page_down", "Page down", id="file.page_down", show=False),
+        Binding("home,g", "scroll_home", "Top", id="move.first", show=False),
+        Binding("end,G", "scroll_end", "End", id="move.last", show=False),
+        Binding("L", "links", "Links", id="file.links", show=False),
+        Binding("left,h", "command('fold')", id="move.fold", show=False),
+        Binding("right,l", "command('unfold')", id="move.unfold", show=False),
+        Binding("enter", "command('open')", id="move.open", show=False),
+        Binding("E", "command('unfold_all')", id="file.unfold_all", show=False),
+        Binding("F", "command('fold_all')", id="file.fold_all", show=False),
+        Binding("s", "command('sort')", id="table.sort", show=False),
+        Binding("S", "command('turn')", id="table.turn", show=False),
+        Binding("a", "command('article')", id="results.article", show=False),
+        Binding("A", "command('answer')", id="results.answer", show=False),
+        Binding("c", "command('copy')", id="file.copy_value", show=False),
+        Binding("p", "command('copy_place')", id="file.copy_place", show=False),
+    ]
+
+    ALLOW_SELECT = False
+
+    class _ViewMessage(Message):
+        def __init__(self, view: DocumentView) -> None:
+            self.view = view
+            super().__init__()
+
+        @property
+        def control(self) -> DocumentView:
+            """The view."""
+            return self.view
+
+    class LaidOut(_ViewMessage):
+        """The body is completely laid out."""
+
+    class NearEnd(_ViewMessage):
+        """The reader is within a screen of the end."""
+
+    class CursorMoved(_ViewMessage):
+        """The cursor is on another entry, or the entries changed."""
+
+        def can_replace(self, message: Message) -> bool:
+            """Of several in a row, only the last is handled."""
+            return isinstance(message, DocumentView.CursorMoved)
+
+    class EdgeRequested(Message):
+        """The reader went to the very end, or to the very beginning."""
+
+        def __init__(self, *, last: bool) -> None:
+            self.last = last
+            super().__init__()
+
+    class LinkClicked(Message):
+        """A link was clicked or chosen; `url` is as untrusted as the text around it."""
+
+        def __init__(self, url: str) -> None:
+            self.url = url
+            super().__init__()
+
+    class LinksFound(Message):
+        """The document has several links; `choose` is called with the URL that the reader chooses, or None.
+
+        The cursor of the list starts at `first`.
+        """
+
+        def __init__(
+            self, links: Sequence[FoundLink], first: int, choose: Callable[[str | None], None]
+        ) -> None:
+            self.links = links
+            self.first = first
+            self.choose = choose
+            super().__init__()
+
+    class Requested(Message):
+        """The reader asked for something outside the view."""
+
+        def __init__(self, outcome: OpenArticle | CopyText) -> None:
+            self.outcome = outcome
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._body: Body = TextBody("")
+        self._cursor_body: CursorBody | None = None
+        self._laid_out: Body | None = None
+        self._rows: Rows = ListRows()
+        self._width = 0
+        self._theme: MarkdownTheme | None = None
+        self._strips: LRUCache[int, Strip] = LRUCache(_CACHED_ROWS)
+        self._needle = ""
+        self._matches: RowMatches | PlaceMatches = RowMatches()
+        self._work: BackgroundWork | None = None
+        self._place: float | None = None
+        self._to_end = False
+        self._unfinished = False
+        self._is_first = True
+        self._pictures = DocumentPictures(self, self._redraw)
+
+    # -- content ----------------------------------------------------------------------------------
+
+    @property
+    def cursor_body(self) -> CursorBody | None:
+        """The body shown, if it has a cursor."""
+        return self._cursor_body
+
+    @property
+    def row_count(self) -> int:
+        """The number of rows laid out."""
+        return len(self._rows)
+
+    @property
+    def place(self) -> float:
+        """How far the reader has scrolled, from 0 to 1."""
+        return float(self.scroll_offset.y) / max(1, len(self._rows))
+
+    @property
+    def wants_end(self) -> bool:
+        """Whether the reader asked for an end that was not available yet, and has not moved since."""
+        return self._to_end
+
+    def show(self, body: Body, *, place: float = 0.0, unfinished: bool = False) -> None:
+        """Show a body from its top, or from a place between 0 and 1; `unfinished` if more of it may follow."""
+        self._set_body(body)
+        self._place = place or None
+        # A request for the end that came before everything was available applies to what follows.
+        to_end = self._to_end and (self._is_first or self._unfinished)
+        self._unfinished = unfinished
+        self._laid_out = None
+        self._rows = ListRows()
+        self._pictures.clear()
+        self._strips.clear()
+        self._matches = RowMatches()
+        self.virtual_size = Size(0, 0)
+        self.scroll_to(0, 0, animate=False)
+        self._to_end, self._is_first = to_end, False
+        self._start_layout()
+        self.post_message(self.CursorMoved(self))
+
+    def extend(self, body: Body, *, unfinished: bool = False) -> None:
+        """Show a longer form of the body; the reader stays at the same row, or at the requested end."""
+        self._set_body(body)
+        self._unfinished = unfinished
+        if self._cursor_body is not None:
+            self._matches = RowMatches()
+        self._start_layout()
+
+    def _set_body(self, body: Body) -> None:
+        self._body = body
+        self._cursor_body = body if isinstance(body, CursorBody) else None
+
+    def text_at(self, y: int) -> str:
+        """The text of row `y`."""
+        row = self._rows.row(y)
+        return row.plain if isinstance(row, Content) else row.text
+
+    def on_unmount(self) -> None:
+        """Remove the pictures from the terminal."""
+        self._pictures.clear()
+
+    # -- layout -----------------------------------------------------------------------------------
+
+    def _content_width(self) -> int:
+        return max(1, self.scrollable_content_region.width)
+
+    def _start_layout(self) -> None:
+        if self.is_mounted and self.size.width:
+            start_job(self, self._lay_out, "layout")
+
+    async def _lay_out(self) -> None:
+        body, width, theme = self._body, self._content_width(), self._read_theme()
+        self._width, self._theme = width, theme
+        if isinstance(body, Progressive) and not len(self._rows) and self._place is None:
+            first = await asyncio.to_thread(body.first_rows, width, theme)
+            if first is not None:
+                self._set_rows(first)
+        canvas = self._pictures.canvas
+        if isinstance(body, Drawable) and canvas is not None:
+            rows = await asyncio.to_thread(body.draw, width, theme, canvas)
+        else:
+            rows = await asyncio.to_thread(body.lay_out, width, theme)
+        self._laid_out = body
+        to_end = self._to_end
+        current = self._matches.current
+        self._set_rows(rows)
+        if to_end:
+            self.action_scroll_end()
+        elif self._place is not None:
+            self.scroll_to(0, round(self._place * len(rows)), animate=False)
+        self._place = None
+        if self._needle:
+            await self._find(current)
+        self.post_message(self.LaidOut(self))
+
+    def _set_rows(self, rows: Rows) -> None:
+        self._rows = rows
+        self._pictures.show(rows)
+        self._strips.clear()
+        if self._cursor_body is None:
+            self._matches = RowMatches()
+        self.virtual_size = Size(self._width, len(rows))
+        self.refresh()
+        if self._cursor_body is not None:
+            self._show_cursor()
+            self.post_message(self.CursorMoved(self))
+
+    def _on_resize(self, event: events.Resize) -> None:
+        if self._content_width() != self._width:
+            self._place = self._place or self.place or None
+            self._start_layout()
+        elif self._laid_out is not self._body:
+            # A longer form of the body is being laid out: the reader stays at the same row.
+            self._start_layout()
+        # A smaller view may no longer contain the cursor.
+        self._show_cursor()
+
+    def notify_style_update(self) -> None:
+        """Lay out again if the theme changed."""
+        super().notify_style_update()
+        self._strips.clear()
+        if self._theme is not None:
+            # The component styles are updated after this call; reading them now would return the previous theme.
+            self.call_next(self._apply_theme)
+
+    def _apply_theme(self) -> None:
+        if self._theme is not None and self._read_theme() != self._theme:
+            self._place = self._place or self.place or None
+            self._start_layout()
+
+    # -- search -----------------------------------------------------------------------------------
+
+    @property
+    def matches(self) -> tuple[int, int]:
+        """The number of the current match, from 1, and the number of all matches; zeros if there are none."""
+        return (self._matches.current + 1, len(self._matches))
+
+    async def search(self, needle: str) -> int:
+        """Highlight every occurrence of `needle`, including folded ones; go to the next; return their number."""
+        self._needle = needle
+        self.release_anchor()
+        await self._find()
+        if len(self._matches):
+            if isinstance(self._matches, RowMatches):
+                self._matches.select_from(int(self.scroll_offset.y))
+            elif self._cursor_body is not None:
+                self._matches.select_from(self._cursor_body.cursor_place())
+            self._show_match()
+        self._redraw()
+        return len(self._matches)
+
+    def step_match(self, step: int) -> None:
+        """Go to the next match, or to the previous one; the ends are connected."""
+        if len(self._matches):
+            self.release_anchor()
+            self._matches.current = (self._matches.current + step) % len(self._matches)
+            self._show_match()
+            self._redraw()
+
+    async def _find(self, current: int = -1) -> None:
+        """Find the needle again, and keep the current match."""
+        body, rows, needle = self._cursor_body, self._rows, self._needle
+        if body is not None:
+            places = await in_thread(partial(body.find_places, needle)) if needle else ()
+            if body is not self._cursor_body:
+                return
+            before = self._matches
+            here = before.found[before.current] if before.current >= 0 else None
+            kept = places.index(here) if here is not None and here in places else -1
+            self._matches = PlaceMatches(needle, places, kept)
+        else:
+            found = await asyncio.to_thread(rows.find, needle) if needle else []
+            if rows is not self._rows:
+                return
+            self._matches = RowMatches(found, current)
+        self._redraw()
+
+    def _show_match(self) -> None:
+        """Bring the current match into view."""
+        matches, body = self._matches, self._cursor_body
+        if isinstance(matches, PlaceMatches):
+            if body is not None:
+                body.reveal(matches.found[matches.current])
+                self._update_cursor()
+            return
+        row = matches.found[matches.current].row
+        height = self.scrollable_content_region.height
+        if not self.scroll_offset.y <= row < self.scroll_offset.y + height:
+            self.scroll_to_region(
+                Region(0, max(0, row - height // 3), 1, height), animate=False, force=True, x_axis=False
+            )
+
+    # -- commands ---------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> str:
+        """What is being done to the body, in a word; empty if nothing is."""
+        return self._work.label if self._work is not None else ""
+
+    def stop_work(self) -> bool:
+        """Cancel what is being done to the body; False if nothing is."""
+        if self._work is None:
+            return False
+        self.workers.cancel_group(self, "command")
+        return True
+
+    def run_command(self, command: BodyCommand) -> None:
+        """Give the body a command, and show the result."""
+        body = self._cursor_body
+        if body is None or self._cursor_rows() is None:
+            return
+        self.release_anchor()
+        outcome = body.execute(command)
+        match outcome:
+            case OpenLink(url):
+                self.post_message(self.LinkClicked(url))
+            case OpenArticle() | CopyText():
+                self.post_message(self.Requested(outcome))
+            case BackgroundWork():
+                start_job(self, partial(self._run_work, body, outcome), "command")
+            case True:
+                self._update_cursor()
+            case _:
+                pass
+
+    async def _run_work(self, body: CursorBody, work: BackgroundWork) -> None:
+        self._work = work
+        timer = self.set_timer(_BUSY_AFTER_SECONDS, lambda: self.post_message(self.CursorMoved(self)))
+        try:
+            change = await in_thread(work.prepare)
+        finally:
+            timer.stop()
+            if self._work is work:
+                self._work = None
+                self.post_message(self.CursorMoved(self))
+        if body is not self._cursor_body:
+            return
+        change()
+        if self._needle:
+            await self._find()
+        self._update_cursor()
+
+    def action_command(self, name: str) -> None:
+        """Give the body a command by its name."""
+        self.run_command(BodyCommand(name))
+
+    def action_toggle_or_page(self) -> None:
+        """Fold or unfold; page down if nothing folds."""
+        if self._cursor_body is not None and any(key.command == "fold" for key in self._cursor_body.keys):
+            self.run_command(BodyCommand("toggle"))
+        else:
+            self.action_page_down()
+
+    # -- links ------------------------------------------------------------------------------------
+
+    def action_links(self) -> None:
+        """List the links of the document to choose from; a single link is opened directly."""
+        start_job(self, self._choose_link, "links")
+
+    async def _choose_link(self) -> None:
+        found = await in_thread(partial(links_in, self._rows))
+        if len(found) > 1:
+            top = int(self.scroll_offset.y)
+            at = next((i for i, link in enumerate(found) if link.row >= top), len(found) - 1)
+            self.post_message(self.LinksFound(found, at, self._follow))
+        elif found:
+            self._follow(found[0].url)
+        else:
+            self.notify("This document has no links.", markup=False)
+
+    def _follow(self, url: str | None) -> None:
+        if url:
+            self.post_message(self.LinkClicked(url))
+
+    # -- movement ---------------------------------------------------------------------------------
+
+    def action_scroll_up(self) -> None:
+        """Go to the previous entry, or scroll."""
+        if not self._step(-1):
+            super().action_scroll_up()
+
+    def action_scroll_down(self) -> None:
+        """Go to the next entry, or scroll."""
+        if not self._step(1):
+            super().action_scroll_down()
+
+    def action_page_up(self) -> None:
+        """Go up one page."""
+        if not self._step(-self._page()):
+            super().action_page_up()
+
+    def action_page_down(self) -> None:
+        """Go down one page."""
+        if not self._step(self._page()):
+            super().action_page_down()
+
+    def action_scroll_home(self) -> None:
+        """Go to the first entry, or to the top."""
+        if self._cursor_body is not None:
+            self._step(-self._cursor_body.entries)
+            return
+        self.release_anchor()
+        self.scroll_home(animate=False)
+        self.post_message(self.EdgeRequested(last=False))
+
+    def action_scroll_end(self) -> None:
+        """Go to the last entry, or to the end as soon as it is known."""
+        if self._cursor_body is not None:
+            self._step(self._cursor_body.entries)
+            self._remember_end()
+            return
+        self._remember_end()
+        self.scroll_end(animate=False)
+        self.post_message(self.EdgeRequested(last=True))
+
+    def _remember_end(self) -> None:
+        self._to_end = self._is_first or self._unfinished or self._laid_out is not self._body
+
+    def release_anchor(self) -> None:
+        """Forget a request for the end, as the reader moves elsewhere."""
+        super().release_anchor()
+        self._to_end = False
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Report that the reader comes near the end."""
+        super().watch_scroll_y(old_value, new_value)
+        height = self.scrollable_content_region.height
+        if new_value > old_value and new_value + 2 * height >= len(self._rows):
+            self.post_message(self.NearEnd(self))
+
+    def _page(self) -> int:
+        rows, body = self._cursor_rows(), self._cursor_body
+        if rows is None or body is None or not body.entries:
+            return 1
+        _, height = rows.span(min(body.cursor, body.entries - 1))
+        return max(1, (self.size.height - rows.head - 1) // max(1, height))
+
+    def _step(self, entries: int) -> bool:
+        """Move the cursor; False if there is none."""
+        body = self._cursor_body
+        if body is None:
+            return False
+        self.release_anchor()
+        before = body.cursor
+        body.cursor = max(0, min(body.cursor + entries, body.entries - 1))
+        if body.cursor == 0 and entries < 0:
+            self.scroll_to(y=0, animate=False, force=True)
+        self._report_move(before)
+        return True
+
+    # -- cursor -----------------------------------------------------------------------------------
+
+    def _cursor_rows(self) -> CursorRows | None:
+        if self._cursor_body is None or self._laid_out is not self._body:
+            return None
+        return cast(CursorRows, self._rows)
+
+    def _update_cursor(self) -> None:
+        """Draw the body after a change of its rows."""
+        self.virtual_size = Size(self._width, len(self._rows))
+        self._redraw()
+        self._show_cursor()
+        self.post_message(self.CursorMoved(self))
+
+    def _report_move(self, before: int) -> None:
+        self._show_cursor()
+        if self._cursor_body is not None and self._cursor_body.cursor != before:
+            self.refresh()
+            self.post_message(self.CursorMoved(self))
+
+    def _show_cursor(self) -> None:
+        """Bring the cursor into view."""
+        body, rows = self._cursor_body, self._cursor_rows()
+        if body is None or rows is None:
+            return
+        body.cursor = max(0, min(body.cursor, body.entries - 1))
+        if not body.entries:
+            return
+        first, count = rows.span(body.cursor)
+        top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
+        # The view scrolls here, not the reader.
+        to_end = self._to_end
+        if first - rows.head < top:
+            self.scroll_to(y=first - rows.head, animate=False, force=True)
+        elif first + count > top + height:
+            self.scroll_to(y=first + count - height, animate=False, force=True)
+        self._to_end = to_end
+
+    # -- mouse ------------------------------------------------------------------------------------
+
+    async def _on_click(self, event: events.Click) -> None:
+        url = event.style.meta.get("url")
+        rows, body = self._cursor_rows(), self._cursor_body
+        offset = event.get_content_offset(self)
+        if rows is not None and body is not None and offset is not None:
+            event.prevent_default()
+            event.stop()
+            self._click_entry(rows, body, offset.x, self._row_at(offset.y), event.chain)
+        elif body is None and isinstance(url, str) and url:
+            event.stop()
+            self.post_message(self.LinkClicked(url))
+
+    def _click_entry(self, rows: CursorRows, body: CursorBody, x: int, y: int, clicks: int) -> None:
+        if y >= len(rows):
+            return
+        command = rows.command_at(x, y)
+        entry = rows.entry_at(y)
+        if entry is not None:
+            self.release_anchor()
+            before, body.cursor = body.cursor, entry
+            self._report_move(before)
+        if command is not None:
+            self.run_command(command)
+        elif entry is not None and clicks == 2:
+            self.run_command(BodyCommand("open"))
+
+    # -- drawing ----------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """Render one line of the visible part, with the cursor."""
+        index = self._row_at(y)
+        width = self.size.width
+        if index >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        strip = self._strips.get(index)
+        if strip is None:
+            strip = self._strip(index)
+            self._strips[index] = strip
+        strip = strip.crop_extend(0, width, self.rich_style)
+        body, rows = self._cursor_body, self._cursor_rows()
+        if body is None or rows is None or index < rows.head or rows.entry_at(index) != body.cursor:
+            return strip
+        return self._with_cursor(strip)
+
+    def _with_cursor(self, strip: Strip) -> Strip:
+        name = "document--cursor" if self.has_focus else "document--cursor-blurred"
+        style = self.get_component_rich_style(name, partial=True)
+        if style.reverse:
+            # Where the cursor is drawn in reverse video, every colour in the row would become a separate block.
+            return Strip([Segment(strip.text, self.rich_style + style)])
+        return Strip([Segment(part.text, part.style + style if part.style else style) for part in strip])
+
+    def _row_at(self, y: int) -> int:
+        """The row on line `y` of the visible part; the first rows of some bodies do not scroll."""
+        rows = self._cursor_rows()
+        return y if rows is not None and y < rows.head else y + int(self.scroll_offset.y)
+
+    def _strip(self, index: int) -> Strip:
+        row = self._rows.row(index)
+        if isinstance(row, Content):
+            segments = [
+                Segment(text, style.rich_style)
+                for text, style in row.render(self.visual_style, end="", parse_style=self._role_style)
+            ]
+            strip = Strip(segments)
+        else:
+            strip = row.apply_style(self.rich_style)
+        rows = self._cursor_rows()
+        if rows is not None and index < rows.head:
+            return strip
+        ranges = self._matches.ranges(index, strip.text) if len(self._matches) else []
+        if not ranges:
+            return strip
+        names = ("document--match", "document--current")
+        return highlight(strip, ranges, *map(self.get_component_rich_style, names))
+
+    def _redraw(self) -> None:
+        self._strips.clear()
+        self.refresh()
+
+    def _role_style(self, role: str | VisualStyle) -> VisualStyle:
+        return self.get_visual_style(f"document--{role}", partial=True) if isinstance(role, str) else role
+
+    def _read_theme(self) -> MarkdownTheme:
+        return MarkdownTheme.read(lambda name: self.get_component_rich_style(name, partial=True))
+
+
+class DetailPanel(DocumentView, can_focus=False):
+    """Shows what does not fit into the row under a cursor, in up to a third of the screen; hidden if there is nothing.
+
+    Args:
+        min_lines: a screen of fewer lines has no room for the panel.
+    """
+
+    def __init__(self, *, min_lines: int, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._min_lines = min_lines
+        self.display = False
+
+    def show_detail(self, body: Body | None) -> None:
+        """Show the detail of a row, if there is any."""
+        self.display = body is not None and self.screen.size.height >= self._min_lines
+        if body is not None:
+            self.show(body)
+
+    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+        """Take the room that the rows need."""
+        event.stop()
+        most = max(_MIN_DETAIL_ROWS, self.screen.size.height // 3)
+        self.styles.height = min(self.row_count, most) + 1
+
+    def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:
+        """Keep the message from the screen, which would update this panel again."""
+        event.stop()

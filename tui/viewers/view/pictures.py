@@ -1,0 +1,90 @@
+"""The pictures of a document in the terminal: they move with the rows, and disappear while they are folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.geometry import Region
+from textual.scroll_view import ScrollView
+from textual.widget import Widget
+
+from tui.graphics.app import GraphicsApp
+from tui.graphics.capabilities import Canvas
+from tui.viewers.bodies.picture import Pictured, PictureRows
+from tui.viewers.document import Rows
+
+if TYPE_CHECKING:
+    from tui.graphics.store import PictureStore
+
+__all__ = ["DocumentPictures"]
+
+
+class DocumentPictures:
+    """Shows the pictures in the rows of a view in terminal graphics, if the terminal has any.
+
+    Args:
+        view: shows the rows.
+        redraw: draws the rows of the view again.
+    """
+
+    def __init__(self, view: ScrollView, redraw: Callable[[], None]) -> None:
+        self._view = view
+        self._redraw = redraw
+        self._anchors: list[_Anchor] = []
+
+    @property
+    def canvas(self) -> Canvas | None:
+        """What to encode pictures for; None if only half blocks are available."""
+        store = self._store
+        return store.canvas if store is not None else None
+
+    def show(self, rows: Rows) -> None:
+        """Show the pictures in these rows instead of the previous ones."""
+        store = self._store
+        if store is None:
+            return
+        self._remove(store)
+        if isinstance(rows, Pictured):
+            self._anchors = [_Anchor(self._view, self._redraw, rows, picture) for picture in rows.pictures]
+            for anchor in self._anchors:
+                anchor.picture.placed = store.place(anchor, anchor.picture.picture)
+
+    def clear(self) -> None:
+        """Remove all pictures."""
+        if self._store is not None:
+            self._remove(self._store)
+
+    def _remove(self, store: PictureStore) -> None:
+        for anchor in self._anchors:
+            store.remove(anchor)
+        self._anchors = []
+
+    @property
+    def _store(self) -> PictureStore | None:
+        app = self._view.app
+        return app.pictures if isinstance(app, GraphicsApp) else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Anchor:
+    view: ScrollView
+    redraw_picture: Callable[[], None]
+    rows: Pictured
+    picture: PictureRows
+
+    @property
+    def surface(self) -> Widget:
+        return self.view
+
+    @property
+    def picture_region(self) -> tuple[Region, Region] | None:
+        position = self.rows.position_of(self.picture) if self.view.is_on_screen else None
+        if position is None:
+            return None
+        column, row = position
+        visible = self.view.scrollable_content_region
+        top = visible.y + row - int(self.view.scroll_offset.y)
+        size = self.picture.picture
+        return Region(visible.x + column, top, size.columns, size.rows), visible

@@ -1,0 +1,97 @@
+"""The matches of a search in a document, and how they are highlighted in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from tui.viewers.document import Match
+
+__all__ = ["PlaceMatches", "RowMatches", "highlight"]
+
+Range = tuple[int, int, bool]
+"""A range of characters in a row, and whether it belongs to the current match."""
+
+
+class RowMatches:
+    """Matches in the rows of a body without a cursor."""
+
+    def __init__(self, found: Sequence[Match] = (), current: int = -1) -> None:
+        self.found = found
+        self.current = min(current, len(found) - 1)
+        self._by_row: dict[int, list[int]] = {}
+        for number, match in enumerate(found):
+            self._by_row.setdefault(match.row, []).append(number)
+
+    def __len__(self) -> int:
+        """The number of matches."""
+        return len(self.found)
+
+    def select_from(self, row: int) -> None:
+        """Make the first match at or below a row the current one; the first of all if there is none."""
+        self.current = next((number for number, match in enumerate(self.found) if match.row >= row), 0)
+
+    def ranges(self, row: int, text: str) -> list[Range]:
+        """The ranges to highlight in a row."""
+        return [
+            (self.found[number].start, self.found[number].end, number == self.current)
+            for number in self._by_row.get(row, ())
+        ]
+
+
+@dataclass(slots=True)
+class PlaceMatches:
+    """Matches in a body with a cursor: places in the body, which may be folded away."""
+
+    needle: str
+    found: Sequence[Hashable]
+    current: int = -1
+
+    def __len__(self) -> int:
+        """The number of matches."""
+        return len(self.found)
+
+    def select_from(self, place: Hashable) -> None:
+        """Make the first match at or after a place the current one; the first of all if there is none."""
+        self.current = next(
+            (number for number, found in enumerate(self.found) if not _is_before(found, place)), 0
+        )
+
+    def ranges(self, row: int, text: str) -> list[Range]:
+        """The ranges to highlight in a row; the cursor marks the current match."""
+        ranges: list[Range] = []
+        text, needle = text.casefold(), self.needle.casefold()
+        at = text.find(needle) if self.found and needle else -1
+        while at >= 0:
+            ranges.append((at, at + len(needle), False))
+            at = text.find(needle, at + len(needle))
+        return ranges
+
+
+def _is_before(found: Hashable, place: Hashable) -> bool:
+    match found, place:
+        case tuple(), tuple():
+            return found < place
+        case int(), int():
+            return found < place
+        case _:
+            return False
+
+
+def highlight(strip: Strip, ranges: Iterable[Range], style: Style, current: Style) -> Strip:
+    """Lay `style` over ranges of characters of a row, or `current` over those of the current match."""
+    text = strip.text
+    for first, last, is_current in ranges:
+        start, end = cell_len(text[:first]), cell_len(text[:last])
+        if end <= start:
+            continue
+        over = current if is_current else style
+        before, found, after = strip.divide([start, end, max(end, strip.cell_length)])
+        highlighted = Strip([Segment(part.text, (part.style or Style.null()) + over) for part in found])
+        strip = Strip.join([before, highlighted, after])
+    return strip
