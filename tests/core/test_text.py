@@ -3,13 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text import clean, clean_line, escape_unsafe, is_unsafe, middle_truncate, without_surrogates
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)
-quick = settings(max_examples=150, deadline=None)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +42,6 @@ def test_clean_keeps_what_people_write() -> None:
     assert clean("a\r\nb") == "a\nb"
 
 
-@quick
 @given(any_text)
 def test_clean_leaves_nothing_unsafe_and_is_stable(text: str) -> None:
     cleaned = clean(text)
@@ -53,7 +51,6 @@ def test_clean_leaves_nothing_unsafe_and_is_stable(text: str) -> None:
     assert all(mark in "\n\t" or ord(mark) >= 32 for mark in cleaned)
 
 
-@quick
 @given(any_text, st.integers(min_value=1, max_value=40))
 def test_clean_line_is_one_line_within_its_limit(text: str, limit: int) -> None:
     line = clean_line(text, limit)
@@ -68,7 +65,6 @@ def test_clean_line_marks_what_it_cut() -> None:
     assert clean_line("abcdefgh", 5) == "abcd…"
 
 
-@quick
 @given(any_text)
 def test_escape_unsafe_loses_nothing(text: str) -> None:
     escaped = escape_unsafe(json.dumps(text, ensure_ascii=False))
@@ -83,14 +79,12 @@ def test_a_large_text_is_escaped_throughout() -> None:
     assert not is_unsafe(escaped)
 
 
-@quick
 @given(any_text)
 def test_text_without_surrogates_encodes(text: str) -> None:
     without_surrogates(text).encode("utf-8")
     assert without_surrogates("\ud83d\ude42 ok") == "🙂 ok"
 
 
-@quick
 @given(st.text(max_size=400), st.integers(min_value=0, max_value=300))
 def test_middle_truncate_keeps_its_limit(text: str, limit: int) -> None:
     cut = middle_truncate(text, limit)

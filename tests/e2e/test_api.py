@@ -39,6 +39,7 @@ def python(folder: Path, source: str) -> str:
     return done.stdout
 
 
+@pytest.mark.smoke
 def test_the_first_example_follows_a_query(tmp_path: Path) -> None:
     first, _ = examples()
     assert len([line for line in first.splitlines() if line.strip()]) <= 10

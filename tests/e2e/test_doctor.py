@@ -32,6 +32,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.smoke
 def test_the_demo_could_start_and_says_so_as_json(tmp_path: Path) -> None:
     done = run(tmp_path, "doctor", "--demo", "--json")
     told = json.loads(done.stdout)

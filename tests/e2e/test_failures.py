@@ -45,6 +45,7 @@ def refusing_api() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.smoke
 def test_a_refused_key_is_one_clear_line(tmp_path: Path, refusing_api: str) -> None:
     key = "sk-ant-canary-0123456789"
     env = environment(tmp_path, ANTHROPIC_BASE_URL=refusing_api, ANTHROPIC_API_KEY=key)

@@ -19,6 +19,7 @@ def state(folder: Path) -> list[tuple[str, int, int]]:
     return [(str(path), each.st_size, each.st_mtime_ns) for path, each in found]
 
 
+@pytest.mark.smoke
 def test_a_session_that_ran_is_opened_again_and_left_as_it_is(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "--demo", RESEARCH)
     assert done.code == 0, done.stderr

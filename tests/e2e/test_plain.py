@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from core.events.types import PermissionAnswered, QueryFinished, SessionFinished
 from core.records.journal import read_journal
 from tests.e2e.running import environment, run
@@ -19,6 +21,7 @@ def assert_plain(written: str) -> None:
     assert "\b" not in written
 
 
+@pytest.mark.smoke
 def test_queries_from_a_pipe_become_labelled_lines(tmp_path: Path) -> None:
     done = run(tmp_path, "--plain", "--demo", RESEARCH, stdin="\nWhat is the capital of France?")
     assert done.code == 0, done.stderr

@@ -122,6 +122,7 @@ def test_a_conversation_that_is_gone_is_told_and_a_fresh_one_goes_on(tmp_path: P
     assert ids[0] != ids[1] == ids[2]
 
 
+@pytest.mark.smoke
 def test_a_session_that_was_killed_is_ended_where_it_was_and_goes_on(tmp_path: Path) -> None:
     model, waiting = Model(), list[int]()
 

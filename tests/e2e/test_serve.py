@@ -72,6 +72,7 @@ async def test_each_tab_has_a_session_that_ends_with_it_or_with_the_server(tmp_p
             assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)
 
 
+@pytest.mark.smoke
 async def test_a_session_quits_by_itself_and_not_even_a_killed_server_leaves_one_behind(
     tmp_path: Path,
 ) -> None:

@@ -56,6 +56,7 @@ def test_a_whole_research_session_in_a_wide_terminal(tmp_path: Path) -> None:
     assert isinstance(events[-1], SessionFinished)
 
 
+@pytest.mark.smoke
 def test_a_narrow_terminal_has_tabs_and_the_same_keys(tmp_path: Path) -> None:
     with terminal(tmp_path, "--demo", "--demo-pace", "0", columns=80, rows=24) as screen:
         screen.wait_for("DEMO")
@@ -86,6 +87,7 @@ def test_keys_typed_ahead_go_where_the_ones_before_them_lead(tmp_path: Path) -> 
         assert_restored(screen)
 
 
+@pytest.mark.smoke
 def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
     with terminal(tmp_path, "--demo", "--demo-pace", "0") as screen:
         screen.wait_for("DEMO")

@@ -179,7 +179,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(VALUES)
 def test_any_json_is_survived(context_free: Any) -> None:
     call = ToolCall(tool_use_id="t", name=MULTI)

@@ -492,7 +492,7 @@ def as_text(value: Any, how: str) -> str:
             return f"Here you are:\n{json.dumps(value, indent=1)}\nThat is all."
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     value=ANYTHING,
     tool=st.sampled_from([SEARCH, MULTI, READER, "mcp__x__COMPOSIO_REMOTE_WORKBENCH", "mcp__a__b"]),
@@ -509,7 +509,7 @@ def test_no_value_makes_an_observer_raise(
         strict(path.read_bytes())
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(page=pages(), how=st.sampled_from(["json", "unescaped", "inner", "in words"]))
 def test_every_row_of_a_list_of_results_is_kept_and_twice_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, page: tuple[Any, list[str]], how: str

@@ -9,9 +9,28 @@ import pytest
 from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
 from textual.app import App
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
 from tests.tui.pictured import Drawn, compact, draw_until
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_styles() -> Iterator[None]:
+    """Parse each style sheet once for all applications of a process."""
+    parse = Stylesheet._parse_rules
+    parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+
+    def parse_once(sheet: Stylesheet, css: str, *more: Any, **named: Any) -> list[RuleSet]:
+        key = (frozenset(sheet._variables.items()), css, *more, *named.items())
+        if key not in parsed:
+            parsed[key] = parse(sheet, css, *more, **named)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
 
 
 @pytest.fixture

@@ -447,7 +447,7 @@ PARTS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(PARTS, max_size=5), failed=st.booleans(), arguments=st.dictionaries(st.text(), PARTS))
 def test_any_large_result_is_settled_alike(
     workspace: Workspace, aside: Aside, parts: list[Any], failed: bool, arguments: Mapping[str, Any]

@@ -14,7 +14,7 @@ import httpcore
 import pytest
 import stamina
 import stamina.instrumentation
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ConnectionFailed, FetchRefused
@@ -667,7 +667,6 @@ def test_public_addresses_are_known(address: str) -> None:
     assert is_public(address)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.ip_addresses())
 def test_no_public_address_is_one_the_standard_calls_private(address: IPv4Address | IPv6Address) -> None:
     if is_public(str(address)):
@@ -723,7 +722,6 @@ def test_content_types_are_split() -> None:
     assert content_type("") == ("", "")
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.binary(max_size=5000), st.integers(min_value=1, max_value=700), st.sampled_from(["gzip", "deflate"])
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.bus import Bus
@@ -286,7 +286,6 @@ def test_kill_minus_nine_loses_no_acknowledged_event(path: Path) -> None:
         path.unlink()
 
 
-@settings(max_examples=60, deadline=None)
 @given(texts=st.lists(st.text(max_size=40), min_size=1, max_size=8), cut=st.integers(0, 60))
 def test_whatever_the_text_and_wherever_it_is_cut_the_rest_survives(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], cut: int

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import PathRefused, WorkspaceError
@@ -79,7 +79,6 @@ def test_refused_paths_name_their_rule_and_write_nothing(root: Root, path: str, 
     assert root.write("next.txt", b"fine").size == 4
 
 
-@settings(max_examples=200, deadline=None)
 @given(any_path)
 def test_an_accepted_path_stays_below_its_root(path: str) -> None:
     try:

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.storage.names import artifact_name, is_protected, safe_name, short_id
@@ -12,7 +12,6 @@ from core.storage.paths import split_path
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 any_text = st.text(st.characters(exclude_categories=()), max_size=120)
-quick = settings(max_examples=200, deadline=None)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +41,6 @@ def test_hostile_names_become_files_a_root_accepts(texts: list[str]) -> None:
         assert re.fullmatch(r"[a-z0-9_][a-z0-9_.-]*", name)
 
 
-@quick
 @given(any_text, st.integers(min_value=16, max_value=100))
 def test_every_text_has_a_safe_name(text: str, limit: int) -> None:
     name = safe_name(text, limit)
@@ -54,14 +52,12 @@ def test_every_text_has_a_safe_name(text: str, limit: int) -> None:
     assert name.split(".")[0] not in {"con", "nul", "aux", "prn", "com1", "lpt9"}
 
 
-@quick
 @given(any_text)
 def test_a_safe_name_is_its_own_safe_name(text: str) -> None:
     name = safe_name(text)
     assert safe_name(name) == name
 
 
-@quick
 @given(any_text, any_text)
 def test_texts_that_lose_something_get_names_of_their_own(one: str, other: str) -> None:
     def plain(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import PathRefused, WorkspaceError
@@ -175,7 +175,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(json_values)
 def test_any_json_like_value_is_written_strictly(
     tmp_path_factory: pytest.TempPathFactory, value: Any

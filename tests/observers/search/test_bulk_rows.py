@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from observers.decoding.urls import are_web_urls, is_web_url, normal_form, normal_forms
@@ -92,7 +92,6 @@ def one_by_one(items: list[Any], kind: str) -> list[dict[str, Any]]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
 @given(items_alike(), st.sampled_from(("web", "images")))
 def test_many_rows_at_once_are_what_they_are_one_by_one(items: list[dict[str, Any]], kind: str) -> None:
     found = normalise(items, kind, NOON)
@@ -134,7 +133,6 @@ def test_a_list_of_plain_rows_is_read_in_columns_alone(monkeypatch: pytest.Monke
     }
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(TEXTS, max_size=6))
 def test_many_texts_are_made_plain_as_each_of_them_is(texts: list[str]) -> None:
     assert plain_texts(texts, one_line=False) == [plain_text(text) for text in texts]
@@ -159,7 +157,6 @@ def test_tags_and_entities_are_taken_out_once(text: str, plain: str) -> None:
     assert plain_text(text) == plain
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(GOOD, ADDRESSES), min_size=1, max_size=6))
 def test_many_addresses_are_judged_and_compared_as_each_of_them_is(urls: list[str]) -> None:
     assert are_web_urls(urls) == all(map(is_web_url, urls))

@@ -208,7 +208,7 @@ _WORDS = "3 12 2026 5. 12:30 03/04/2026 ago hace vor mars März mar de il y a am
         st.datetimes().map(str),
     )
 )
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 def test_any_value_is_a_date_or_unknown(value: Any) -> None:
     found = iso_date(value, NOW)
     if found is not None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
@@ -170,14 +170,12 @@ MARKDOWN = st.lists(st.sampled_from(FRAGMENTS), max_size=24).map("\n".join)
 
 
 @given(MARKDOWN, st.integers(2, 50))
-@settings(max_examples=300, deadline=None)
 def test_no_line_is_wider_than_asked(source: str, width: int) -> None:
     for line in render_markdown(source, width, THEME):
         assert line_width(line) <= width, plain(line)
 
 
 @given(MARKDOWN)
-@settings(max_examples=400, deadline=None)
 def test_a_stable_prefix_renders_as_it_does_in_the_whole(source: str) -> None:
     at = split_stable(source)
     head, rest = lines(source[:at]), lines(source[at:])
@@ -186,7 +184,6 @@ def test_a_stable_prefix_renders_as_it_does_in_the_whole(source: str) -> None:
 
 
 @given(MARKDOWN, MARKDOWN)
-@settings(max_examples=300, deadline=None)
 def test_text_that_follows_never_changes_a_stable_prefix(source: str, more: str) -> None:
     at = split_stable(source)
     grown = split_stable(source + more)
@@ -195,7 +192,6 @@ def test_text_that_follows_never_changes_a_stable_prefix(source: str, more: str)
 
 
 @given(MARKDOWN)
-@settings(max_examples=300, deadline=None)
 def test_chunks_hold_everything(source: str) -> None:
     assert "".join(chunk.source for chunk in blocks_of(source)).strip() == source.strip()
 

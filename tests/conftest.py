@@ -1,0 +1,70 @@
+"""What holds for every test: how many run at once, which run by default, and nothing of the person's machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis.configuration import set_hypothesis_home_dir
+
+from tests.paths import PROJECT
+
+WORKERS_PER_CORE = 2
+"""Tests wait more than they compute."""
+BY_DEFAULT = "not e2e or smoke"
+"""What `pyproject.toml` selects."""
+PRIVATE = ("ANTHROPIC_", "CLAUDE_", "COMPOSIO_", "LOGFIRE_", "OTEL_", "UA_", "XDG_")
+"""Beginnings of variables with somebody's keys, servers and folders."""
+WHOLE_PROGRAMS = PROJECT / "tests" / "e2e"
+
+set_hypothesis_home_dir(PROJECT / ".hypothesis")
+settings.register_profile("default", max_examples=50, deadline=None)
+settings.register_profile("thorough", max_examples=400, deadline=None)
+settings.load_profile("default")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Run the tests of a single file in this process, which is faster, and others in several ones."""
+    if len(config.args) == 1 and ".py" in config.args[0]:
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores * WORKERS_PER_CORE
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Run tests of whole programs that are named on the command line."""
+    named = (Path(config.invocation_params.dir, each.partition("::")[0]) for each in config.args)
+    if config.option.markexpr == BY_DEFAULT and any(path.is_relative_to(WHOLE_PROGRAMS) for path in named):
+        config.option.markexpr = ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of whole programs."""
+    for item in items:
+        if item.path.is_relative_to(WHOLE_PROGRAMS):
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def current_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An empty current folder, an empty home, and no keys, for all tests of a process."""
+    folder = tmp_path_factory.mktemp("current")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(PRIVATE):
+                patch.delenv(name)
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.chdir(folder)
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(current_folder: Path) -> Iterator[None]:
+    """Fail a test that writes into the current folder instead of one of its own."""
+    yield
+    left = sorted(path.name for path in current_folder.iterdir())
+    assert left == [], "the test wrote into the current folder"
