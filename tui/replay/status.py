@@ -55,8 +55,8 @@ class PastStatus(StatusLine):
         self._read = read
         self.refresh()
 
-    def told(self) -> list[tuple[str, str]]:
-        """Nothing more than the line says."""
+    def describe(self) -> list[tuple[str, str]]:
+        """Nothing more than the line shows."""
         return []
 
     def _cells(self) -> list[Cell]:

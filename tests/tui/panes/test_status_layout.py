@@ -48,7 +48,7 @@ SPENT = BudgetReached(level="spent", spent_usd=1.02, limit_usd=1.0)
 def known(*events: Event, limit: float | None = 1.0, now: float = 0.0) -> StatusFacts:
     facts = StatusFacts(limit=limit, clock=lambda: now)
     for event in (STARTED, RECEIVED, *events):
-        facts.take(event)
+        facts.handle_event(event)
     return facts
 
 
@@ -74,12 +74,12 @@ def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() ->
     told = []
     # Of a sub-agent there are no messages with a usage, and of an old journal nothing but them.
     for event in (RECEIVED, spent(2_000), message, spent(40_000), ended, message, message, ended, message):
-        facts.take(event)
+        facts.handle_event(event)
         totals.take([event])
         assert past.tokens == facts.tokens.total
         told.append(past.tokens)
     assert told == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]
-    assert dict(facts.told())["Tokens"].startswith("48,000,")
+    assert dict(facts.describe())["Tokens"].startswith("48,000,")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -114,7 +114,7 @@ def test_servers_that_are_tried_again_have_a_mark_of_their_own(width: int) -> No
     text = shown(facts, width)
     assert "↻↻" in text
     assert "✗" not in text
-    assert dict(facts.told())["MCP notes"] == "failed, again in 8 s: gone"
+    assert dict(facts.describe())["MCP notes"] == "failed, again in 8 s: gone"
     broken = McpServer(name="broken", status="failed")
     assert "✗↻" in shown(known(McpStatus(servers=[fine, again, broken])), width)
 
@@ -171,14 +171,14 @@ def test_the_reason_for_the_path_is_there_where_there_is_room() -> None:
     assert "COMPLEX it says “research”" in shown(facts, 200)
     assert "COMPLEX" in shown(facts, 120)
     assert "it says" not in shown(facts, 120)
-    assert ("Path", "COMPLEX, by a rule: it says “research”") in facts.told()
+    assert ("Path", "COMPLEX, by a rule: it says “research”") in facts.describe()
 
 
 def test_the_reason_of_the_model_and_of_a_path_left_is_told() -> None:
     simple = QueryClassified(query_id="q", decision="SIMPLE", source="model", raw_response="SIMPLE")
-    assert ("Path", "SIMPLE, by the model") in known(simple).told()
+    assert ("Path", "SIMPLE, by the model") in known(simple).describe()
     fell = PathFellBack(query_id="q", tool_name="mcp__composio__COMPOSIO_SEARCH_NEWS")
-    path = dict(known(simple, fell).told())["Path"]
+    path = dict(known(simple, fell).describe())["Path"]
     assert path.startswith("COMPLEX: it was taken for SIMPLE, but it called")
     assert "SEARCH_NEWS" in path
 
@@ -186,16 +186,16 @@ def test_the_reason_of_the_model_and_of_a_path_left_is_told() -> None:
 def test_cost_moves_with_an_estimate_until_it_is_known() -> None:
     facts = known(limit=None)
     assert " $0.00" in shown(facts, 120)
-    facts.take(spent(10_000, 0.21))
+    facts.handle_event(spent(10_000, 0.21))
     assert "~$0.21" in shown(facts, 120)
-    facts.take(spent(10_000, 0.02))
+    facts.handle_event(spent(10_000, 0.02))
     assert "~$0.23" in shown(facts, 120)
-    facts.take(QueryFinished(query_id="q", status="success", cost_usd=0.25))
+    facts.handle_event(QueryFinished(query_id="q", status="success", cost_usd=0.25))
     text = shown(facts, 120)
     assert "$0.25" in text
     assert "~" not in text
-    facts.take(QueryReceived(query_id="q2", text="y"))
-    facts.take(spent(10_000, 0.1))
+    facts.handle_event(QueryReceived(query_id="q2", text="y"))
+    facts.handle_event(spent(10_000, 0.1))
     assert "~$0.35" in shown(facts, 120)
 
 
@@ -212,32 +212,32 @@ def test_a_budget_that_is_nearly_spent_cannot_be_overlooked(width: int) -> None:
 def test_a_budget_is_told_with_its_limit() -> None:
     facts = known(spent(1, 0.85), NEAR)
     assert "⚠ ~$0.85/$1.00" in shown(facts, 120)
-    assert "limit $1.00" in dict(facts.told())["Cost"]
-    assert "/budget" in dict(known(SPENT).told())["Cost"]
+    assert "limit $1.00" in dict(facts.describe())["Cost"]
+    assert "/budget" in dict(known(SPENT).describe())["Cost"]
 
 
 def test_tracing_is_on_off_or_failed() -> None:
     assert "trace off" in shown(known(), 200)
     facts = StatusFacts(tracing=["Logfire", "OTLP at a:1"])
     assert "trace on" in shown(facts, 200)
-    assert "Logfire and OTLP at a:1" in dict(facts.told())["Tracing"]
-    facts.take(TracingFailed(error="no route"))
+    assert "Logfire and OTLP at a:1" in dict(facts.describe())["Tracing"]
+    facts.handle_event(TracingFailed(error="no route"))
     assert "✗ trace" in shown(facts, 120)
-    assert dict(facts.told())["Tracing"] == "failed: no route"
+    assert dict(facts.describe())["Tracing"] == "failed: no route"
 
 
 def test_the_trace_is_told_by_its_link_or_its_id() -> None:
     facts = StatusFacts(trace=lambda: Trace("0f"))
-    assert dict(facts.told())["Trace"] == "0f"
+    assert dict(facts.describe())["Trace"] == "0f"
     facts.trace = lambda: Trace("0f", "https://l.example/p")
-    assert dict(facts.told())["Trace"].startswith("https://l.example/p?q=trace_id")
+    assert dict(facts.describe())["Trace"].startswith("https://l.example/p?q=trace_id")
 
 
 def test_the_context_is_that_of_the_model() -> None:
     usage = MessageFinished(query_id="q", message_id="m", text="", usage=Usage(input_tokens=100_000))
     facts = known(usage)
     assert "ctx  50%" in shown(facts, 120)
-    facts.take(QueryFinished(query_id="q", status="success", context_window=1_000_000))
+    facts.handle_event(QueryFinished(query_id="q", status="success", context_window=1_000_000))
     assert "ctx  10%" in shown(facts, 120)
 
 

@@ -166,8 +166,8 @@ def told() -> list[tuple[str, str]]:
         TokensSpent(query_id="q1", message_id="m", usage=Usage(input_tokens=38_100), cost_usd=0.85),
         BudgetReached(level="warning", spent_usd=0.85, limit_usd=1.0),
     ):
-        facts.take(event)
-    return facts.told()
+        facts.handle_event(event)
+    return facts.describe()
 
 
 DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {

@@ -36,7 +36,7 @@ class WayBack:
         words = app.frame.WORDS if here is prompt else f"{keys} {lead} {WORDS}"
         if str(prompt.placeholder) != words:
             prompt.placeholder = Content(words)
-        app.status.leads_back = "" if app.frame.shows("prompt") else keys
+        app.status.prompt_keys = "" if app.frame.shows("prompt") else keys
 
     def _keys(self) -> str:
         """The keys that lead to the prompt from where one is, one after the other."""

@@ -1,1 +1,5 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""The status line at the bottom of the screen, and the bar above the prompt that shows a problem.
+
+`bar.py` is the widget and the place to start; `facts.py` turns events into what it shows, and `layout.py` decides
+what fits. The app, the frame and the screens of past sessions use it; it imports no other pane.
+"""

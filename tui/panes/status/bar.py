@@ -1,4 +1,4 @@
-"""The one line that says how things stand: state, time, cost, tokens, context, path, model, mode, servers, tracing."""
+"""The status line: state, time, cost, tokens, context, path, model, permission mode, servers and tracing."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ FRAMES_A_SECOND = 10
 BUSY = ("starting", "running", "stopping")
 ALWAYS, QUITS, STOPS = ("help.all", "keys"), ("quit", "quit"), ("stop", "stops")
 GOES_BACK = ("stop", "back")
-DEEDS = {
+ACTIONS = {
     STOPS: "app.escape",
     GOES_BACK: "app.escape",
     ALWAYS: "app.help",
     QUITS: "app.quit",
 }
-"""What a click on a key at the right does, by the name of the key and the word beside it."""
+"""The action of a click on a key at the right, by the name of the key and its label."""
 OPENS = {"servers": "connections", "cost": "budget", "tracing": "trace-link"}
-"""The command that opens what a cell belongs to; where there is none, all is told in words."""
+"""The command that opens what a cell belongs to; a cell without one opens the complete status."""
 
 
 def traces(settings: Settings) -> list[str]:
@@ -49,11 +49,11 @@ def traces(settings: Settings) -> list[str]:
 class StatusLine(Widget):
     """One line, laid out once for a width: what changes while work runs keeps its cells.
 
-    A timer runs only while the session is busy, redraws this line alone and asks `state` for the truth.
+    A timer runs only while the session is busy, redraws this line alone and reads the session's state.
 
     Args:
-        demo, model, mode: what is known before the session tells of itself.
-        limit: what the session may cost in US dollars; None for no limit.
+        demo, model, mode: what is known before the session starts.
+        limit: the spending limit in US dollars; None for no limit.
         tracing: where traces go besides the session's folder.
         clock: gives seconds.
     """
@@ -61,7 +61,7 @@ class StatusLine(Widget):
     class Opened(Message):
         """A cell was clicked: `command` is the command that opens what it belongs to, empty where there is none.
 
-        `rows` is the whole status as labels and sentences.
+        `rows` is the complete status as labels and sentences.
         """
 
         def __init__(self, command: str, rows: Sequence[tuple[str, str]]) -> None:
@@ -71,8 +71,8 @@ class StatusLine(Widget):
 
     state: reactive[str] = reactive("starting")
     hint: reactive[str] = reactive("")
-    leads_back: reactive[str] = reactive("")
-    """The keys that lead back to the prompt, where that is out of sight; else empty."""
+    prompt_keys: reactive[str] = reactive("")
+    """The keys that show the prompt while it is not on screen; else empty."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class StatusLine(Widget):
     def handle_events(self, events: Sequence[Event]) -> None:
         """Handle a batch of events, in order."""
         for event in events:
-            self.facts.take(event)
+            self.facts.handle_event(event)
         if self._read_state is not None:
             self.state = self._read_state()
         self.refresh()
@@ -111,15 +111,15 @@ class StatusLine(Widget):
         return self.facts.waiting
 
     def on_mount(self) -> None:
-        """Begin to spin when the session is at work from the start."""
-        self._watch_ticking()
+        """Start the spinner if the session is busy from the start."""
+        self._run_timer()
 
     def watch_state(self, state: str) -> None:
-        """Spin while the session is busy, and only then."""
+        """Run the spinner while the session is busy, and only then."""
         self.facts.note_state(state, busy=state in BUSY)
-        self._watch_ticking()
+        self._run_timer()
 
-    def _watch_ticking(self) -> None:
+    def _run_timer(self) -> None:
         busy = self.state in BUSY
         if busy and self._timer is None and self.is_mounted:
             self._timer = self.set_interval(1 / FRAMES_A_SECOND, self._tick, name="status spinner")
@@ -131,12 +131,12 @@ class StatusLine(Widget):
         self._frame += 1
         if self._read_state is not None:
             self.state = self._read_state()
-        # Below a dialog every change draws the whole screen again: there the seconds are enough.
+        # Below a dialog every change draws the entire screen again: once a second is enough there.
         if self._frame % FRAMES_A_SECOND == 0 or self.app.screen is self.screen:
             self.refresh()
 
     def render(self) -> Content:
-        """Draw what fits, most important parts first, keys at the right."""
+        """Draw the cells that fit, the most important first, and keys at the right."""
         hints = [[self.hint]] if self.hint else self._keys()
         self._line = lay_out(self._cells(), hints, self.content_size.width)
         return self._line.content
@@ -145,14 +145,14 @@ class StatusLine(Widget):
         always, quits, stops = (self._hint_of(*each) for each in (ALWAYS, QUITS, STOPS))
         # Below a dialog Esc and the keys of the panes do something else, or nothing.
         on_top = len(self.app.screen_stack) < 2
-        back = [self._back] if self.leads_back and on_top else []
+        back = [self._back] if self.prompt_keys and on_top else []
         if self.state == "running" and on_top:
             return [[stops, *back, always], [stops, *back]]
         return [[*back, always], back] if back else [[always, quits], [always]]
 
     @property
     def _back(self) -> str:
-        return f"{self.leads_back} prompt"
+        return f"{self.prompt_keys} prompt"
 
     def _hint_of(self, name: str, word: str) -> str:
         return f"{keys_of(self.app).shown(name).replace('Ctrl+', '^')} {word}"
@@ -160,18 +160,18 @@ class StatusLine(Widget):
     def _cells(self) -> list[Cell]:
         return self.facts.cells(self.state, self._frame, self.content_size.width)
 
-    # -- what is behind it ------------------------------------------------------------------------
+    # -- details --------------------------------------------------------------------------------
 
-    def told(self) -> list[tuple[str, str]]:
-        """Everything in words, a row for each thing."""
-        return self.facts.told()
+    def describe(self) -> list[tuple[str, str]]:
+        """Describe everything that the line shows, each with a label and a sentence."""
+        return self.facts.describe()
 
     @property
     def tooltip(self) -> VisualType | None:
-        """Everything in words, as it is when somebody points at the line."""
+        """The complete status, as it is when the pointer is over the line."""
         from tui.widgets.dialog import fields
 
-        rows = self.told()
+        rows = self.describe()
         return fields(*rows) if rows else None
 
     @tooltip.setter
@@ -182,17 +182,17 @@ class StatusLine(Widget):
         """Do what the key under the pointer does, or open what the cell there belongs to."""
         offset = event.get_content_offset(self)
         name = self._line.at(offset.x) if offset is not None else ""
-        deeds = {self._hint_of(*key): deed for key, deed in DEEDS.items()}
-        if self.leads_back and name == self._back:
+        actions = {self._hint_of(*key): action for key, action in ACTIONS.items()}
+        if self.prompt_keys and name == self._back:
             event.stop()
             await self.run_action("screen.show('prompt')")
-        elif name in deeds:
+        elif name in actions:
             event.stop()
-            await self.run_action(deeds[name])
+            await self.run_action(actions[name])
         elif name and name != self.hint:
             event.stop()
             self.open(name)
 
     def open(self, name: str = "") -> None:
-        """Ask for what the cell `name` belongs to; without a name, for the whole status."""
-        self.post_message(self.Opened(OPENS.get(name, ""), self.told()))
+        """Request what the cell `name` belongs to; without a name, the complete status."""
+        self.post_message(self.Opened(OPENS.get(name, ""), self.describe()))

@@ -1,4 +1,4 @@
-"""What the status line knows: taken from a session's events, shown as cells, and told in whole sentences."""
+"""What the status line shows, from a session's events: as cells, and in full sentences."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ _RANK = {"": 0, "warning": 1, "spent": 2}
 
 @dataclass
 class StatusFacts:
-    """Everything that the line shows; `take` keeps it up to date.
+    """Everything that the line shows; `handle_event` keeps it up to date.
 
-    `limit` is what the session may cost in US dollars; `tracing` says where traces go besides the session's folder,
+    `limit` is the spending limit in US dollars; `tracing` lists where traces go besides the session's folder,
     `trace` finds the trace. Times are those of `clock`, in seconds.
     """
 
@@ -96,7 +96,7 @@ class StatusFacts:
     elapsed: float = 0.0
     servers: list[McpServer] = field(default_factory=list)
     _doing: str = "working"
-    _asks: set[str] = field(default_factory=set)
+    _questions: set[str] = field(default_factory=set)
     _tools: set[str] = field(default_factory=set)
     _path: str = ""
     _why: str = ""
@@ -110,21 +110,50 @@ class StatusFacts:
     @property
     def waiting(self) -> bool:
         """Whether something waits for the person."""
-        return bool(self._asks)
+        return bool(self._questions)
 
     def note_state(self, state: str, *, busy: bool) -> None:
-        """Take up what the session is doing by now, and whether that is work."""
+        """Note the new state of the session, and whether it is at work in it."""
         self.stopping_since = self.clock() if state == "stopping" else None
         if not busy and self.since is not None:
             self.elapsed = self.clock() - self.since
             self.since = None
 
-    def take(self, event: Event) -> None:
-        """Take up one event."""
+    def handle_event(self, event: Event) -> None:
+        """Update the facts that an event is about."""
         self.tokens.take(event)
         match event:
+            case QueryReceived() | QueryClassified() | PathFellBack() | QueryFinished():
+                self._on_query(event)
+            case ThinkingDelta() | TextDelta() | ToolCallStarted() | ToolCallFinished() | ApiRetry():
+                self._on_activity(event)
+            case PermissionAsked() | AuthRequired() | ServerTrustAsked():
+                self._questions.add(_question_id(event))
+            case PermissionAnswered() | AuthFinished() | ServerTrustAnswered():
+                self._questions.discard(_question_id(event))
+            case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
+                self._context = usage.total
+            case TokensSpent():
+                self._live_cost += event.cost_usd or 0.0
+                self._estimated = self._estimated or event.cost_usd is not None
+            case BudgetReached():
+                self.limit = event.limit_usd
+                self._level = max(self._level, event.level, key=_RANK.__getitem__)
+            case BudgetRaised():
+                self.limit, self._level = event.limit_usd, ""
             case SessionStarted():
-                self._begin(event)
+                self._on_session_started(event)
+            case ModelChosen():
+                self.model, self.effort, self.fallback = event.model, event.effort, event.fallback_model
+            case McpStatus():
+                self.servers = list(event.servers)
+            case TracingFailed():
+                self._tracing_failed = clean_line(event.error, 300)
+            case _:
+                pass
+
+    def _on_query(self, event: QueryReceived | QueryClassified | PathFellBack | QueryFinished) -> None:
+        match event:
             case QueryReceived():
                 self.since, self.elapsed = self.clock(), 0.0
                 self._doing, self._path, self._why, self._decider = "thinking", "", "", ""
@@ -134,6 +163,13 @@ class StatusFacts:
             case PathFellBack():
                 self._path, self._decider = "COMPLEX", "fell back"
                 self._why = f"it called {tool_label(event.tool_name, {})}"
+            case QueryFinished():
+                self._on_query_finished(event)
+
+    def _on_activity(
+        self, event: ThinkingDelta | TextDelta | ToolCallStarted | ToolCallFinished | ApiRetry
+    ) -> None:
+        match event:
             case ThinkingDelta():
                 self._doing = "thinking"
             case TextDelta():
@@ -144,65 +180,33 @@ class StatusFacts:
             case ToolCallFinished():
                 self._tools.discard(event.tool_use_id)
                 self._doing = "tools" if self._tools else "thinking"
-            case MessageFinished(parent_tool_use_id=None, usage=usage) if usage is not None:
-                self._context = usage.total
-            case ModelChosen():
-                self.model, self.effort, self.fallback = event.model, event.effort, event.fallback_model
-            case TokensSpent():
-                self._live_cost += event.cost_usd or 0.0
-                self._estimated = self._estimated or event.cost_usd is not None
             case ApiRetry():
                 self._doing = f"try {event.attempt}/{event.max_attempts}"
-            case PermissionAsked():
-                self._asks.add(event.request_id)
-            case PermissionAnswered():
-                self._asks.discard(event.request_id)
-            case AuthRequired():
-                self._asks.add(AUTH)
-            case AuthFinished():
-                self._asks.discard(AUTH)
-            case ServerTrustAsked():
-                self._asks.add("server " + event.server)
-            case ServerTrustAnswered():
-                self._asks.discard("server " + event.server)
-            case McpStatus():
-                self.servers = list(event.servers)
-            case BudgetReached():
-                self.limit = event.limit_usd
-                self._level = max(self._level, event.level, key=_RANK.__getitem__)
-            case BudgetRaised():
-                self.limit, self._level = event.limit_usd, ""
-            case TracingFailed():
-                self._tracing_failed = clean_line(event.error, 300)
-            case QueryFinished():
-                self._finish(event)
-            case _:
-                pass
 
-    def _begin(self, event: SessionStarted) -> None:
+    def _on_session_started(self, event: SessionStarted) -> None:
         self.demo, self.mode = event.demo, event.permission_mode
         self.model = event.model or self.model
         self.effort, self.fallback = event.effort, event.fallback_model
         self.limit = event.max_cost_usd if event.max_cost_usd is not None else self.limit
 
-    def _finish(self, event: QueryFinished) -> None:
+    def _on_query_finished(self, event: QueryFinished) -> None:
         if self.since is not None or event.duration_ms:
             self.elapsed = event.duration_ms / 1000
         self.since = None
         self.window = event.context_window or self.window
-        # What a query cost that ended without a word of it stays an estimate.
+        # The cost of a query that ended without reporting it stays an estimate.
         cost = event.cost_usd if event.cost_usd is not None else (self._live_cost or None)
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
         self._estimated = self._estimated and event.cost_usd is None
         self._live_cost = 0.0
-        self._asks &= {AUTH}
+        self._questions &= {AUTH}
         self._tools.clear()
 
     # -- as cells ---------------------------------------------------------------------------------
 
     def cells(self, state: str, frame: int, width: int) -> list[Cell]:
-        """Every cell there is, in their order; the widths of those that change while work runs do not."""
+        """Every cell, in order; those that change while work runs keep their widths."""
         cells = [cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo")] if self.demo else []
         cells.append(cell(self._state(state, frame), 99, "state"))
         failed, again = self._failed_servers(), self._servers_tried_again()
@@ -224,7 +228,7 @@ class StatusFacts:
     def _state(self, state: str, frame: int) -> Content:
         word, mark, style = state, "·", "$text-muted"
         match state:
-            case _ if self._asks:
+            case _ if self._questions:
                 word, mark, style = "needs you", "?", "bold $text-warning"
             case "running":
                 word, mark, style = self._doing, SPINNER[frame % len(SPINNER)], "$text-accent"
@@ -247,7 +251,7 @@ class StatusFacts:
         return [each for each in self.servers if each.status not in fine and each.again_s is None]
 
     def _servers_tried_again(self) -> list[McpServer]:
-        """The servers that failed and that the program sees to."""
+        """The servers that failed and that are connected again automatically."""
         return [each for each in self.servers if each.again_s is not None or each.status == "reconnecting"]
 
     def _server_counts(self) -> str:
@@ -255,7 +259,7 @@ class StatusFacts:
         return f"mcp {sum(server.status in CONNECTED for server in wanted)}/{len(wanted)}"
 
     def _trouble_cell(self, failed: list[McpServer], again: list[McpServer], width: int) -> Cell:
-        """A mark for each server that failed, at every width; names and counts as far as there is room."""
+        """A mark for each server that failed, at every width; names and counts where there is room."""
         style = "bold $text-error" if failed else "$text-warning"
         marks = _marks("✗", len(failed)) + _marks("↻", len(again))
         names = ", ".join(server.name for server in (*failed, *again))
@@ -305,13 +309,13 @@ class StatusFacts:
     # -- figures ----------------------------------------------------------------------------------
 
     def _seconds(self) -> float:
-        # While the work is being stopped what counts is how long that takes.
+        # While the work is being stopped, the time is that of stopping.
         since = self.since if self.stopping_since is None else self.stopping_since
         return self.clock() - since if since is not None else self.elapsed
 
     @property
     def spent(self) -> float:
-        """What the session has cost in US dollars, the running query as estimated."""
+        """What the session has cost in US dollars, with an estimate for the running query."""
         return (self.cost or 0.0) + self._live_cost
 
     def _share(self) -> int:
@@ -322,19 +326,19 @@ class StatusFacts:
             return ""
         return self._why or DECIDERS.get(self._decider, "")
 
-    # -- in words ---------------------------------------------------------------------------------
+    # -- in sentences -----------------------------------------------------------------------------
 
-    def told(self) -> list[tuple[str, str]]:
-        """Everything in words: a label and a sentence for each thing that the line shows."""
+    def describe(self) -> list[tuple[str, str]]:
+        """Describe everything that the line shows, each with a label and a sentence."""
         rows = [("Model", clean_line(self.model, 100) if self.model else "as the agent chooses")]
         if self.demo:
             rows[0] = ("Model", f"{rows[0][1]}, scripted: this is the demo")
         rows += [("Effort", effort_of(self.effort)), ("Fallback", fallback_of(self.fallback))]
         rows.append(("Permissions", MODES.get(self.mode, clean_line(self.mode, 20))))
-        rows.append(("Path", self._path_told()))
+        rows.append(("Path", self._describe_path()))
         rows.append(("Context", f"{self._context:,} of {self.window:,} tokens, {self._share()} %"))
         rows.append(("Tokens", f"{self.tokens.total:,}, of sub-agents and from the cache, too"))
-        rows.append(("Cost", self._cost_told()))
+        rows.append(("Cost", self._describe_cost()))
         for server in self.servers:
             state = clean_line(server.status, 40)
             if server.again_s is not None:
@@ -344,36 +348,53 @@ class StatusFacts:
             if server.error:
                 state += f": {clean_line(server.error, 300)}"
             rows.append((f"MCP {clean_line(server.name, 40)}", state))
-        rows.append(("Tracing", self._tracing_told()))
+        rows.append(("Tracing", self._describe_tracing()))
         if (trace := self.trace()) is not None:
             rows.append(("Trace", clean_line(trace.link or trace.trace_id, 500)))
         return rows
 
-    def _path_told(self) -> str:
+    def _describe_path(self) -> str:
         if not self._path:
             return "not decided yet: each query is SIMPLE (answered from knowledge) or COMPLEX (with tools)"
         if self._decider == "fell back":
             return f"{self._path}: it was taken for SIMPLE, but {self._why}"
         return f"{self._path}, {DECIDERS.get(self._decider, '')}" + (f": {self._why}" if self._why else "")
 
-    def _cost_told(self) -> str:
+    def _describe_cost(self) -> str:
         digits = self._digits()
-        told = f"{money(self.spent, digits)} with sub-agents"
+        text = f"{money(self.spent, digits)} with sub-agents"
         if self._estimated:
-            told += "; what the running query costs is estimated until it ends"
+            text += "; what the running query costs is estimated until it ends"
         if self.limit is None:
-            return f"{told}; no limit (--max-cost sets one)"
+            return f"{text}; no limit (--max-cost sets one)"
         limit = money(self.limit, digits)
         if self._level == "spent":
-            return f"{told}; the limit of {limit} is reached: nothing runs until it is raised (/budget)"
-        return f"{told}; limit {limit}, with a warning from {money(WARN_AT * self.limit, digits)} on"
+            return f"{text}; the limit of {limit} is reached: nothing runs until it is raised (/budget)"
+        return f"{text}; limit {limit}, with a warning from {money(WARN_AT * self.limit, digits)} on"
 
-    def _tracing_told(self) -> str:
+    def _describe_tracing(self) -> str:
         if self._tracing_failed:
             return f"failed: {self._tracing_failed}"
         if self.tracing:
             return f"on: spans go to {' and '.join(self.tracing)}, and to spans.jsonl in the session's folder"
         return "off: nothing leaves this machine; spans.jsonl in the session's folder has the spans"
+
+
+def _question_id(
+    event: PermissionAsked
+    | PermissionAnswered
+    | AuthRequired
+    | AuthFinished
+    | ServerTrustAsked
+    | ServerTrustAnswered,
+) -> str:
+    match event:
+        case PermissionAsked() | PermissionAnswered():
+            return event.request_id
+        case ServerTrustAsked() | ServerTrustAnswered():
+            return f"server {event.server}"
+        case _:
+            return AUTH
 
 
 def _marks(mark: str, count: int) -> str:

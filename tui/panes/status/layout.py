@@ -1,4 +1,4 @@
-"""Laying out the status line: which parts have room in which form, and where each of them stands."""
+"""The layout of the status line: which parts have room, in which form, and where each of them is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.terminal.output_filter import strip_controls
 __all__ = ["KEPT", "Cell", "Line", "Spot", "cell", "lay_out", "short_count", "short_model", "short_time"]
 
 KEPT = 97
-"""The rank from which on nothing gives way."""
+"""Forms of this rank or above are never left out."""
 GAP = "  "
 MUTED = "$text-muted"
 
@@ -53,8 +53,8 @@ def short_model(name: str) -> str:
 class Cell:
     """A part of the line, which may have narrower forms.
 
-    Each form has a rank: where there is no room the form of the lowest rank gives way to the next one of its cell, or
-    the cell goes. A form of the rank `KEPT` or above gives way to nothing. `name` says what the cell shows.
+    Each form has a rank: where room is short, the form of the lowest rank is replaced by the next one of its cell,
+    or the cell is left out. A form of the rank `KEPT` or above is never replaced. `name` says what the cell shows.
     """
 
     content: Content
@@ -69,14 +69,14 @@ class Cell:
 
 
 def cell(content: Content | str, rank: int, name: str = "", *narrower: tuple[Content, int]) -> Cell:
-    """Make a cell; a plain text is quiet."""
+    """Make a cell; a plain text is drawn muted."""
     shown = Content.styled(content, MUTED) if isinstance(content, str) else content
     return Cell(shown, rank, name, narrower)
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where something stands in the line, from `start` up to `end`, in cells of the terminal."""
+    """The place of a part in the line, from `start` up to `end`, in cells of the terminal."""
 
     name: str
     start: int
@@ -85,13 +85,13 @@ class Spot:
 
 @dataclass(frozen=True)
 class Line:
-    """The line as it is shown, and what stands where in it: cells by their names, keys by their words."""
+    """The line as it is shown, and the place of each part in it: cells by name, keys by label."""
 
     content: Content
     spots: tuple[Spot, ...]
 
     def at(self, x: int) -> str:
-        """The name of what stands at a column; empty between them."""
+        """The name of the part at a column; empty between parts."""
         return next((spot.name for spot in self.spots if spot.start <= x < spot.end), "")
 
 

@@ -1,4 +1,4 @@
-"""The bar for what went wrong: one thing at a time, until the person or the next query clears it."""
+"""The bar for problems: one at a time, until the person or the next query clears it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIMIT = 400
 
 
 class NoticeBar(Static):
-    """Says in at most three lines what failed and which key helps; takes no room when there is nothing."""
+    """Shows in at most three lines what failed and which key helps; takes no room when it is empty."""
 
     def __init__(self) -> None:
         super().__init__("", markup=False)
@@ -23,7 +23,7 @@ class NoticeBar(Static):
         self.text = ""
 
     def show(self, text: str, hint: str = "", level: Literal["error", "warning"] = "error") -> None:
-        """Show `text` with the `hint` on what to do; replaces what was shown."""
+        """Show `text`, with a `hint` what to do; replaces what was shown."""
         plain = " ".join(strip_controls(line.replace("\t", " ")).strip() for line in text.splitlines())
         if len(plain) > LIMIT:
             plain = f"{plain[: LIMIT - 1]}…"
@@ -40,7 +40,7 @@ class NoticeBar(Static):
         self.display = True
 
     def clear(self) -> None:
-        """Show nothing and give the room back."""
+        """Show nothing, and take no room."""
         if self.display:
             self.display = False
             self.text = ""

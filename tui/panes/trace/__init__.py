@@ -1,1 +1,6 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""The trace: every tool call as a row of a tree, under the query and the sub-agent that made it.
+
+Start at `pane.py`, the widget. `tree.py` turns events into rows, `tree_rows.py` puts those that no fold and no filter
+hides into the list, `filter.py` is the filter, and `rows.py` has the records of the calls and draws them. The layout
+makes the pane; the screens of past sessions subclass it.
+"""
