@@ -19,31 +19,9 @@ from core.settings.keymap import key_choices
 from core.settings.model import ENVIRONMENT, SPECS, Places, Settings, load_settings
 from core.settings.sources import Given, ended, is_empty, without_secrets
 
-__all__ = ["Listed", "Origin", "StoredSetting", "list_settings", "setting_of", "store_setting"]
+__all__ = ["Listed", "Origin", "StoredSetting", "field_texts", "list_settings", "setting_of", "store_setting"]
 
 HIDDEN = "set, not shown"
-
-_WITHOUT = {
-    "model": "the agent chooses",
-    "simple_model": "the same as model",
-    "effort": "the model decides",
-    "base_url": "Anthropic's own",
-    "composio_base_url": "Composio's own",
-    "composio_user_id": "the same as user_id",
-    "composio_toolkits": "all but the disabled ones",
-    "web_reader_url": "Z.AI's own",
-    "max_cost_usd": "no limit",
-    "max_turns": "no limit",
-    "demo_pace": "1 on the screen, else 0",
-    "theme": "dark",
-    "cli_path": "the one that came with the SDK",
-}
-"""What is meant where a setting has no value; none of what it names where nothing stands here."""
-
-_TABLES = {
-    "mcp_servers": "tables [mcp_servers.NAME] in a settings file, each with a command or a url",
-    "keys": 'a table [keys] in a settings file, with lines such as pane.maximise = "f9"',
-}
 
 
 @dataclass(frozen=True)
@@ -63,15 +41,20 @@ class Origin:
 class Listed:
     """A setting as it stands: its value as it is shown, and every place that gives it, the one that holds first.
 
-    `data` is the value as JSON has it, and `without` what is meant when there is none. `about` and `takes` say what it
-    is for and what is allowed, `variables` the environment's names for it. A setting without origins has its default;
-    one that is `gathered` has what all of them give.
+    Attributes:
+        about: what it is for, in a sentence; `notes` has the rest.
+        takes: what is allowed.
+        variables: the environment's names for it.
+        data: its value as JSON has it.
+        without: what is meant if it has no value.
+        gathered: whether it has what all of its origins give, not only what the first one gives.
     """
 
     name: str
     value: str
     origins: tuple[Origin, ...]
     about: str
+    notes: str
     takes: str
     variables: tuple[str, ...]
     data: Any = None
@@ -102,7 +85,7 @@ def list_settings(places: Places) -> list[Listed]:
     """
     settings = load_settings(**vars(places))
     layers = places.layers()
-    texts = _about()
+    texts = field_texts()
     listed = []
     for name, spec in SPECS.items():
         given = [layer[name] for layer in layers if name in layer]
@@ -116,15 +99,31 @@ def list_settings(places: Places) -> list[Listed]:
                 name=name,
                 value=_shown(name, value),
                 origins=tuple(_origin(name, each, places) for each in given),
-                about=texts[name],
-                takes=_TABLES.get(name, spec.takes),
+                about=texts[name][0],
+                notes=texts[name][1],
+                takes=spec.accepts,
                 variables=ENVIRONMENT.get(name, ()),
                 data=_data(name, value),
-                without=_WITHOUT.get(name, "none"),
-                gathered=name in _TABLES,
+                without=spec.unset,
+                gathered=bool(spec.table),
             )
         )
     return listed
+
+
+def field_texts() -> dict[str, tuple[str, str]]:
+    """The text below each field of `Settings`: its first paragraph and the rest, each on one line."""
+    (definition,) = ast.parse(inspect.getsource(Settings)).body
+    assert isinstance(definition, ast.ClassDef)
+    texts = {}
+    for field, text in zip(definition.body, definition.body[1:], strict=False):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(content))):
+                summary, _, notes = inspect.cleandoc(content).partition("\n\n")
+                texts[name] = (" ".join(summary.split()), " ".join(notes.split()))
+            case _:
+                pass
+    return texts
 
 
 def setting_of(word: str) -> str:
@@ -184,7 +183,7 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
 
 
 def _default(name: str, places: Places) -> str:
-    return _shown(name, places.default(name)) or _WITHOUT.get(name, "none")
+    return _shown(name, places.default(name)) or SPECS[name].unset
 
 
 def _warning(name: str, file: SettingsFile, places: Places) -> str:
@@ -281,17 +280,3 @@ def _data(name: str, value: Any) -> Any:
             return [without_secrets(str(each)) for each in value]
         case _:
             return without_secrets(str(value))
-
-
-def _about() -> dict[str, str]:
-    """What `Settings` says of each of its fields, in the text below it."""
-    (defined,) = ast.parse(inspect.getsource(Settings)).body
-    assert isinstance(defined, ast.ClassDef)
-    about = {}
-    for field, text in zip(defined.body, defined.body[1:], strict=False):
-        match field, text:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(said))):
-                about[name] = inspect.cleandoc(said)
-            case _:
-                pass
-    return about

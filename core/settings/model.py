@@ -67,111 +67,168 @@ EFFORTS: tuple[Effort, ...] = get_args(Effort)
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
 PROJECT_FILE = "ua-tui.toml"
 USER_FILE = "config.toml"
-_IN_FILES_ONLY = ("keys", "mcp_servers")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Spec:
-    """How a setting is read: parser, further environment names, whether secret, whether only the user's own to set."""
+    """How a setting is read.
+
+    Attributes:
+        parse: makes the value of a text or of a value in a file.
+        variables: further environment variables; `UA_<NAME>` comes before them.
+        secret: its value is never shown.
+        user_only: the files of a folder may not set it.
+        unset: what is meant when it has no value.
+        table: how it is written if it is a table in a settings file; it has no variables then.
+    """
 
     parse: values.Parse = values.text
-    names: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
     secret: bool = False
-    own: bool = False
+    user_only: bool = False
+    unset: str = "none"
+    table: str = ""
 
     @property
-    def takes(self) -> str:
+    def accepts(self) -> str:
         """What is allowed, in words."""
+        if self.table:
+            return self.table
         try:
-            # Nothing takes this, and what does not take something says what it takes.
+            # No parser accepts this; its error says what it accepts.
             self.parse(object())
         except ValueError as error:
             return str(error)
         return "anything"
 
 
-def _as(parse: values.Parse = values.text, *names: str, secret: bool = False, own: bool = False) -> Spec:
-    return Spec(parse, names, secret, own)
+def _spec(
+    parse: values.Parse = values.text,
+    *variables: str,
+    secret: bool = False,
+    user_only: bool = False,
+    unset: str = "none",
+    table: str = "",
+) -> Spec:
+    return Spec(
+        parse=parse, variables=variables, secret=secret, user_only=user_only, unset=unset, table=table
+    )
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Settings:
-    """Everything a session can be told, whole and checked."""
+    """All settings of a session, complete and checked.
 
-    model: Annotated[str | None, _as(values.text, "ANTHROPIC_MODEL")] = None
+    This is the only place that describes a setting: `ua-tui config` and docs/configuration.md show the text below each
+    field, the first paragraph as its summary.
+    """
+
+    model: Annotated[str | None, _spec(values.text, "ANTHROPIC_MODEL", unset="the agent chooses")] = None
     """The model that answers; without one the agent chooses."""
-    simple_model: Annotated[str | None, _as()] = None
-    """The model for queries taken for simple and for the classifier's question; without one it is `model`."""
-    fallback_model: Annotated[str | None, _as()] = None
-    """The model to go on with when the first one is overloaded."""
-    effort: Annotated[Effort | None, _as(values.choice(*get_args(Effort)))] = None
-    """How hard the model thinks: low, medium, high, xhigh or max; unless it is set the model decides."""
-    api_key: Annotated[str | None, _as(values.text, "ANTHROPIC_API_KEY", secret=True)] = None
+    simple_model: Annotated[str | None, _spec(unset="the same as model")] = None
+    """The model for simple queries and for the classifier's question; without one it is `model`."""
+    fallback_model: Annotated[str | None, _spec()] = None
+    """The model to use while the first one is overloaded."""
+    effort: Annotated[Effort | None, _spec(values.choice(*get_args(Effort)), unset="the model decides")] = (
+        None
+    )
+    """How hard the model thinks: low, medium, high, xhigh or max; if it is not set, the model decides."""
+    api_key: Annotated[str | None, _spec(values.text, "ANTHROPIC_API_KEY", secret=True)] = None
     """The key for the Messages API, sent as x-api-key."""
-    auth_token: Annotated[str | None, _as(values.text, "ANTHROPIC_AUTH_TOKEN", secret=True)] = None
-    """The bearer token for the Messages API or a gateway before it."""
-    base_url: Annotated[str | None, _as(values.url, "ANTHROPIC_BASE_URL")] = None
+    auth_token: Annotated[str | None, _spec(values.text, "ANTHROPIC_AUTH_TOKEN", secret=True)] = None
+    """The bearer token for the Messages API or a gateway in front of it."""
+    base_url: Annotated[str | None, _spec(values.url, "ANTHROPIC_BASE_URL", unset="Anthropic's own")] = None
     """The server that speaks the Messages API; without one it is Anthropic's own."""
-    claude_config_dir: Annotated[Path | None, _as(values.path, "CLAUDE_CONFIG_DIR", own=True)] = None
-    """The folder in which a login of the Claude command line would be found."""
-    workspace_base: Annotated[Path, _as(values.path)] = Path()
-    """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; the current one by default."""
-    permission_mode: Annotated[PermissionMode, _as(values.choice(*get_args(PermissionMode)))] = "default"
-    """How calls are judged that no rule decides: default (ask), acceptEdits or plan."""
-    dangerously_skip_permissions: Annotated[bool, _as(values.flag, own=True)] = False
+    claude_config_dir: Annotated[
+        Path | None, _spec(values.path, "CLAUDE_CONFIG_DIR", user_only=True, unset="~/.claude")
+    ] = None
+    """The folder in which to look for a login of the Claude command line."""
+    workspace_base: Annotated[Path, _spec(values.path, unset="the current folder")] = Path()
+    """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; by default the current one."""
+    permission_mode: Annotated[PermissionMode, _spec(values.choice(*get_args(PermissionMode)))] = "default"
+    """What happens to calls that no rule decides: default (ask), acceptEdits or plan."""
+    dangerously_skip_permissions: Annotated[bool, _spec(values.flag, user_only=True)] = False
     """Run every tool without asking; the only way to the mode bypassPermissions."""
-    allow: Annotated[tuple[str, ...], _as(values.patterns, own=True)] = ()
-    """Patterns of tool calls that run without asking."""
-    extra_tools: Annotated[tuple[str, ...], _as(values.subset(*EXTRA_TOOLS), own=True)] = ()
-    """Built-in tools that are offered although they are off by default."""
-    composio_api_key: Annotated[str | None, _as(values.text, "COMPOSIO_API_KEY", secret=True)] = None
+    allow: Annotated[tuple[str, ...], _spec(values.patterns, user_only=True)] = ()
+    """Patterns of tool calls that run without asking, separated by commas."""
+    extra_tools: Annotated[tuple[str, ...], _spec(values.subset(*EXTRA_TOOLS), user_only=True)] = ()
+    """Built-in tools to offer although they are off by default."""
+    composio_api_key: Annotated[str | None, _spec(values.text, "COMPOSIO_API_KEY", secret=True)] = None
     """The key for Composio; without it a session has no Composio tools."""
-    composio_base_url: Annotated[str | None, _as(values.url, "COMPOSIO_BASE_URL", own=True)] = None
+    composio_base_url: Annotated[
+        str | None, _spec(values.url, "COMPOSIO_BASE_URL", user_only=True, unset="Composio's own")
+    ] = None
     """The server of Composio; without one it is Composio's own."""
-    composio_user_id: Annotated[str | None, _as(values.text, "COMPOSIO_USER_ID")] = None
-    """Whose connected accounts Composio uses; without one those of `user_id`."""
-    composio_mode: Annotated[ComposioMode, _as(values.choice(*get_args(ComposioMode)))] = "mcp"
-    """How the agent reaches Composio's tools: mcp (by itself) or native (through this process, with modifiers)."""
-    composio_toolkits: Annotated[tuple[str, ...], _as(values.slugs)] = ()
-    """The only toolkits of Composio that a session has; none named means all but the disabled ones."""
-    composio_disabled_toolkits: Annotated[tuple[str, ...], _as(values.slugs)] = ("exa", "firecrawl")
-    """Toolkits of Composio that a session does without, unless `composio_toolkits` names what it has."""
-    web_reader_key: Annotated[str | None, _as(values.text, "Z_AI_API_KEY", "ZAI_API_KEY", secret=True)] = None
-    """The key for Z.AI's web reader; without it a session reads pages with its own crawler alone."""
-    web_reader_url: Annotated[str | None, _as(values.url, own=True)] = None
+    composio_user_id: Annotated[
+        str | None, _spec(values.text, "COMPOSIO_USER_ID", unset="the same as user_id")
+    ] = None
+    """Whose connected accounts Composio uses; without one those of `user_id`.
+
+    In a file it can also be written as `user_id` in a table `[composio]`."""
+    composio_mode: Annotated[ComposioMode, _spec(values.choice(*get_args(ComposioMode)))] = "mcp"
+    """How the agent reaches Composio's tools: mcp (directly) or native (through this process, with modifiers)."""
+    composio_toolkits: Annotated[tuple[str, ...], _spec(values.slugs, unset="all but the disabled ones")] = ()
+    """The only toolkits of Composio that a session has, separated by commas; by default all but the disabled ones."""
+    composio_disabled_toolkits: Annotated[tuple[str, ...], _spec(values.slugs)] = ("exa", "firecrawl")
+    """Toolkits of Composio that a session does without, unless `composio_toolkits` names its toolkits.
+
+    `none` disables no toolkit. The default ones do what the local toolkit does."""
+    web_reader_key: Annotated[str | None, _spec(values.text, "Z_AI_API_KEY", "ZAI_API_KEY", secret=True)] = (
+        None
+    )
+    """The key for Z.AI's web reader; without it a session reads pages only with its own crawler."""
+    web_reader_url: Annotated[str | None, _spec(values.url, user_only=True, unset="Z.AI's own")] = None
     """The MCP server of the web reader; without one it is Z.AI's own."""
-    logfire_token: Annotated[str | None, _as(values.text, "LOGFIRE_TOKEN", secret=True)] = None
+    logfire_token: Annotated[str | None, _spec(values.text, "LOGFIRE_TOKEN", secret=True)] = None
     """The write token for Logfire; without it nothing is sent there."""
-    skills: Annotated[tuple[str, ...], _as(values.skills, own=True)] = ()
-    """The skills that the agent may load, by their names, or all for those of the user; none unless named."""
-    plugins: Annotated[bool, _as(values.flag, own=True)] = True
-    """Load the observers and pipeline handlers that other packages bring; they have the rights of the user."""
-    max_cost_usd: Annotated[float | None, _as(values.number(above=0))] = None
-    """What a session may cost in US dollars before it stops."""
-    max_turns: Annotated[int | None, _as(values.integer(least=1))] = None
+    skills: Annotated[tuple[str, ...], _spec(values.skills, user_only=True)] = ()
+    """The skills that the agent may load: their names separated by commas, or all for those of the user."""
+    plugins: Annotated[bool, _spec(values.flag, user_only=True)] = True
+    """Load the observers and pipeline handlers of other installed packages; they have the rights of the user."""
+    max_cost_usd: Annotated[float | None, _spec(values.number(above=0), unset="no limit")] = None
+    """The spending limit of a session in US dollars."""
+    max_turns: Annotated[int | None, _spec(values.integer(least=1), unset="no limit")] = None
     """How many model turns one query may take."""
-    demo: Annotated[bool, _as(values.flag)] = False
+    demo: Annotated[bool, _spec(values.flag)] = False
     """Play a session with a scripted model, without network and keys."""
-    demo_pace: Annotated[float | None, _as(values.number(least=0))] = None
-    """How slowly the demo streams: 1 can be followed, 0 is as fast as it goes, as without the screen."""
-    user_id: Annotated[str, _as()] = "local-user"
+    demo_pace: Annotated[float | None, _spec(values.number(least=0), unset="1 on the screen, else 0")] = None
+    """How slowly the demo streams: 1 is slow enough to follow, 0 is as fast as possible."""
+    user_id: Annotated[str, _spec()] = "local-user"
     """Who the session belongs to, as traces and Composio name them."""
-    theme: Annotated[str | None, _as(values.theme)] = None
-    """The colour theme of the screen: dark, light, ansi or one of Textual's, such as nord."""
-    pictures: Annotated[Pictures, _as(values.choice(*get_args(Pictures)))] = "auto"
-    """How pictures are drawn: by the terminal's own graphics (kitty, sixel), as half blocks, or what fits it."""
-    notify: Annotated[Notify, _as(values.choice(*get_args(Notify)))] = "auto"
-    """How somebody who is not looking is called: by the bell, a notification (osc9, osc777), what fits, or not."""
-    log_level: Annotated[LogLevel, _as(values.choice(*get_args(LogLevel)))] = "INFO"
-    """The least important kind of message that still enters run.log."""
-    cli_path: Annotated[Path | None, _as(values.path, own=True)] = None
-    """Another Claude command line than the one that came with the SDK."""
-    classifier: Annotated[Classifier, _as(values.choice(*get_args(Classifier), words=True))] = "rules+model"
-    """Who tells simple queries from complex ones: nobody, rules alone, or rules and then the model."""
-    mcp_servers: Annotated[tuple[Given, ...], _as(secret=True)] = ()
-    """MCP servers of your own, by name; all files count, and for a name in two of them your own config.toml does."""
-    keys: Annotated[tuple[KeyChoice, ...], _as()] = ()
-    """Keys of your own; all files count, and for an action in two of them the folder's ua-tui.toml does."""
+    theme: Annotated[str | None, _spec(values.theme, unset="dark")] = None
+    """The colour theme of the screen: dark, light, ansi (the terminal's 16 colours) or one of Textual's, such as nord.
+
+    A theme chosen on the screen with Ctrl+P is stored in the user's own file."""
+    pictures: Annotated[Pictures, _spec(values.choice(*get_args(Pictures)))] = "auto"
+    """How pictures are drawn: with the terminal's graphics (kitty, sixel), as half blocks (blocks), or auto.
+
+    `auto` uses `kitty` in Kitty and Ghostty, `sixel` in foot, mlterm, WezTerm, contour and Windows Terminal, and
+    `blocks` in other terminals and inside tmux, screen and Zellij."""
+    notify: Annotated[Notify, _spec(values.choice(*get_args(Notify)))] = "auto"
+    """How you are notified when you are not looking: bell, a terminal notification (osc9, osc777), off, or auto.
+
+    `auto` uses `osc9` in iTerm2, Kitty, Ghostty and WezTerm, `osc777` in foot and Contour, and the bell in other
+    terminals and inside tmux, screen and Zellij."""
+    log_level: Annotated[LogLevel, _spec(values.choice(*get_args(LogLevel)))] = "INFO"
+    """The least severe level of message that is written to run.log."""
+    cli_path: Annotated[
+        Path | None, _spec(values.path, user_only=True, unset="the one that comes with the SDK")
+    ] = None
+    """A Claude command line to use instead of the one that comes with the SDK."""
+    classifier: Annotated[Classifier, _spec(values.choice(*get_args(Classifier), words=True))] = "rules+model"
+    """How simple queries are told from complex ones: off (not at all), rules, or rules+model (both)."""
+    mcp_servers: Annotated[
+        tuple[Given, ...],
+        _spec(
+            secret=True, table="tables [mcp_servers.NAME] in a settings file, each with a command or a url"
+        ),
+    ] = ()
+    """Your own MCP servers, by name; all files count, and your own config.toml wins for a name in two of them."""
+    keys: Annotated[
+        tuple[KeyChoice, ...],
+        _spec(table='a table [keys] in a settings file, with lines such as pane.maximise = "f9"'),
+    ] = ()
+    """Your own keys; all files count, and the folder's ua-tui.toml wins for an action in two of them."""
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name, spec in SPECS.items() if not spec.secret)
@@ -201,7 +258,7 @@ DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settin
 """What each setting is where nothing is said of it; the folders among them stand for those of a start."""
 
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
-    name: ("UA_" + name.upper(), *spec.names) for name, spec in SPECS.items() if name not in _IN_FILES_ONLY
+    name: ("UA_" + name.upper(), *spec.variables) for name, spec in SPECS.items() if not spec.table
 }
 """The environment variables of each setting; the first that is set wins."""
 
@@ -289,7 +346,7 @@ class Places:
             SettingsError: it is wrong, or not for a folder to set.
         """
         spec = SPECS[name]
-        if given.in_folder and spec.own:
+        if given.in_folder and spec.user_only:
             by = [ENVIRONMENT[name][0], "the command line option"] if name in ENVIRONMENT else []
             raise SettingsError(
                 f"{given.origin} may not be set by the files of a folder: "

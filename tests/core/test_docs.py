@@ -9,8 +9,9 @@ import pytest
 from core.events.codec import EVENT_TYPES
 from core.events.types import Event, McpServer, Usage
 from core.observation import AnyObservation, ImageContent, Observation, TextContent
-from core.settings.model import ENVIRONMENT
+from core.settings.model import ENVIRONMENT, SPECS
 from core.storage.large_results import INLINE_LIMIT
+from tests.docs import stale_pages
 
 ROOT = Path(__file__).parents[2]
 JOURNAL = (ROOT / "docs" / "journal.md").read_text(encoding="utf-8")
@@ -65,9 +66,13 @@ def test_the_journal_page_tells_which_results_are_too_large_for_it() -> None:
     assert f"more than {INLINE_LIMIT >> 10} KiB" in sections(JOURNAL)["Large results"]
 
 
+def test_the_generated_parts_of_the_pages_are_up_to_date() -> None:
+    assert [page.name for page in stale_pages()] == [], "run `python -m tests.docs`"
+
+
 def test_the_configuration_page_has_every_setting_with_its_environment_variables() -> None:
     table = sections((ROOT / "docs" / "configuration.md").read_text(encoding="utf-8"))["Settings"]
-    assert rows(table) == set(ENVIRONMENT)
+    assert rows(table) == set(SPECS)
     for name, variables in ENVIRONMENT.items():
         (row,) = re.findall(rf"^\| `{name}` \|([^|]+)\|", table, flags=re.MULTILINE)
         assert re.findall(r"`(\w+)`", row) == list(variables)

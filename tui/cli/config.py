@@ -125,7 +125,10 @@ def _as_json(setting: Listed) -> dict[str, object]:
 
 
 def _whole(setting: Listed) -> list[str]:
-    lines = [f"{setting.name} = {clean_line(_value(setting), 1000)}", f"  {setting.about}"]
+    lines = [
+        f"{setting.name} = {clean_line(_value(setting), 1000)}",
+        f"  {setting.about} {setting.notes}".rstrip(),
+    ]
     lines.append(f"  takes {setting.takes}")
     if setting.variables:
         lines.append(f"  environment: {', '.join(setting.variables)}")

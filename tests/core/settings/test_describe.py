@@ -147,7 +147,7 @@ def test_an_empty_value_is_the_default_for_every_setting(places: Places, name: s
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in ENVIRONMENT if not SPECS[name].own and not SPECS[name].secret]
+    "name", [name for name in ENVIRONMENT if not SPECS[name].user_only and not SPECS[name].secret]
 )
 def test_an_empty_value_of_a_folder_hides_what_the_users_own_file_says(places: Places, name: str) -> None:
     default = {each.name: each.value for each in list_settings(places)}

@@ -171,7 +171,7 @@ def test_a_folder_that_may_not_be_written_loses_nothing(tmp_path: Path) -> None:
         "from pathlib import Path\n"
         "from core.settings.files import UserFile\n"
         "from core.errors import SettingsError\n"
-        "''.encode('utf-8-sig')\n"
+        "import numbers; ''.encode('utf-8-sig')\n"
         "if os.geteuid() == 0: os.setgroups([]); os.setegid(65534); os.seteuid(65534)\n"
         "try: UserFile(Path(sys.argv[1])).store({'api_key': 'k'})\n"
         "except SettingsError as error: print(error)\n"

@@ -1,0 +1,104 @@
+"""Writes the parts of the documents that are generated from the code: `python -m tests.docs`.
+
+A test fails if one of these parts is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.architecture import page_with_tables
+from tests.paths import DOCS, PROJECT
+
+_OPTION_NAMES = {"workspace": "workspace_base", "tool": "extra_tools", "max_cost": "max_cost_usd"}
+"""The options whose names differ from those of their settings."""
+
+
+def settings_table() -> str:
+    """The table of all settings: names, environment variables, defaults and meanings."""
+    from core.settings.describe import field_texts
+    from core.settings.model import ENVIRONMENT, SPECS
+
+    options = _options()
+    rows = ["| setting | environment | default | meaning |", "|---|---|---|---|"]
+    for name, (summary, notes) in field_texts().items():
+        spec = SPECS[name]
+        variables = ", ".join(f"`{variable}`" for variable in ENVIRONMENT.get(name, ()))
+        own = "Not read from the files of a folder." if spec.user_only else ""
+        written = f"Written as {spec.table}." if spec.table else ""
+        option = f"Option: `{options[name]}`." if name in options else ""
+        meaning = " ".join(filter(None, (summary, notes, written, own, option))).replace("|", "\\|")
+        rows.append(f"| `{name}` | {variables} | {_default(name)} | {meaning} |")
+    return "\n".join(rows)
+
+
+def _options() -> dict[str, str]:
+    """The command line option of each setting that has one."""
+    from tui.cli.arguments import add_session_options, add_theme
+
+    parser = argparse.ArgumentParser()
+    add_session_options(parser)
+    add_theme(parser)
+    return {
+        _OPTION_NAMES.get(action.dest, action.dest): action.option_strings[0] for action in parser._actions
+    }
+
+
+def _default(name: str) -> str:
+    from core.settings.model import DEFAULTS, SPECS
+
+    match DEFAULTS[name]:
+        case bool() as flag:
+            return "`true`" if flag else "`false`"
+        case str() | float() | int() as value:
+            return f"`{value}`"
+        case tuple() as values if values:
+            return ", ".join(f"`{value}`" for value in values)
+        case _:
+            return SPECS[name].unset
+
+
+def configuration_page(page: str) -> str:
+    """The text of the page with its table of settings made again."""
+    pattern = re.compile(r"(<!-- generated: settings -->\n).*?(<!-- end: settings -->)", re.DOTALL)
+    return pattern.sub(lambda marks: f"{marks[1]}\n{settings_table()}\n\n{marks[2]}", page)
+
+
+PAGES: dict[Path, Callable[[str], str]] = {
+    DOCS / "architecture.md": page_with_tables,
+    DOCS / "configuration.md": configuration_page,
+}
+"""The pages with generated parts, and the functions that make these parts again in the text of a page."""
+
+
+def stale_pages(*, write: bool = False) -> Iterator[Path]:
+    """Give the pages whose generated parts differ from the code; with `write` they are updated."""
+    for page, update in PAGES.items():
+        text = page.read_text(encoding="utf-8")
+        updated = update(text)
+        if updated != text:
+            if write:
+                page.write_text(updated, encoding="utf-8")
+            yield page
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Update the pages; with `--check` only report those that are out of date."""
+    parser = argparse.ArgumentParser(prog="python -m tests.docs", description=main.__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit with 1 if a page is out of date"
+    )
+    check = parser.parse_args(arguments).check
+    stale = list(stale_pages(write=not check))
+    for page in stale:
+        sys.stdout.write(f"{'out of date' if check else 'updated'}: {page.relative_to(PROJECT)}\n")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
