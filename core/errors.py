@@ -8,12 +8,12 @@
     ├── JournalError         a journal cannot be read or appended to
     ├── AgentError           the agent could not carry a query to its end
     │   ├── AgentUnavailable the command-line agent is missing, died or never answered
-    │   └── ConversationGone a session cannot go on where it left off
+    │   └── ConversationGone a session cannot be resumed where it left off
     ├── ConnectionFailed     a remote service refused or could not be reached
     ├── FetchRefused         a URL may not be fetched
     ├── ObserverError        a tool result could not be observed
     ├── PipelineError        a pipeline handler broke its contract
-    ├── PluginError          what another package brings cannot be loaded
+    ├── PluginError          a plug-in of another package cannot be loaded
     └── DemoError            the demo's servers could not be started
 
 The message of each says what failed, on what, and what to do about it. `Advice` holds those two halves; each service
@@ -58,13 +58,19 @@ class Advice:
     def __str__(self) -> str:
         return f"{self.problem}: {self.remedy}" if self.remedy else self.problem
 
+    @property
+    def sentence(self) -> str:
+        """The advice with a capital letter and a full stop."""
+        text = str(self)
+        return f"{text[:1].upper()}{text[1:]}."
+
     def format(self, *values: object, **named: object) -> Advice:
         """Fill the placeholders of both clauses."""
         return Advice(self.problem.format(*values, **named), self.remedy.format(*values, **named))
 
 
 class UniversalAgentError(Exception):
-    """The root of the family; catching it catches every error meant for a person."""
+    """The root of the family: catch it to catch every error that is meant for a person."""
 
 
 class SettingsError(UniversalAgentError):
@@ -96,24 +102,26 @@ class AgentUnavailable(AgentError):
 
 
 class ConversationGone(AgentError):
-    """The agent does not know the conversation of a session any more; a fresh one can begin in its folder."""
+    """The agent no longer knows the conversation of a session; a new one can begin in its folder."""
 
 
 class ConnectionFailed(UniversalAgentError):
     """A remote service refused or could not be reached.
 
-    `code` tells programs why: `unreachable`, `timeout`, `robots`, `http_NNN` for a status, or `failed`.
+    `code` is for programs: `unreachable`, `timeout`, `robots`, `http_NNN` for a status, or `failed`. `advice` is the
+    message, with the remedy apart from the problem where the service's table of advice has one.
     """
 
-    def __init__(self, message: str = "", *, code: str = "failed") -> None:
-        super().__init__(message)
+    def __init__(self, message: str | Advice = "", *, code: str = "failed") -> None:
+        super().__init__(str(message))
+        self.advice = Advice(message) if isinstance(message, str) else message
         self.code = code
 
 
 class FetchRefused(UniversalAgentError):
     """A URL may not be fetched.
 
-    `code` tells programs why: `refused`, `robots`, `too_large` or `not_readable`.
+    `code` is for programs: `refused`, `robots`, `too_large` or `not_readable`.
     """
 
     def __init__(self, message: str = "", *, code: str = "refused") -> None:
@@ -126,7 +134,7 @@ class ObserverError(UniversalAgentError):
 
 
 class PluginError(UniversalAgentError):
-    """What another package brings cannot be loaded."""
+    """A plug-in of another package cannot be loaded."""
 
 
 class PipelineError(UniversalAgentError):

@@ -32,7 +32,7 @@ def observe_reader_error(
     error = reader_error(said if said is not None else texts[0], failed=said is not None)
     if error is None:
         return None
-    note = f"the web reader {error.words} (code {error.code})"
+    note = f"the web reader {error.meaning} (code {error.code})"
     page = clean_line(context.workspace.redactor.redact(page_of(result.call.input) or "a page"), 300)
     _log.warning("%s: %s", note, page)
     if error.code == TIMED_OUT:

@@ -17,12 +17,12 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from core.demo.articles import load_catalogue
-from core.demo.composio import ComposioServer
-from core.demo.mounts import Mounts
+from core.demo.composio.sandbox import Mounts
+from core.demo.composio.server import ComposioServer
+from core.demo.composio.services import Services
 from core.demo.pace import Pace
 from core.demo.playbook import load_library
-from core.demo.services import Services
+from core.demo.press.articles import load_catalogue
 from core.settings.model import Settings
 
 __all__ = ["KEY", "Fault", "StandIn", "stand_in"]

@@ -19,11 +19,10 @@ from core.bus import Bus
 from core.concurrency.worker import Aside
 from core.connections.base import Connection
 from core.connections.composio.native import Modifier
-from core.connections.server_trust import ServerTrust
 from core.connections.toolkit import SERVER as TOOLKIT
 from core.connections.toolkit import toolkit_connection
-from core.connections.trust import OwnConnections
-from core.connections.user_servers import project_servers, set_servers
+from core.connections.trust import ServerTrust, UserConnections
+from core.connections.user_servers import find_user_servers
 from core.connections.web_reader import SERVER as WEB_READER
 from core.connections.web_reader import web_reader_connection
 from core.errors import SettingsError
@@ -98,7 +97,7 @@ async def compose_session(
         stack.callback(handler.uninstall)
         endpoints = await _start_demo(settings, interactive, stack) if settings.demo else None
         if endpoints is not None:
-            from core.demo.settings import demo_settings
+            from core.demo.launch import demo_settings
 
             settings = demo_settings(settings, endpoints)
         redactor = Redactor(secrets(settings, os.environ))
@@ -179,7 +178,7 @@ async def compose_session(
             overruled=overruled,
             own_servers=own,
             pipelines=pipelines,
-            ask_model=small_request(settings, recording.tracer.tell),
+            ask_model=small_request(settings, recording.tracer.on_request),
             drain=drain,
             after_finish=stack.aclose,
         )
@@ -233,7 +232,7 @@ def _connectors(
     async def composio() -> Connection:
         from core.connections.composio.session import open_composio
 
-        connection = await open_composio(settings, modifiers, recording.tracer.tell)
+        connection = await open_composio(settings, modifiers, recording.tracer.on_request)
         recording.session_url = connection.url or ""
         if connection.remote is not None:
             private.write(_SESSION_FILE, asdict(connection.remote))
@@ -246,12 +245,12 @@ def _connectors(
     return {TOOLKIT: toolkit, COMPOSIO: composio, **more}
 
 
-def _own_servers(settings: Settings, bus: Bus, interactive: bool) -> OwnConnections:
+def _own_servers(settings: Settings, bus: Bus, interactive: bool) -> UserConnections:
     """The user's own MCP servers; those of the settings count before those of the folder's `.mcp.json`."""
     folder = Path.cwd()
     # The demo talks to its own servers alone.
-    found = [] if settings.demo else [*set_servers(settings.mcp_servers), *project_servers(folder)]
-    return OwnConnections(
+    found = [] if settings.demo else find_user_servers(settings, folder)
+    return UserConnections(
         found,
         folder,
         ServerTrust(),

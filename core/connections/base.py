@@ -1,4 +1,4 @@
-"""What a connection gives a session: MCP servers, and a word about how it went."""
+"""What a connection gives a session: the configuration of MCP servers, and what is known about them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Connection", "Expiry", "RemoteSession"]
+__all__ = ["WITHOUT_TOOLS", "Connection", "Expiry", "RemoteSession"]
+
+WITHOUT_TOOLS = "the session continues without its tools"
+"""What follows from a server or service that cannot be used."""
 
 
 @dataclass(frozen=True)
 class RemoteSession:
-    """A session at Composio, as its files are asked for: server, session id, and the headers that let one in."""
+    """A session at Composio, for access to its files: the server, the session's id, and the headers that sign in."""
 
     base_url: str
     session_id: str
@@ -20,26 +23,30 @@ class RemoteSession:
 
 @dataclass(frozen=True)
 class Expiry:
-    """How one finds out that the session behind a connection is over, so that another one must be opened.
+    """Detects that the session behind a connection has expired, so that a new one must be opened.
 
-    `told_by` says whether an error of one of its tools means that. `is_over` asks the service; it raises
+    `matches` says whether an error of one of its tools may mean that. `is_over` asks the service; it raises
     ConnectionFailed.
     """
 
-    told_by: Callable[[str], bool]
+    matches: Callable[[str], bool]
     is_over: Callable[[], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
 class Connection:
-    """MCP server configurations by server name, in the form the agent's `--mcp-config` takes.
+    """MCP server configurations by server name, in the form of the agent's `--mcp-config`.
 
-    A server in this process has the type `sdk` and its `instance`, as the agent's SDK takes it.
-    `note` says in plain words what is missing when there are none, and `status` how such a server is listed: `off`, or
-    `untrusted` or `failed` when opening it again may help. `url` is the remote session's address,
-    secrets are values that must be masked wherever text is kept. `is_connected` asks the service whether a person's
-    account of a toolkit, such as `gmail`, is active; it raises ConnectionFailed. `remote` is the session at
-    Composio, whose files the local toolkit moves. `close` lets go of what the connection holds.
+    Attributes:
+        servers: a server in this process has the type `sdk` and its `instance`, as the agent's SDK takes it.
+        note: says what is missing when there are no servers.
+        status: how such a server is listed: `off`, or `untrusted` or `failed` when opening it again may help.
+        url: the address of the remote session.
+        secrets: values that are masked in all records.
+        is_connected: asks the service whether the user's account of a toolkit, such as `gmail`, is active; it raises
+            ConnectionFailed.
+        remote: the session at Composio whose files the local toolkit transfers.
+        close: releases what the connection holds.
     """
 
     servers: Mapping[str, dict[str, Any]] = field(default_factory=dict)

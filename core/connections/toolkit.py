@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from core.connections.base import Connection
-from core.connections.mount import SESSION_FILE
 
-__all__ = ["SERVER", "toolkit_connection"]
+__all__ = ["SERVER", "SESSION_FILE", "toolkit_connection"]
 
 SERVER = "local_toolkit"
 
-# A stdio server inherits the agent's environment; the toolkit has no business with its keys.
+SESSION_FILE = "TOOLKIT_COMPOSIO_SESSION"
+"""The environment variable with the path of the private file that holds the credentials of the remote sandbox."""
+
+# A stdio server inherits the agent's environment; the toolkit does not need its keys.
 _BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "COMPOSIO_API_KEY")
 
 
@@ -27,10 +29,14 @@ def toolkit_connection(
 ) -> Connection:
     """The server that starts `core.toolkit` for this workspace.
 
-    The child runs isolated (`-I`), so a `core/` folder in the user's directory is never imported. `routes`
-    sends hosts under a suffix to an address on loopback, as the demo's pages need. `telemetry` is what it is told
-    to send its spans with; the agent keeps such variables of its own from it.
-    `session_file` is the private file by which it learns how one signs in at the remote sandbox.
+    The child process runs isolated (`-I`), so a `core/` folder in the current directory is never imported.
+
+    Args:
+        workspace: the folder of the session.
+        routes: sends hosts below a suffix to an address on loopback, as the demo's pages need.
+        robots: whether robots.txt is obeyed.
+        telemetry: the variables with which it exports its spans; the agent does not pass its own on.
+        session_file: the private file with the credentials of the remote sandbox.
     """
     args = ["-I", "-m", "core.toolkit", "--workspace", str(workspace), *_route_args(routes)]
     if not robots:

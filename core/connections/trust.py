@@ -1,37 +1,121 @@
-"""The user's own MCP servers in a session: opened when they are trusted, and asked about when a folder names them."""
+"""Trust in the servers of a folder: each is shown to the user, with its command, before it is ever started.
+
+Trust belongs to a folder and one configuration, known by its fingerprint: the user is asked again about any change.
+`ServerTrust` stores the decisions, and `UserConnections` asks for them in a session and opens what is trusted.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
+import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from core.connections.base import Connection
-from core.connections.server_trust import ServerTrust
-from core.connections.user_servers import OwnServer, Unusable, connection_to
-from core.errors import ConnectionFailed
+from core.connections.user_servers import UnusableServer, UserServer, connection_to
+from core.errors import ConnectionFailed, WorkspaceError
 from core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
+from core.redaction.arguments import masked_address, masked_command
+from core.storage.files import Root
 from core.text import clean
 
-__all__ = ["OwnConnections"]
+__all__ = ["Decision", "ServerTrust", "UserConnections"]
+
+_log = logging.getLogger(__name__)
+
+_FILE = "trusted-servers.json"
+_LARGEST = 4 << 20
+
+Decision = Literal["trusted", "refused"]
 
 
-class OwnConnections:
-    """Opens each server by its name, and keeps what the person says of those that are not theirs.
+class _Entry(msgspec.Struct):
+    """A stored decision; all but the decision is for people to read, and has no secrets."""
+
+    folder: str
+    name: str
+    target: str
+    decision: Decision
+    at: str
+
+
+class ServerTrust:
+    """The decisions of the user, in a file in `state`, by default the state folder of the program."""
+
+    def __init__(self, state: Path | None = None) -> None:
+        if state is None:
+            from platformdirs import user_state_path
+
+            state = user_state_path("ua-tui")
+        self._state = state
+
+    def decision(self, server: UserServer, folder: Path) -> Decision | None:
+        """The decision about a server, None if there is none yet; servers of the user's own settings are trusted."""
+        if not server.in_folder:
+            return "trusted"
+        entry = self._read().get(_key(server, folder))
+        return entry.decision if entry is not None else None
+
+    def decide(self, server: UserServer, folder: Path, decision: Decision | None) -> None:
+        """Store the decision about a server; None makes the program ask again.
+
+        Raises:
+            WorkspaceError: it cannot be stored.
+        """
+        entries = self._read()
+        key = _key(server, folder)
+        if decision is None:
+            entries.pop(key, None)
+        else:
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            entries[key] = _Entry(str(folder), server.name, server.target, decision, at)
+        self._write(entries)
+
+    def _write(self, entries: dict[str, _Entry]) -> None:
+        Root(self._state, create=True).write(_FILE, msgspec.json.encode(entries))
+
+    def _read(self) -> dict[str, _Entry]:
+        path = self._state / _FILE
+        try:
+            with path.open("rb") as file:
+                entries = msgspec.json.decode(file.read(_LARGEST), type=dict[str, _Entry])
+        except FileNotFoundError:
+            return {}
+        except (OSError, msgspec.MsgspecError) as error:
+            # Nothing is trusted then; the next decision writes the file again.
+            _log.warning("%s cannot be read: %s", path, error)
+            return {}
+        masked = {key: _without_secrets(entry) for key, entry in entries.items()}
+        if masked != entries:
+            # Earlier versions stored full commands.
+            try:
+                self._write(masked)
+            except WorkspaceError as error:
+                _log.warning("%s may contain secrets, and cannot be written: %s", path, error)
+        return masked
+
+
+class UserConnections:
+    """Opens the user's servers by name, and asks about those that a folder names.
 
     Args:
-        found: what the files say, in the order that names count in.
+        found: the servers of all files, in order of precedence.
         folder: the folder whose files they are; trust belongs to it.
-        trust: what was decided before.
+        trust: the decisions so far.
         environ: fills in variables.
-        publish: takes what is asked and answered.
-        interactive: whether there is anybody to be asked.
+        publish: called with the events of questions and answers.
+        interactive: whether there is a person to ask.
     """
 
     def __init__(
         self,
-        found: Sequence[OwnServer | Unusable],
+        found: Sequence[UserServer | UnusableServer],
         folder: Path,
         trust: ServerTrust,
         *,
@@ -45,26 +129,26 @@ class OwnConnections:
         self._environ = environ
         self._publish = publish
         self._interactive = interactive
-        self._waiting: dict[str, OwnServer] = {}
+        self._waiting: dict[str, UserServer] = {}
         self._begun = False
 
     @property
     def connectors(self) -> dict[str, Callable[[], Awaitable[Connection]]]:
-        """What opens each."""
+        """The function that opens each server."""
         return {name: partial(self._open, name) for name in reversed(self._found)}
 
     def ask(self) -> None:
-        """Ask about each server that nobody has decided on, and from now on about one that is wanted again."""
+        """Ask about each server without a decision; from now on also about one that is opened again."""
         self._begun = True
         for server in reversed(self._found.values()):
-            if isinstance(server, OwnServer) and self._interactive and self._decision(server) is None:
+            if isinstance(server, UserServer) and self._interactive and self._decision(server) is None:
                 self._ask(server)
 
     def answer(self, name: str, decision: Literal["trusted", "refused", "not_now"]) -> bool:
-        """Keep what the person says of a server that was asked about; True when it may be opened now.
+        """Store the answer to a question; True when the server may be opened now.
 
         Raises:
-            WorkspaceError: it cannot be kept; then it is as if nothing had been said.
+            WorkspaceError: it cannot be stored; the question stays open.
         """
         server = self._waiting.get(name)
         if server is None:
@@ -77,7 +161,7 @@ class OwnConnections:
 
     async def _open(self, name: str) -> Connection:
         server = self._found[name]
-        if isinstance(server, Unusable):
+        if isinstance(server, UnusableServer):
             return Connection(note=server.problem, status="failed")
         match self._decision(server):
             case "trusted":
@@ -86,22 +170,18 @@ class OwnConnections:
                 except ConnectionFailed as error:
                     return Connection(note=str(error), status="failed")
             case "refused":
-                note = f"{self._named(server)} is not used, as you refused it: ua-tui servers forget {name}"
+                note = f"{server.shown_name} is not used because you refused it: ua-tui servers forget {name}"
                 return Connection(note=note)
             case None:
                 if self._begun and self._interactive and name not in self._waiting:
                     self._ask(server)
-                note = f"{self._named(server)} is used only once you have trusted it: ua-tui servers trust {name}"
+                note = f"{server.shown_name} is not trusted yet: ua-tui servers trust {name}"
                 return Connection(note=note, status="untrusted")
 
-    @staticmethod
-    def _named(server: OwnServer) -> str:
-        return f"{server.name} of {server.source}"
-
-    def _decision(self, server: OwnServer) -> Literal["trusted", "refused"] | None:
+    def _decision(self, server: UserServer) -> Decision | None:
         return self._trust.decision(server, self._folder)
 
-    def _ask(self, server: OwnServer) -> None:
+    def _ask(self, server: UserServer) -> None:
         self._waiting[server.name] = server
         self._publish(
             ServerTrustAsked(
@@ -112,3 +192,17 @@ class OwnConnections:
                 source=clean(server.source),
             )
         )
+
+
+def _without_secrets(entry: _Entry) -> _Entry:
+    try:
+        is_address = entry.target.startswith(("http://", "https://"))
+        command = [] if is_address else shlex.split(entry.target)
+    except ValueError:
+        command = []
+    masked = masked_command(command) if command else masked_address(entry.target)
+    return msgspec.structs.replace(entry, target=masked.shown)
+
+
+def _key(server: UserServer, folder: Path) -> str:
+    return json.dumps([str(folder.resolve()), server.fingerprint])

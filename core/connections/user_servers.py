@@ -1,8 +1,9 @@
-"""MCP servers of the user's own: what `.mcp.json` and the settings say of them, checked, and made ready for the agent.
+"""MCP servers of the user: read from `.mcp.json` and the settings, checked, and configured for the agent.
 
-`.mcp.json` in the current folder has the form that other agents use, too: `{"mcpServers": {NAME: {...}}}`, with
-`command`, `args` and `env` for a program, or `type` (`http`, `sse`), `url` and `headers` for a remote server. In each
-text `${NAME}` stands for a variable of the environment, and `${NAME:-text}` for a text where there is none.
+`.mcp.json` in the current folder has the format of other agents: `{"mcpServers": {NAME: {...}}}`, with `command`,
+`args` and `env` for a program, or `type` (`http`, `sse`), `url` and `headers` for a remote server. In each string
+`${NAME}` is replaced by a variable of the environment, and `${NAME:-text}` by `text` if the variable is not set.
+`_ADVICE` is the one table of what can be wrong with them.
 """
 
 from __future__ import annotations
@@ -19,20 +20,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.connections.base import Connection
-from core.errors import ConnectionFailed
+from core.errors import Advice, ConnectionFailed
 from core.redaction.arguments import masked_address, masked_command, masked_given
+from core.settings.model import Settings
 from core.settings.sources import Given
 from core.text import clean_line, without_surrogates
 
-__all__ = ["PROJECT_SERVERS", "OwnServer", "Unusable", "connection_to", "project_servers", "set_servers"]
+__all__ = [
+    "PROJECT_SERVERS", "UnusableServer", "UserServer", "connection_to", "find_user_servers", "project_servers",
+    "settings_servers",
+]  # fmt: skip
 
 PROJECT_SERVERS = ".mcp.json"
 
 Transport = Literal["stdio", "http", "sse"]
 
-# A tool is called mcp__SERVER__TOOL: no name may make its tools look like those of another server.
+# Tools are named mcp__SERVER__TOOL: no name may make its tools look like those of another server.
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9-])?")
-_TAKEN = frozenset({"local_toolkit", "composio", "web_reader"})
+_BUILT_IN = frozenset({"local_toolkit", "composio", "web_reader"})
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _LARGEST = 1 << 20
 _MOST = 50
@@ -45,15 +50,54 @@ _FIELDS: Mapping[Transport, frozenset[str]] = {
 
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
 
-# A program that the agent starts inherits the agent's environment, and has no business with its keys.
+# A program that the agent starts inherits the agent's environment, but does not need its keys.
 _BLANKED = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")
+
+# {server} is the name of a server and the file it is in.
+_ADVICE: Mapping[str, Advice] = {
+    "file_too_large": Advice("{file} is larger than {limit} MiB", "remove servers from it"),
+    "file_unreadable": Advice("{file} cannot be read ({reason})", "check its permissions"),
+    "not_json": Advice("{file} is not valid JSON ({reason})", "correct it or move it away"),
+    "no_servers": Advice(
+        "{file} has no table of servers", 'write {{"mcpServers": {{"name": {{"command": "..."}}}}}}'
+    ),
+    "no_settings_table": Advice(
+        "{file} is not a table of servers", "write [mcp_servers.name] and below it command or url"
+    ),
+    "too_many": Advice("{file} names {count} servers", "only the first {limit} are used"),
+    "bad_name": Advice(
+        "{server} has an invalid name",
+        "use letters, digits, - and single _; start with a letter or digit, and do not end with _",
+    ),
+    "built_in_name": Advice("{server} has the name of a built-in server", "give it another name"),
+    "not_a_table": Advice("{server} is not a table", "give it a command or a url"),
+    "bad_type": Advice("{server} has the unknown type {value!r}", "use stdio, http or sse"),
+    "no_command": Advice("{server} has no command", "add command, the program to start"),
+    "no_url": Advice("{server} has no url", "add url, its address"),
+    "bad_url": Advice("{server} has a url that is not an address", "write one such as https://host/mcp"),
+    "bad_args": Advice("{server} has args that are not a list of strings", "write a list of strings"),
+    "bad_table": Advice("{server} has {value} that is not a table of strings", "write a table of strings"),
+    "bad_character": Advice("{server} has a character that no program accepts", "remove it"),
+    "too_long": Advice(
+        "{server} has more than {limit:,} characters", "put long values into a file that the server reads"
+    ),
+    "unknown_field": Advice("{server} has the unknown field {value!r}", "remove it; the type is {kind}"),
+    "no_variable": Advice(
+        "{server} needs the variable {value}, which is not set",
+        "set it, or write ${{{value}:-...}} with a default value",
+    ),
+    "no_program": Advice(
+        "{server} cannot be started: there is no program {value}", "install it, or write its full path"
+    ),
+}
 
 
 @dataclass(frozen=True)
-class OwnServer:
-    """A server as it is written down: `how` is its configuration, checked but for its variables.
+class UserServer:
+    """A server as it is written in a file.
 
-    `source` says where it stands, for a sentence; one that stands `in_folder` is another's word until it is trusted.
+    `how` is its configuration, checked except for its variables, and `source` the file. One that comes from a file
+    `in_folder` may be somebody else's, and must be trusted first.
     """
 
     name: str
@@ -63,14 +107,14 @@ class OwnServer:
 
     @property
     def transport(self) -> Transport:
-        """How it is spoken to."""
+        """The transport of the protocol."""
         return _transport(self.how)
 
     @property
     def target(self) -> str:
-        """What would be started, as in a shell, or the address that would be opened: nothing is filled in.
+        """The command that would be started, as in a shell, or the address; variables are not filled in.
 
-        Of what looks like a secret the value is masked.
+        Values that look like secrets are masked.
         """
         if self.transport == "stdio":
             return masked_command(self._command).shown
@@ -78,21 +122,26 @@ class OwnServer:
 
     @property
     def given(self) -> Mapping[str, str]:
-        """What it is given beside that: variables of its environment, or headers; nothing is filled in."""
+        """The variables of its environment, or its headers; variables in them are not filled in."""
         return dict(self.how.get("env" if self.transport == "stdio" else "headers") or {})
 
     @property
     def shown(self) -> list[str]:
-        """The same as `NAME=value`; of what is a secret by its name, and written down, only how long it is."""
+        """The same as `NAME=value`; of a secret in the file only its length."""
         return [masked_given(name, value).shown for name, value in self.given.items()]
 
     @property
     def fingerprint(self) -> str:
-        """What tells this configuration from every other, for whoever is asked to trust it: 64 hexadecimal digits."""
-        # With the secrets: another one may lead to another place.
+        """Identifies this configuration when the user is asked to trust it: 64 hexadecimal digits."""
+        # With the secrets: another secret may mean another account.
         target = shlex.join(self._command) if self.transport == "stdio" else str(self.how["url"])
         whole = json.dumps([self.name, self.transport, target, dict(self.given)], sort_keys=True)
         return hashlib.sha256(whole.encode()).hexdigest()
+
+    @property
+    def shown_name(self) -> str:
+        """The name and the file, for a sentence."""
+        return f"{self.name} in {self.source}"
 
     @property
     def _command(self) -> list[str]:
@@ -100,17 +149,28 @@ class OwnServer:
 
 
 @dataclass(frozen=True)
-class Unusable:
-    """A server, or a whole file, that cannot be used: `problem` says what is wrong, where, and what to do."""
+class UnusableServer:
+    """A server, or a whole file, that cannot be used."""
 
     name: str
-    problem: str
+    advice: Advice
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, where, and what to do."""
+        return str(self.advice)
 
 
-Found = list[OwnServer | Unusable]
+_Found = list[UserServer | UnusableServer]
 
 
-def project_servers(folder: Path) -> Found:
+def find_user_servers(settings: Settings, folder: Path) -> _Found:
+    """The servers of the settings and of a folder, as a session there would have them; each name once."""
+    found = [*settings_servers(settings.mcp_servers), *project_servers(folder)]
+    return list({each.name: each for each in reversed(found)}.values())[::-1]
+
+
+def project_servers(folder: Path) -> _Found:
     """Read the `.mcp.json` of a folder; empty where there is none."""
     path = folder / PROJECT_SERVERS
     try:
@@ -119,67 +179,54 @@ def project_servers(folder: Path) -> Found:
         with path.open("rb") as file:
             data = file.read(_LARGEST + 1)
         if len(data) > _LARGEST:
-            return [Unusable(PROJECT_SERVERS, f"{path} is larger than {_LARGEST >> 20} MiB: it is not read.")]
-        whole = json.loads(data.decode("utf-8-sig"))
+            return _unusable_file(PROJECT_SERVERS, "file_too_large", path, limit=_LARGEST >> 20)
+        content = json.loads(data.decode("utf-8-sig"))
     except OSError as error:
-        return [Unusable(PROJECT_SERVERS, f"{path} cannot be read: {error.strerror}. Check its permissions.")]
+        return _unusable_file(PROJECT_SERVERS, "file_unreadable", path, reason=error.strerror)
     except (ValueError, RecursionError) as error:
-        told = f"{path} is not valid JSON: {clean_line(str(error), 200)}. Correct it or move it away."
-        return [Unusable(PROJECT_SERVERS, told)]
-    servers = whole.get("mcpServers") if isinstance(whole, dict) else None
+        return _unusable_file(PROJECT_SERVERS, "not_json", path, reason=clean_line(str(error), 200))
+    servers = content.get("mcpServers") if isinstance(content, dict) else None
     if not isinstance(servers, dict):
-        told = f'{path} has no table of servers: write {{"mcpServers": {{"name": {{"command": "..."}}}}}}.'
-        return [Unusable(PROJECT_SERVERS, told)]
-    wanted = [(name, how) for name, how in servers.items() if not _is_disabled(how)]
-    found: Found = [_checked(name, how, str(path), in_folder=True) for name, how in wanted[:_MOST]]
-    return found + _too_many(len(wanted), PROJECT_SERVERS, str(path))
+        return _unusable_file(PROJECT_SERVERS, "no_servers", path)
+    return _servers_of(servers, PROJECT_SERVERS, str(path), in_folder=True)
 
 
-def set_servers(given: Sequence[Given]) -> Found:
+def settings_servers(tables: Sequence[Given]) -> _Found:
     """Read the tables `[mcp_servers.NAME]` of settings files; each name counts once.
 
-    The user's own count before those of a folder, which may not put itself in the place of one that is trusted.
+    The user's own settings come before those of a folder, which cannot replace a trusted server.
     """
-    found: dict[str, OwnServer | Unusable] = {}
-    for each in sorted(given, key=lambda each: each.in_folder):
-        if not isinstance(each.value, Mapping):
-            told = (
-                f"{each.origin} is no table of servers: write [mcp_servers.name] and below it command or url."
-            )
-            found.setdefault("mcp_servers", Unusable("mcp_servers", told))
-            continue
-        wanted = [(name, how) for name, how in each.value.items() if not _is_disabled(how)]
-        for name, how in wanted[:_MOST]:
-            found.setdefault(name, _checked(name, how, str(each.path), in_folder=each.in_folder))
-        for more in _too_many(len(wanted), "mcp_servers", str(each.path)):
-            found.setdefault(more.name, more)
+    found: dict[str, UserServer | UnusableServer] = {}
+    for each in sorted(tables, key=lambda each: each.in_folder):
+        if isinstance(each.value, Mapping):
+            servers = _servers_of(each.value, "mcp_servers", str(each.path), in_folder=each.in_folder)
+        else:
+            servers = _unusable_file("mcp_servers", "no_settings_table", each.origin)
+        for server in servers:
+            found.setdefault(server.name, server)
     return list(found.values())
 
 
-def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -> Connection:
-    """Make the configuration the agent takes, with the variables filled in; what they hold is a secret, but for places.
+def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) -> Connection:
+    """Make the configuration for the agent, with the variables filled in; values other than paths count as secrets.
 
-    A program is started in `folder`, whose files it may be given by their names.
+    A program is started in `folder`, so that relative paths in its arguments work.
 
     Raises:
-        ConnectionFailed: a variable is not set, or there is no such program.
+        ConnectionFailed: a variable is not set, or the program does not exist.
     """
     filled: list[str] = []
 
     def fill(text: str) -> str:
         def value(found: re.Match[str]) -> str:
-            name, instead = found.groups()
+            name, default = found.groups()
             if environ.get(name):
                 if not _is_plain(name, environ[name]):
                     filled.append(environ[name])
                 return environ[name]
-            if instead is None:
-                raise ConnectionFailed(
-                    f"{server.name} of {server.source} needs the variable {name}, which is not set: "
-                    f"set it, or write ${{{name}:-...}} with what is to hold without it",
-                    code="no_variable",
-                )
-            return str(instead)
+            if default is None:
+                raise _failure("no_variable", server, name)
+            return str(default)
 
         return _VARIABLE.sub(value, text)
 
@@ -190,33 +237,41 @@ def connection_to(server: OwnServer, environ: Mapping[str, str], folder: Path) -
         started = [fill(how["command"]), *(fill(each) for each in how.get("args", ()))]
         path = given.get("PATH") or environ.get("PATH")
         if shutil.which(str(folder / started[0]) if "/" in started[0] else started[0], path=path) is None:
-            raise ConnectionFailed(
-                f"{server.name} of {server.source} cannot be started: there is no program "
-                f"{clean_line(started[0], 200)}; install it, or write its whole path",
-                code="no_program",
-            )
+            raise _failure("no_program", server, clean_line(started[0], 200))
         secrets += masked_command(started).secrets
-        made = {
+        config = {
             "type": "stdio",
             "command": "/bin/sh",
-            # The agent works in the session's folder, and would start it there.
+            # The agent runs in the session's folder, and would start it there.
             "args": ["-c", 'cd "$1" && shift && exec "$@"', "sh", str(folder), *started],
             "env": dict.fromkeys(_BLANKED, "") | given,
         }
     else:
         address = fill(how["url"])
         secrets += masked_address(address).secrets
-        made = {"type": server.transport, "url": address, "headers": given}
-    # What is written into a file for a key's place is most often the key itself.
+        config = {"type": server.transport, "url": address, "headers": given}
+    # A value in the place of a key is most often the key itself.
     secrets = [*filled, *secrets]
-    return Connection(servers={server.name: made}, secrets=tuple(each for each in secrets if len(each) >= 6))
+    return Connection(
+        servers={server.name: config}, secrets=tuple(each for each in secrets if len(each) >= 6)
+    )
 
 
-def _too_many(count: int, name: str, source: str) -> Found:
-    """What is to be said of a file with more servers than anybody would be asked about."""
-    if count <= _MOST:
-        return []
-    return [Unusable(name, f"{source} names {count} servers: those after the first {_MOST} are not used.")]
+def _unusable_file(name: str, problem: str, file: Path | str, **values: object) -> _Found:
+    return [UnusableServer(name, _ADVICE[problem].format(file=file, **values))]
+
+
+def _failure(problem: str, server: UserServer, value: str) -> ConnectionFailed:
+    return ConnectionFailed(_ADVICE[problem].format(server=server.shown_name, value=value), code=problem)
+
+
+def _servers_of(table: Mapping[Any, Any], name: str, source: str, *, in_folder: bool) -> _Found:
+    """The servers of a table; no more than a person could be asked about."""
+    enabled = [(key, how) for key, how in table.items() if not _is_disabled(how)]
+    found = [_checked(str(key), how, source, in_folder=in_folder) for key, how in enabled[:_MOST]]
+    if len(enabled) > _MOST:
+        found += _unusable_file(name, "too_many", source, count=len(enabled), limit=_MOST)
+    return found
 
 
 def _is_disabled(how: Any) -> bool:
@@ -224,7 +279,7 @@ def _is_disabled(how: Any) -> bool:
 
 
 def _is_plain(name: str, value: str) -> bool:
-    """Whether what a variable holds is no secret: masked, it would be missing from every path and every name."""
+    """Whether the value of a variable is no secret: masking it would spoil every path and name."""
     return name in _PLAIN or (os.path.isabs(value) and os.path.exists(value))
 
 
@@ -235,53 +290,60 @@ def _transport(how: Mapping[str, Any]) -> Transport:
     return "sse" if kind == "sse" else "stdio" if "command" in how or "url" not in how else "http"
 
 
-def _checked(name: str, how: Any, source: str, *, in_folder: bool) -> OwnServer | Unusable:
-    shown = clean_line(str(name), 60)
-    wrong = _wrong(str(name), how)
-    if wrong:
-        return Unusable(shown, f"The server {shown} of {source} cannot be used: {wrong}.")
-    return OwnServer(name, how, source, in_folder)
+def _checked(name: str, how: Any, source: str, *, in_folder: bool) -> UserServer | UnusableServer:
+    problem, value = _check_name(name) or _check_fields(how) or _check_values(how) or ("", "")
+    if not problem:
+        return UserServer(name, how, source, in_folder)
+    shown = clean_line(name, 60)
+    kind = _transport(how) if isinstance(how, Mapping) else ""
+    values = {"value": clean_line(value, 40), "kind": kind, "limit": _LONGEST}
+    return UnusableServer(shown, _ADVICE[problem].format(server=f"{shown} in {source}", **values))
 
 
-def _wrong(name: str, how: Any) -> str:
-    """What is wrong with a server, and what it takes; empty when nothing is."""
+_Problem = tuple[str, str]
+"""A key of `_ADVICE`, and the value that it is about."""
+
+
+def _check_name(name: str) -> _Problem | None:
     if not _NAME.fullmatch(name):
-        return (
-            "its name may have letters, digits, _ and -, begins with a letter or digit, "
-            "and has neither two _ in a row nor one at its end"
-        )
-    if name in _TAKEN:
-        return "the name is that of a server of the program: give it another one"
+        return "bad_name", ""
+    return ("built_in_name", "") if name in _BUILT_IN else None
+
+
+def _check_fields(how: Any) -> _Problem | None:
+    """Whether a configuration has the fields of its transport, each of its type."""
     if not isinstance(how, Mapping):
-        return "its configuration is no table: give it a command or a url"
+        return "not_a_table", ""
     if how.get("type", "stdio") not in ("stdio", "http", "sse", "streamable-http", "streamable_http"):
-        return f"its type is {clean_line(str(how['type']), 40)!r}: it takes stdio, http or sse"
-    transport = _transport(how)
-    needed = "command" if transport == "stdio" else "url"
+        return "bad_type", str(how["type"])
+    needed = "command" if _transport(how) == "stdio" else "url"
     if not isinstance(how.get(needed), str) or not how[needed].strip():
-        return (
-            f"it has no {needed}, which is {'the program to start' if needed == 'command' else 'its address'}"
-        )
+        return f"no_{needed}", ""
     if needed == "url" and not re.match(r"https?://[^\s/]", how["url"]) and "${" not in how["url"]:
-        return "its url is no address such as https://host/mcp"
+        return "bad_url", ""
     args = how.get("args", [])
     if not isinstance(args, list) or not all(isinstance(each, str) for each in args):
-        return "its args are no list of texts"
+        return "bad_args", ""
     for field in ("env", "headers"):
         table = how.get(field) or {}
         if not isinstance(table, Mapping) or not all(isinstance(each, str) for each in table.values()):
-            return f"its {field} is no table of texts"
-    tables = [table for field in ("env", "headers") for table in (how.get(field) or {}).items()]
-    texts = [how[needed], *args, *(str(text) for row in tables for text in row)]
+            return "bad_table", field
+    return None
+
+
+def _check_values(how: Mapping[str, Any]) -> _Problem | None:
+    """Whether programs accept the strings of a configuration, and a person can read them all."""
+    transport = _transport(how)
+    tables = [pair for field in ("env", "headers") for pair in (how.get(field) or {}).items()]
+    target = how["command" if transport == "stdio" else "url"]
+    texts = [target, *how.get("args", []), *(str(text) for pair in tables for text in pair)]
     if any("\0" in text or without_surrogates(text) != text for text in texts):
-        return "there is a character in it that no program takes"
+        return "bad_character", ""
     if sum(map(len, texts)) > _LONGEST or len(texts) > _LONGEST // 10:
-        # Whoever is asked whether to trust it must be able to look through it.
-        return f"it has more than {_LONGEST:,} characters: put what is long into a file that it reads"
-    if unknown := sorted(set(how) - _FIELDS[transport] - _IGNORED):
-        return f"there is no {clean_line(str(unknown[0]), 40)!r} in a server of type {transport}"
-    return ""
+        return "too_long", ""
+    unknown = sorted(set(how) - _FIELDS[transport] - _IGNORED)
+    return ("unknown_field", str(unknown[0])) if unknown else None
 
 
 _IGNORED = frozenset({"transport", "description", "disabled", "timeout", "alwaysLoad", "autoApprove"})
-"""What other programs write there and does no harm."""
+"""Fields of other programs, without effect here."""

@@ -1,4 +1,4 @@
-"""Z.AI's web reader: an MCP server over HTTP that reads single pages, also such as refuse a crawler."""
+"""Z.AI's web reader: an MCP server over HTTP that reads single pages, including pages that block crawlers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ URL = "https://api.z.ai/api/mcp/web_reader/mcp"
 
 
 def web_reader_connection(settings: Settings) -> Connection:
-    """The server with the key of the settings; without one the connection is empty and says so."""
+    """The server with the key of the settings; without one the connection is empty and its note says so."""
     key = settings.web_reader_key
     if not key:
-        return Connection(note="The web reader is off: set Z_AI_API_KEY to read pages that refuse a crawler.")
+        return Connection(note="The web reader is off: set Z_AI_API_KEY to read pages that block crawlers.")
     headers = {"Authorization": f"Bearer {key}"}
     url = settings.web_reader_url or URL
     return Connection(servers={SERVER: {"type": "http", "url": url, "headers": headers}}, secrets=(key,))

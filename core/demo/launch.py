@@ -1,4 +1,4 @@
-"""Starts the demo's servers as a child process and ends them again."""
+"""Starts the servers of the demo as a child process, and makes the settings of a session that uses them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.errors import DemoError
+from core.settings.model import Settings
 
-__all__ = ["DemoEndpoints", "demo_servers"]
+__all__ = ["DemoEndpoints", "demo_servers", "demo_settings"]
 
 START_SECONDS = 30.0
 STOP_SECONDS = 3.0
 KEPT_LINES = 20
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "SYSTEMROOT", "TZ")
 
+_MODEL = "claude-sonnet-5"
+_KEY = "demo-key-of-no-value"
+
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class DemoEndpoints:
-    """Where the demo's servers listen, all on loopback.
+    """The addresses of the demo's servers, all on loopback.
 
-    `model_url` goes into ANTHROPIC_BASE_URL, `composio_url` and `composio_api_key` to the Composio SDK,
-    `article_route` (".example=127.0.0.1:PORT") to the toolkit's `--route`.
+    `model_url` is for ANTHROPIC_BASE_URL, `composio_url` and `composio_api_key` are for the Composio SDK, and
+    `article_route` (".example=127.0.0.1:PORT") is for the toolkit's `--route`.
     """
 
     model_url: str
@@ -40,16 +44,16 @@ class DemoEndpoints:
 
     @property
     def address(self) -> str:
-        """HOST:PORT, for whoever has to allow it."""
+        """HOST:PORT, for a list of allowed addresses."""
         return self.article_route.partition("=")[2]
 
 
 @asynccontextmanager
 async def demo_servers(pace: float) -> AsyncIterator[DemoEndpoints]:
-    """Run the demo's servers while the block runs; raises DemoError when they do not come up.
+    """Run the demo's servers while the block runs; raises DemoError if they do not start.
 
-    The child has a session of its own, so a Ctrl+C in the terminal does not reach it, and it ends by itself
-    when this process dies, because its standard input ends then.
+    The child has its own session, so that Ctrl+C in the terminal does not reach it. When this process dies, its
+    standard input ends, and with it the child.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -83,16 +87,16 @@ async def _endpoints(
         raise DemoError(f"The demo's servers did not start within {START_SECONDS:.0f} seconds.") from error
     if not line:
         await asyncio.wait({reader}, timeout=STOP_SECONDS)
-        reason = errors[-1] if errors else "they ended without a word"
+        reason = errors[-1] if errors else "they ended without a message"
         raise DemoError(f"The demo's servers could not be started: {reason}")
     try:
         return DemoEndpoints(**json.loads(line))
     except (ValueError, TypeError) as error:
-        raise DemoError("The demo's servers started, but did not say where they listen.") from error
+        raise DemoError("The demo's servers started, but did not report their address.") from error
 
 
 async def _keep_errors(process: asyncio.subprocess.Process, errors: deque[str]) -> None:
-    """Read what the child logs, so that it never blocks, and keep the last lines to explain a failure."""
+    """Read the log of the child so that it never blocks, and keep the last lines to explain a failure."""
     assert process.stderr is not None
     while True:
         try:
@@ -108,31 +112,49 @@ async def _keep_errors(process: asyncio.subprocess.Process, errors: deque[str]) 
 
 
 async def _end_reading(reader: asyncio.Task[None]) -> None:
-    """Read what the child wrote last, and no longer: a process of its own may hold the pipe open."""
+    """Read the rest of the child's log, for a limited time: its own child processes may hold the pipe open."""
     try:
         await asyncio.wait({reader}, timeout=STOP_SECONDS)
     finally:
         reader.cancel()
         await asyncio.wait({reader})
     if not reader.cancelled() and (error := reader.exception()) is not None:
-        log.warning("what the demo's servers wrote could not be read to its end", exc_info=error)
+        log.warning("the log of the demo's servers could not be read to its end", exc_info=error)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the child: by closing its input, else by a signal, else by force."""
+    """End the child: close its input, then send SIGTERM, then SIGKILL."""
     if process.stdin is not None:
         process.stdin.close()
-    for harder in (process.terminate, process.kill, None):
+    for escalate in (process.terminate, process.kill, None):
         try:
             await asyncio.wait_for(process.wait(), STOP_SECONDS)
             return
         except TimeoutError:
-            if harder is not None:
+            if escalate is not None:
                 with contextlib.suppress(ProcessLookupError):
-                    harder()
+                    escalate()
 
 
 def _environment() -> dict[str, str]:
-    """No secrets for a child that needs none, and no pydantic plug-ins: they import a tracing library."""
+    """An environment without secrets, and without pydantic plug-ins, which would import a tracing library."""
     kept = {name: os.environ[name] for name in INHERITED if name in os.environ}
     return {**kept, "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+
+
+def demo_settings(settings: Settings, endpoints: DemoEndpoints) -> Settings:
+    """Direct all connections of a session to the demo's servers, whatever else is configured."""
+    return replace(
+        settings,
+        model=settings.model or _MODEL,
+        simple_model=None,
+        fallback_model=None,
+        base_url=endpoints.model_url,
+        api_key=_KEY,
+        auth_token=None,
+        composio_base_url=endpoints.composio_url,
+        composio_api_key=endpoints.composio_api_key,
+        web_reader_key=None,
+        mcp_servers=(),
+        logfire_token=None,
+    )

@@ -13,16 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Host, Route, Router
 
-from core.demo.articles import DOMAIN, load_catalogue
-from core.demo.composio import ComposioServer
-from core.demo.model import ModelServer, api_error
-from core.demo.mounts import Mounts
+from core.demo.composio.sandbox import Mounts, sandbox_files
+from core.demo.composio.server import ComposioServer
+from core.demo.composio.services import Services
+from core.demo.model.script import Script
+from core.demo.model.server import ModelServer, api_error
 from core.demo.pace import Pace
-from core.demo.pages import ArticlePages
 from core.demo.playbook import load_library
-from core.demo.sandbox import sandbox_files
-from core.demo.script import Script
-from core.demo.services import Services
+from core.demo.press.articles import DOMAIN, load_catalogue
+from core.demo.press.pages import ArticlePages
 
 __all__ = ["DemoServer", "make_server"]
 

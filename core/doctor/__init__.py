@@ -1,1 +1,7 @@
-"""The doctor: tries what a session needs, each with one small request, and says what to do where it fails."""
+"""The doctor: checks whether this machine, the model, the services and the servers of a session work.
+
+Start with `checks.py`, which runs all checks; each gives a `Finding` (`findings.py`). `machine.py`, `services.py`,
+`servers.py` and `definitions.py` have the checks, and `mcp_probe.py` the client that lists the tools of a server. The
+remedies come from the tables of advice of the services. Only the command line and the screens import this package;
+`child.py` runs it in a child process, whose slow imports delay nothing.
+"""

@@ -1,4 +1,4 @@
-"""The doctor in a process of its own: `python -I -m core.doctor` reads settings and prints each check as it ends."""
+"""The doctor as a process: `python -I -m core.doctor` reads settings and prints each check when it is done."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from core.doctor.check import Check
-from core.doctor.checks import examine
+from core.doctor.checks import run_checks
+from core.doctor.findings import Check
 from core.settings.model import Settings, load_settings
 from core.settings.sources import Given
 
@@ -21,26 +21,26 @@ __all__ = ["main"]
 
 
 def main() -> int:
-    """Read settings as a JSON object from standard input; a line of JSON goes out for each check."""
+    """Read settings as a JSON object from standard input; print a line of JSON for each check."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
-    given = json.load(sys.stdin)
-    asyncio.run(examine(_settings(given), os.environ, _tell))
+    values = json.load(sys.stdin)
+    asyncio.run(run_checks(_settings(values), os.environ, _print_check))
     return 0
 
 
-def _settings(given: dict[str, Any]) -> Settings:
-    """Settings from the values alone: whatever else is set here has had its say before."""
+def _settings(values: dict[str, Any]) -> Settings:
+    """Settings from the values alone: they were merged with the environment and all files before."""
     servers = tuple(
         Given(each["value"], "file", each["name"], Path(each["path"]), in_folder=each["in_folder"])
-        for each in given.pop("mcp_servers")
+        for each in values.pop("mcp_servers")
     )
     with tempfile.TemporaryDirectory() as empty:
         nowhere = Path(empty)
-        settings = load_settings(given, environ={}, cwd=nowhere, home=nowhere, config_dir=nowhere)
+        settings = load_settings(values, environ={}, cwd=nowhere, home=nowhere, config_dir=nowhere)
     return replace(settings, mcp_servers=servers)
 
 
-def _tell(check: Check) -> None:
+def _print_check(check: Check) -> None:
     sys.stdout.write(json.dumps(asdict(check)) + "\n")
     sys.stdout.flush()
 

@@ -1,39 +1,44 @@
-"""All checks of the doctor: which there are, how long each may take, and the run of them at once."""
+"""All checks of the doctor, their time limits, and how they are run at the same time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from core.connections.server_trust import ServerTrust
-from core.doctor.agents import look_at_roster
-from core.doctor.check import Check, Finding, failed, run
-from core.doctor.collector import ask_collector
-from core.doctor.machine import look_at_agent, look_at_folder, look_at_python
-from core.doctor.models import ask_model, models_of
-from core.doctor.servers import ask_own_server, ask_web_reader, own_servers_of
-from core.doctor.services import ask_composio, ask_logfire
-from core.doctor.toolkit import ask_toolkit
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import find_user_servers
+from core.doctor.definitions import check_definitions
+from core.doctor.findings import Check, Finding, failed, run_check
+from core.doctor.machine import check_agent, check_folder, check_python
+from core.doctor.servers import check_toolkit, check_user_server, check_web_reader
+from core.doctor.services import (
+    check_collector,
+    check_composio,
+    check_logfire,
+    check_session_model,
+    models_of,
+)
 from core.errors import DemoError
 from core.redaction.redactor import Redactor
 from core.settings.model import Places, Settings
 from core.settings.secrets import secrets
 from core.telemetry.environment import Exports
 
-__all__ = ["Patience", "examine"]
+__all__ = ["TimeLimits", "run_checks"]
 
-Tell = Callable[[Check], None]
+OnCheck = Callable[[Check], None]
 
 _TITLES = {"model": "Model", "simple_model": "Simple model", "fallback_model": "Fallback model"}
-_SPARE = 30.0
-"""Seconds on top, in which what a check needs is imported."""
+_IMPORT_SECONDS = 30.0
+"""Added to the limit of a check that imports a slow library."""
 
 
 @dataclass(frozen=True)
-class Patience:
+class TimeLimits:
     """How many seconds each kind of check may take."""
 
     machine: float = 20.0
@@ -42,115 +47,92 @@ class Patience:
     toolkit: float = 30.0
 
 
-async def examine(
+async def run_checks(
     settings: Settings,
     environ: Mapping[str, str],
-    tell: Tell = lambda _check: None,
-    patience: Patience = Patience(),
+    on_check: OnCheck = lambda _check: None,
+    limits: TimeLimits = TimeLimits(),
 ) -> list[Check]:
-    """Run every check, all at once; `tell` is given each as it ends, the result has them in their order.
+    """Run all checks at the same time; `on_check` is called with each when it is done, the result is in a fixed order.
 
-    With the settings of the demo the demo's own servers are started and asked.
+    With the settings of the demo, the demo's servers are started and checked.
     """
     async with AsyncExitStack() as stack:
         if settings.demo:
-            from core.demo.launch import demo_servers
-            from core.demo.settings import demo_settings
+            from core.demo.launch import demo_servers, demo_settings
 
             try:
                 settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
             except DemoError as error:
-                why = failed(str(error), "reinstall ua-tui")
-                settled = await run(
-                    "demo", "Demo", _settled(why), within=1, redactor=Redactor(), required=True
-                )
-                tell(settled)
-                return [settled]
-        return list(
-            await asyncio.gather(*(_told(work, tell) for work in _checks(settings, environ, patience)))
+                finding = _finding(failed(str(error), "reinstall ua-tui"))
+                check = await run_check("demo", "Demo", finding, within=1, redactor=Redactor(), required=True)
+                on_check(check)
+                return [check]
+        return await _run_all(
+            _checks(settings, environ, limits), Redactor(secrets(settings, environ)), on_check
         )
 
 
-async def _settled(finding: Finding) -> Finding:
+@dataclass(frozen=True)
+class _Planned:
+    """A check that is not started yet."""
+
+    name: str
+    title: str
+    work: Coroutine[Any, Any, Finding]
+    within: float
+    required: bool = False
+
+
+async def _run_all(checks: Sequence[_Planned], redactor: Redactor, on_check: OnCheck) -> list[Check]:
+    async def run(each: _Planned) -> Check:
+        check = await run_check(
+            each.name, each.title, each.work, within=each.within, redactor=redactor, required=each.required
+        )
+        on_check(check)
+        return check
+
+    return list(await asyncio.gather(*map(run, checks)))
+
+
+async def _finding(finding: Finding) -> Finding:
     return finding
 
 
-async def _told(work: asyncio.Future[Check], tell: Tell) -> Check:
-    check = await work
-    tell(check)
-    return check
-
-
-def _checks(
-    settings: Settings, environ: Mapping[str, str], patience: Patience
-) -> list[asyncio.Future[Check]]:
-    redactor = Redactor(secrets(settings, environ))
-    # The demo sends nothing anywhere.
+def _checks(settings: Settings, environ: Mapping[str, str], limits: TimeLimits) -> list[_Planned]:
+    # The demo exports nothing.
     exports = Exports() if settings.demo else Exports.of(token=settings.logfire_token, environ=environ)
+    has_collector = exports.collector is not None
     folder, trust = Path.cwd(), ServerTrust()
-    begun: list[asyncio.Future[Check]] = []
-    for name, title, work, within, required in (
-        ("python", "Python", look_at_python(), patience.machine, True),
-        ("agent", "Agent", look_at_agent(settings, environ), patience.machine, True),
-        ("workspace", "Session folder", look_at_folder(settings), patience.machine, True),
-        *(
-            (
-                name,
-                _TITLES[name],
-                ask_model(settings, model, environ=environ, within=patience.model),
-                patience.model + _SPARE,
-                name == "model",
-            )
-            for name, model in models_of(settings).items()
-        ),
-        ("toolkit", "Local toolkit", ask_toolkit(), patience.toolkit, True),
-        (
-            "composio",
-            "Composio",
-            ask_composio(settings, within=patience.service),
-            patience.service + _SPARE,
-            False,
-        ),
-        ("web_reader", "Web reader", ask_web_reader(settings), patience.service + _SPARE, False),
-        *(
-            (
-                f"server {server.name}",
-                f"Server {server.name}",
-                ask_own_server(server, folder, environ=environ, trust=trust),
-                patience.toolkit,
-                False,
-            )
-            # The demo talks to its own servers alone.
-            for server in ([] if settings.demo else own_servers_of(settings, folder))
-        ),
-        *(
-            (title.lower(), title, _settled(finding), 1.0, False)
-            for title, finding in look_at_roster(settings, Places.of(environ=environ)).items()
-        ),
-        (
-            "logfire",
-            "Logfire",
-            ask_logfire(
-                settings,
-                address=environ.get("LOGFIRE_BASE_URL"),
-                within=patience.service,
-                elsewhere=exports.collector is not None,
-            ),
-            patience.service + _SPARE,
-            False,
-        ),
-        *(
-            (
-                "collector",
-                "Collector",
-                ask_collector(exports, within=patience.service),
-                patience.service + _SPARE,
-                False,
-            )
-            for _ in range(exports.collector is not None)
-        ),
-    ):
-        begun.append(
-            asyncio.ensure_future(run(name, title, work, within=within, redactor=redactor, required=required))
-        )
-    return begun
+    model_seconds, service_seconds = limits.model + _IMPORT_SECONDS, limits.service + _IMPORT_SECONDS
+    # The demo uses only its own servers.
+    servers = [] if settings.demo else find_user_servers(settings, folder)
+    logfire = check_logfire(
+        settings,
+        address=environ.get("LOGFIRE_BASE_URL"),
+        within=limits.service,
+        has_collector=has_collector,
+    )
+    checks = [
+        _Planned("python", "Python", check_python(), limits.machine, required=True),
+        _Planned("agent", "Agent", check_agent(settings, environ), limits.machine, required=True),
+        _Planned("workspace", "Session folder", check_folder(settings), limits.machine, required=True),
+    ]
+    for name, model in models_of(settings).items():
+        work = check_session_model(settings, model, environ=environ, within=limits.model)
+        checks.append(_Planned(name, _TITLES[name], work, model_seconds, required=name == "model"))
+    checks += [
+        _Planned("toolkit", "Local toolkit", check_toolkit(), limits.toolkit, required=True),
+        _Planned("composio", "Composio", check_composio(settings, within=limits.service), service_seconds),
+        _Planned("web_reader", "Web reader", check_web_reader(settings), service_seconds),
+    ]
+    for server in servers:
+        work = check_user_server(server, folder, environ=environ, trust=trust)
+        checks.append(_Planned(f"server {server.name}", f"Server {server.name}", work, limits.toolkit))
+    for title, finding in check_definitions(settings, Places.of(environ=environ)).items():
+        checks.append(_Planned(title.lower(), title, _finding(finding), 1.0))
+    checks.append(_Planned("logfire", "Logfire", logfire, service_seconds))
+    if has_collector:
+        collector = check_collector(exports, within=limits.service)
+        checks.append(_Planned("collector", "Collector", collector, service_seconds))
+    return checks

@@ -1,4 +1,4 @@
-"""The doctor beside a living session: its checks are made in a child process, whose imports keep nobody waiting."""
+"""Runs the checks in a child process, so that their slow imports do not delay a running session."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from core.doctor.check import Check
+from core.doctor.findings import Check
 from core.errors import UniversalAgentError
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.settings.secrets import secrets
 from core.text import clean_line
 
-__all__ = ["DoctorFailed", "examine_beside"]
+__all__ = ["DoctorFailed", "run_checks_in_child"]
 
 log = logging.getLogger(__name__)
 
@@ -30,14 +30,14 @@ _LONGEST_LINE = 64 << 10
 
 
 class DoctorFailed(UniversalAgentError):
-    """The checks could not be made, or did not come to their end."""
+    """The checks could not be started, or did not finish."""
 
 
-async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
-    """Run every check in a child process and give each as it ends; leaving early ends the child.
+async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]:
+    """Run every check in a child process and give each when it is done; closing the generator ends the child.
 
     Raises:
-        DoctorFailed: it could not be started, or ended before all was done.
+        DoctorFailed: the child could not be started, or ended too early.
     """
     try:
         process = await asyncio.create_subprocess_exec(
@@ -53,7 +53,7 @@ async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    said = asyncio.create_task(process.stderr.read())
+    errors = asyncio.create_task(process.stderr.read())
     try:
         async with asyncio.timeout(_WITHIN):
             with suppress(ConnectionError):
@@ -64,23 +64,23 @@ async def examine_beside(settings: Settings) -> AsyncGenerator[Check, None]:
             code = await process.wait()
         if code:
             redact = Redactor(secrets(settings, os.environ)).redact
-            last = clean_line(redact((await said).decode("utf-8", "replace").strip().rpartition("\n")[2]))
-            raise DoctorFailed(f"the checks ended before all was done ({code}): {last or 'nothing was said'}")
+            last = clean_line(redact((await errors).decode("utf-8", "replace").strip().rpartition("\n")[2]))
+            raise DoctorFailed(f"the checks ended too early ({code}): {last or 'without a message'}")
     except TimeoutError as error:
         raise DoctorFailed(f"the checks did not end within {_WITHIN:g} s; try again") from error
     except (ValueError, TypeError) as error:
-        raise DoctorFailed("the checks could not be read: this is a fault of ua-tui") from error
+        raise DoctorFailed("the checks could not be read: this is a bug in ua-tui") from error
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-        said.cancel()
-        await asyncio.gather(said, return_exceptions=True)
+        errors.cancel()
+        await asyncio.gather(errors, return_exceptions=True)
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
-    # Keys are for the screen, and may be anything that a file can say.
+    # Keys are for the screen, and may have any value of a file.
     names = [each.name for each in fields(settings) if each.name not in ("keys", "mcp_servers")]
     values = {name: getattr(settings, name) for name in names}
     servers = [

@@ -1,54 +1,59 @@
-"""A server as the agent would meet it, asked for its tools by a client of the same protocol."""
+"""Probes an MCP server: starts or connects to it as the agent would, and lists its tools."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from typing import IO, Any
 
-from core.doctor.check import Finding, failed, ok
-from core.doctor.overheard import Overheard
+from core.doctor.findings import Finding, failed, ok
 from core.redaction.redactor import Redactor
 from core.text import clean_line
 
-__all__ = ["ask_server"]
+__all__ = ["probe_server"]
 
-_WITHIN, _WITHIN_OF_WORDS = 27.0, 10.0
-"""Seconds that a server may take, and from the moment on that it prints what is none of the protocol."""
+_WITHIN, _WITHIN_AFTER_OUTPUT = 27.0, 10.0
+"""Seconds that a server may take, in all and after output that is not part of the protocol."""
 
 
-async def ask_server(
+async def probe_server(
     server: Mapping[str, Any], *, remedy: str, folder: str | None = None, secrets: Iterable[str] = ()
 ) -> Finding:
-    """Start or reach a server, configured as the agent takes it, and list its tools; `remedy` is what to do if not.
+    """Start or reach a server by its configuration for the agent, and list its tools.
 
-    What it says of its failure may repeat how it was started: `secrets` are masked in it.
+    Args:
+        server: the configuration.
+        remedy: the advice if that fails.
+        folder: the folder that a program is started in.
+        secrets: masked in its errors, which may repeat its command.
 
     Raises:
-        TimeoutError: it took longer than whoever waits had patience for.
+        TimeoutError: a time limit of the caller has passed.
     """
     mcp = await asyncio.to_thread(import_module, "mcp")
     masked = Redactor(secrets).redact
     with tempfile.TemporaryFile() as errors:
-        patience = asyncio.timeout(_WITHIN)
-        heard = Overheard(lambda: patience.reschedule(asyncio.get_running_loop().time() + _WITHIN_OF_WORDS))
+        limit = asyncio.timeout(_WITHIN)
+        output = _ServerOutput(
+            lambda: limit.reschedule(asyncio.get_running_loop().time() + _WITHIN_AFTER_OUTPUT)
+        )
         try:
-            async with patience, AsyncExitStack() as stack:
-                transport = await _transport(mcp, server, folder, errors, heard, stack)
+            async with limit, AsyncExitStack() as stack:
+                transport = await _transport(mcp, server, folder, errors, output, stack)
                 client = await stack.enter_async_context(mcp.Client(transport))
                 tools = (await client.list_tools()).tools
         except TimeoutError:
-            if not patience.expired():
+            if not limit.expired():
                 raise
-            why = _why(heard) or f"it did not answer within {_WITHIN:g} s, as an MCP server does"
+            why = _reason_in(output) or f"it did not answer within {_WITHIN:g} s as an MCP server does"
             return failed(clean_line(masked(why), 300), remedy)
         except OSError as error:
             return failed(f"it cannot be started: {error.strerror or error}", remedy)
         except Exception as error:
-            why = _why(heard) or f"it does not answer: {_last_line(errors) or _reason(error)}"
+            why = _reason_in(output) or f"it does not answer: {_last_line(errors) or _reason(error)}"
             return failed(clean_line(masked(why), 300), remedy)
     if not tools:
         return failed("it has no tools", remedy)
@@ -60,7 +65,7 @@ async def _transport(
     server: Mapping[str, Any],
     folder: str | None,
     errors: IO[bytes],
-    heard: Overheard,
+    output: _ServerOutput,
     stack: AsyncExitStack,
 ) -> Any:
     if server["type"] == "stdio":
@@ -68,12 +73,14 @@ async def _transport(
         parameters = mcp.StdioServerParameters(
             command=server["command"], args=server["args"], env=server["env"], cwd=folder
         )
-        return heard.of(stdio.stdio_client(parameters, errlog=errors))
+        return output.watch(stdio.stdio_client(parameters, errlog=errors))
     httpx2 = await asyncio.to_thread(import_module, "httpx2")
 
     def client(headers: Any = None, timeout: Any = None, auth: Any = None) -> Any:
-        given = {} if timeout is None else {"timeout": timeout}
-        return httpx2.AsyncClient(headers=headers, auth=auth, event_hooks={"response": [heard.look]}, **given)
+        options = {} if timeout is None else {"timeout": timeout}
+        return httpx2.AsyncClient(
+            headers=headers, auth=auth, event_hooks={"response": [output.on_response]}, **options
+        )
 
     if server["type"] == "sse":
         sse = await asyncio.to_thread(import_module, "mcp.client.sse")
@@ -83,15 +90,15 @@ async def _transport(
     return http.streamable_http_client(server["url"], http_client=used)
 
 
-def _why(heard: Overheard) -> str:
-    """What is wrong with a server by what it said that is none of the protocol; empty when it said nothing such."""
-    if heard.status:
-        why = ": it refuses the key" if heard.status in (401, 403) else ""
-        return f"it answered with HTTP {heard.status}{why}"
-    if heard.is_page:
-        return "it answers with a web page, so it is no MCP server"
-    if heard.words is not None and not heard.spoke:
-        return f"it does not speak MCP: it printed {clean_line(heard.words, 120)!r}"
+def _reason_in(output: _ServerOutput) -> str:
+    """The problem with a server by its output that is not part of the protocol; empty without such output."""
+    if output.status:
+        reason = ": it rejected the key" if output.status in (401, 403) else ""
+        return f"it answered with HTTP {output.status}{reason}"
+    if output.is_page:
+        return "it answered with a web page, so it is not an MCP server"
+    if output.line is not None and not output.has_spoken:
+        return f"it does not speak MCP: it printed {clean_line(output.line, 120)!r}"
     return ""
 
 
@@ -105,9 +112,9 @@ def _last_line(errors: IO[bytes]) -> str:
 def _reason(error: BaseException) -> str:
     reasons = "; ".join(dict.fromkeys(_reasons(error)))
     if "connection attempts failed" in reasons:
-        return "nobody takes a connection at its address"
+        return "nothing is listening at its address"
     if reasons == "Connection closed":
-        return "it ended without a word"
+        return "it ended without a message"
     return reasons
 
 
@@ -117,3 +124,69 @@ def _reasons(error: BaseException) -> Iterator[str]:
             yield from _reasons(each)
     else:
         yield str(error) or type(error).__name__
+
+
+class _ServerOutput:
+    """Watches a server for output that is not part of the protocol: lines of a program, or answers over HTTP.
+
+    Attributes:
+        line: the first line that is not a message of the protocol.
+        has_spoken: whether there was a message of the protocol.
+        status: the first HTTP status that is an error; 0 without one.
+        is_page: whether an answer was a web page.
+    """
+
+    def __init__(self, on_line: Callable[[], object]) -> None:
+        self.line: str | None = None
+        self.has_spoken = False
+        self.status = 0
+        self.is_page = False
+        self._on_line = on_line
+
+    async def on_response(self, response: Any) -> None:
+        """Handle an HTTP answer; the errors of the client do not contain it."""
+        # 405 comes from a server without a stream of its own.
+        if response.status_code >= 400 and response.status_code != 405 and not self.status:
+            self.status = response.status_code
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        self.is_page = self.is_page or (response.status_code < 400 and kind == "text/html")
+
+    @asynccontextmanager
+    async def watch(self, transport: Any) -> AsyncIterator[tuple[Any, Any]]:
+        """Open the transport of a program and watch the lines that it prints."""
+        import anyio
+
+        async with transport as (read, write), anyio.create_task_group() as group:
+            sender, receiver = anyio.create_memory_object_stream[Any](0)
+
+            async def relay() -> None:
+                async with sender:
+                    try:
+                        async for message in read:
+                            self._note(message)
+                            await sender.send(message)
+                    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        return
+
+            group.start_soon(relay)
+            try:
+                yield receiver, write
+            finally:
+                group.cancel_scope.cancel()
+                receiver.close()
+
+    def _note(self, message: Any) -> None:
+        if not isinstance(message, Exception):
+            self.has_spoken = True
+            return
+        line = _invalid_line(message)
+        if self.line is None and line.strip():
+            self.line = line.strip()
+            self._on_line()
+
+
+def _invalid_line(error: Exception) -> str:
+    """The line that could not be parsed, taken from the error of the parser."""
+    errors = getattr(error, "errors", None)
+    found = errors() if callable(errors) else ()
+    return next((line for each in found if isinstance(line := each.get("input"), str)), "")

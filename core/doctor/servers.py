@@ -1,52 +1,59 @@
-"""Whether the web reader and the MCP servers of the user's own can be used."""
+"""Checks the MCP servers of a session: the local toolkit, the web reader and the user's servers."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.connections.server_trust import ServerTrust
-from core.connections.user_servers import OwnServer, Unusable, connection_to, project_servers, set_servers
-from core.connections.web_reader import SERVER, web_reader_connection
-from core.doctor.check import Finding, failed, skipped
-from core.doctor.mcp_probe import ask_server
-from core.errors import ConnectionFailed
+from core.connections import toolkit, web_reader
+from core.connections.base import WITHOUT_TOOLS, Connection
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import UnusableServer, UserServer, connection_to
+from core.doctor.findings import Finding, failed, skipped
+from core.doctor.mcp_probe import probe_server
+from core.errors import Advice, ConnectionFailed
 from core.settings.model import Settings
 
-__all__ = ["ask_own_server", "ask_web_reader", "own_servers_of"]
-
-_WITHOUT = "a session goes on without its tools"
+__all__ = ["check_toolkit", "check_user_server", "check_web_reader"]
 
 
-async def ask_web_reader(settings: Settings) -> Finding:
+async def check_toolkit(connection: Connection | None = None) -> Finding:
+    """Start the toolkit in a temporary folder and list its tools; `connection` replaces that of a session."""
+    with tempfile.TemporaryDirectory(prefix="ua-tui-doctor-", ignore_cleanup_errors=True) as folder:
+        used = connection or toolkit.toolkit_connection(Path(folder, "session"), routes={})
+        return await probe_server(used.servers[toolkit.SERVER], remedy="reinstall ua-tui", folder=folder)
+
+
+async def check_web_reader(settings: Settings) -> Finding:
     """Reach Z.AI's web reader with the key of the settings."""
     if not settings.web_reader_key:
-        return skipped("there is no Z_AI_API_KEY", "with one, pages that refuse a crawler are read, too")
-    server = web_reader_connection(settings).servers[SERVER]
-    return await ask_server(server, remedy=f"check Z_AI_API_KEY and the network; {_WITHOUT}")
+        return skipped("Z_AI_API_KEY is not set", "set it to read pages that block crawlers")
+    server = web_reader.web_reader_connection(settings).servers[web_reader.SERVER]
+    return await probe_server(server, remedy=f"check Z_AI_API_KEY and the network; {WITHOUT_TOOLS}")
 
 
-def own_servers_of(settings: Settings, folder: Path) -> list[OwnServer | Unusable]:
-    """The servers of the user's own, as a session in this folder would find them; each name once."""
-    found = [*set_servers(settings.mcp_servers), *project_servers(folder)]
-    return list({each.name: each for each in reversed(found)}.values())[::-1]
-
-
-async def ask_own_server(
-    server: OwnServer | Unusable, folder: Path, *, environ: Mapping[str, str], trust: ServerTrust
+async def check_user_server(
+    server: UserServer | UnusableServer, folder: Path, *, environ: Mapping[str, str], trust: ServerTrust
 ) -> Finding:
-    """Start or reach a server as a session would; one that is not trusted is left alone."""
-    if isinstance(server, Unusable):
-        return failed(server.problem, _WITHOUT)
+    """Start or reach a server as a session would; one that is not trusted is not started."""
+    if isinstance(server, UnusableServer):
+        return _unusable(server.advice)
     decision = trust.decision(server, folder)
     if decision != "trusted":
-        why = "you refused it" if decision == "refused" else "it is not trusted"
-        return skipped(f"{why}: {server.target}", f"to use it: ua-tui servers trust {server.name}")
+        reason = "you refused it" if decision == "refused" else "it is not trusted"
+        return skipped(f"{reason}: {server.target}", f"to use it: ua-tui servers trust {server.name}")
     try:
         connection = connection_to(server, environ, folder)
     except ConnectionFailed as error:
-        return failed(str(error), _WITHOUT)
-    remedy = f"correct it in {server.source}; {_WITHOUT}"
-    return await ask_server(
-        connection.servers[server.name], remedy=remedy, folder=str(folder), secrets=connection.secrets
+        return _unusable(error.advice)
+    return await probe_server(
+        connection.servers[server.name],
+        remedy=f"correct it in {server.source}; {WITHOUT_TOOLS}",
+        folder=str(folder),
+        secrets=connection.secrets,
     )
+
+
+def _unusable(advice: Advice) -> Finding:
+    return failed(advice.problem, f"{advice.remedy}; {WITHOUT_TOOLS}")

@@ -1,65 +1,101 @@
-"""Whether the services beside the model take their keys: Composio and Logfire, each asked once."""
+"""Checks the services of a session: the models, Composio, Logfire and the collector, each with one small request."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from core.connections.composio.errors import ComposioFailed, service
+from core.concurrency.threads import apart, in_loop
+from core.connections.base import WITHOUT_TOOLS
+from core.connections.composio.errors import advice_for, service_name
 from core.connections.composio.session import try_composio
-from core.doctor.check import Finding, failed, ok, skipped, warning
-from core.errors import ConnectionFailed
-from core.provider.probe import shown_server
+from core.doctor.findings import Finding, failed, ok, skipped, warning
+from core.errors import Advice, ConnectionFailed
+from core.provider.claude_login import find_login
+from core.provider.probe import ModelVerdict, check_model, shown_server
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
+from core.telemetry.environment import Exports
+from core.telemetry.export_errors import Destination, ExportMonitor, answer_problem, export_advice
 from core.text import clean_line
 
-__all__ = ["ask_composio", "ask_logfire"]
+if TYPE_CHECKING:
+    from core.telemetry.exporters import CollectorExporter
 
-_WITHOUT = "a session goes on without its tools"
-_LOCAL = "spans.jsonl in the session's folder is kept all the same"
+__all__ = ["check_collector", "check_composio", "check_logfire", "check_session_model", "models_of"]
+
+_LOCAL = "spans.jsonl in the session's folder is written in any case"
 _INFO_PATH = "/v1/info"
 _MOST_BYTES = 64 << 10
 _REGION = re.compile(r"pylf_v\d+_(us|eu)_")
+_NOTHING_SET = (
+    "run `ua-tui` to set one up, or set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN, "
+    "or log in with `claude`; --demo needs none of these"
+)
 
 
-async def ask_composio(settings: Settings, *, within: float) -> Finding:
+def models_of(settings: Settings) -> dict[str, str | None]:
+    """The models of a session by the name of their setting; None is the default model."""
+    models = {"model": settings.model}
+    for name in ("simple_model", "fallback_model"):
+        model = getattr(settings, name)
+        if model is not None and model not in models.values():
+            models[name] = model
+    return models
+
+
+async def check_session_model(
+    settings: Settings, model: str | None, *, environ: Mapping[str, str], within: float
+) -> Finding:
+    """Request one token from a model; a login is only looked up, as only the agent can use it."""
+    verdict = await check_model(replace(settings, model=model), deadline=within, environ=environ)
+    if verdict.kind == "nothing_set":
+        login = await asyncio.to_thread(find_login, settings)
+        if not login.usable:
+            return failed(f"no key, no token and no server. {login.message}", _NOTHING_SET)
+        if model != settings.model:
+            return skipped("with a login only a session can try it")
+        return ok(f"{login.message} Only a session can try it.")
+    if verdict.kind == "unknown_model" and model is None and settings.base_url:
+        # The agent chooses its default model itself, and may choose another one.
+        return warning(f"no model is set: {verdict.message}", _with_setting(verdict))
+    if verdict.kind == "ok":
+        return ok(verdict.message) if not verdict.advice else warning(verdict.message, verdict.advice)
+    if verdict.works:
+        return warning(verdict.message, verdict.advice)
+    advice = verdict.advice if verdict.kind != "unknown_model" else _with_setting(verdict)
+    return failed(verdict.message, f"{advice}{_credential(settings, verdict)}")
+
+
+async def check_composio(settings: Settings, *, within: float) -> Finding:
     """Open a session at Composio as the program does, and delete it again."""
     if not settings.composio_api_key:
-        return skipped(
-            "there is no COMPOSIO_API_KEY", "with one there are mail, web search and a remote workbench"
-        )
-    where = service(settings)
+        return skipped("COMPOSIO_API_KEY is not set", advice_for("no_key", settings).remedy)
     try:
         await try_composio(settings, within=within)
     except ConnectionFailed as error:
-        match error.code:
-            case "timeout":
-                return failed(f"{where} did not answer within {within:g} s", f"check the network; {_WITHOUT}")
-            case "http_429":
-                return warning(f"{where} takes no more requests for now", "try again in a while")
-            case _ if isinstance(error, ComposioFailed):
-                return failed(error.what, f"{error.remedy}; {_WITHOUT}")
-            case _:
-                return failed(str(error), _WITHOUT)
-    return ok(f"{where} takes the key")
+        if error.code == "http_429":
+            return warning(error.advice.problem, error.advice.remedy)
+        return failed(error.advice.problem, f"{error.advice.remedy}; {WITHOUT_TOOLS}")
+    return ok(f"{service_name(settings)} accepts the key")
 
 
-async def ask_logfire(
-    settings: Settings, *, address: str | None, within: float, elsewhere: bool = False
+async def check_logfire(
+    settings: Settings, *, address: str | None, within: float, has_collector: bool = False
 ) -> Finding:
-    """Ask Logfire which project the write token is for, as its own library does.
-
-    `address` is its server, if set; `elsewhere` says that spans are sent to a collector.
-    """
+    """Ask Logfire for the project of the write token, as its library does; `address` is its server, if set."""
     token = settings.logfire_token
     if not token:
-        return skipped("there is no LOGFIRE_TOKEN", _LOCAL if elsewhere else f"nothing is sent; {_LOCAL}")
+        return skipped(
+            "LOGFIRE_TOKEN is not set", _LOCAL if has_collector else f"nothing is exported; {_LOCAL}"
+        )
     region = found[1] if (found := _REGION.match(token)) else "us"
     base = (address or f"https://logfire-{region}.pydantic.dev").rstrip("/")
-    where = shown_server(base)
     httpx = await asyncio.to_thread(import_module, "httpx")
     data = bytearray()
     try:
@@ -73,38 +109,91 @@ async def ask_logfire(
                 if len(data) > _MOST_BYTES:
                     break
     except (TimeoutError, httpx.TimeoutException):
-        return failed(f"{where} did not answer within {within:g} s", f"check the network; {_LOCAL}")
+        problem = export_advice("logfire", "timeout")
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError, UnicodeError):
-        # The errors themselves repeat what could not be sent.
-        return failed(
-            f"the token or the address cannot be sent to {where}: it holds a character that no request may have",
-            f"copy LOGFIRE_TOKEN again, and LOGFIRE_BASE_URL if it is set; {_LOCAL}",
-        )
+        # The errors repeat the value that could not be sent.
+        problem = export_advice("logfire", "bad_value")
     except (httpx.HTTPError, ValueError) as error:
-        why = _said(error, token, 120) or type(error).__name__
-        return failed(f"{where} could not be reached: {why}", f"check the network; {_LOCAL}")
-    match response.status_code:
-        case 200 if project := _project(bytes(data)):
+        # Redacted before it is cut: the redactor would not recognise half a secret.
+        reason = clean_line(Redactor({token}).redact(str(error)), 120) or type(error).__name__
+        problem = export_advice("logfire", "no_connection", reason)
+    else:
+        if response.status_code == 200 and (project := _project(bytes(data))):
             return ok(f"traces go to the project {project}")
-        case 401 | 403:
-            return failed(
-                f"{where} refused the token", f"set a valid LOGFIRE_TOKEN, one for writing; {_LOCAL}"
-            )
-        case 200:
-            return failed(f"{where} answered, but not as Logfire does", f"check LOGFIRE_BASE_URL; {_LOCAL}")
-        case status:
-            return failed(f"{where} answered {status}", f"try again in a while; {_LOCAL}")
+        kind = response.headers.get("content-type", "")
+        status = response.status_code
+        problem = answer_problem("logfire", status, kind, bytes(data)) or export_advice(
+            "logfire", "other_service", str(status)
+        )
+    return failed(f"{shown_server(base)}: {problem.problem}", f"{problem.remedy}; {_LOCAL}")
 
 
-def _said(error: BaseException, secret: str, limit: int) -> str:
-    # Masked before it is cut: nobody would find half a secret afterwards.
-    return clean_line(Redactor({secret}).redact(str(error)), limit)
+async def check_collector(exports: Exports, *, within: float) -> Finding:
+    """Export no spans to the collector, in the way that the tracing of a session exports spans."""
+    (where,) = exports.describe()[-1:]
+    done = asyncio.Event()
+    wake = in_loop(done.set)
+    problems: list[Advice] = []
+    exporters: list[CollectorExporter] = []
+
+    def on_problem(destination: Destination, problem: Advice) -> None:
+        if destination == "collector":
+            problems.append(problem)
+            wake()
+
+    def export() -> None:
+        # Slow to import.
+        from core.telemetry.exporters import CollectorExporter
+
+        monitor = ExportMonitor(on_problem, quiet=True)
+        monitor.install()
+        exporters.append(CollectorExporter(monitor))
+        exporters[0].export([])
+
+    sending = asyncio.ensure_future(apart(export))
+    sending.add_done_callback(lambda _done: done.set())
+    try:
+        async with asyncio.timeout(within):
+            await done.wait()
+    except TimeoutError:
+        problems = [export_advice("collector", "timeout")]
+    finally:
+        for exporter in exporters:
+            # It would retry for ten seconds.
+            await asyncio.to_thread(exporter.shutdown)
+        if not sending.done():
+            sending.cancel()
+    if problems:
+        return failed(f"{where}: {problems[0].problem}", f"{problems[0].remedy}; {_LOCAL}")
+    if not sending.cancelled():
+        sending.result()
+    return ok(f"{where} accepts spans")
+
+
+def _with_setting(verdict: ModelVerdict) -> str:
+    return f"{verdict.advice} Set it with --model or the setting model."
+
+
+def _credential(settings: Settings, verdict: ModelVerdict) -> str:
+    """The settings that the rejected credential came from."""
+    if verdict.kind not in {"refused", "key_missing", "forbidden", "malformed"}:
+        return ""
+    names = [
+        name
+        for name, value in (
+            ("ANTHROPIC_API_KEY", settings.api_key),
+            ("ANTHROPIC_AUTH_TOKEN", settings.auth_token),
+            ("ANTHROPIC_BASE_URL", settings.base_url),
+        )
+        if value
+    ]
+    return f" The request used {' and '.join(names)}." if names else ""
 
 
 def _project(data: bytes) -> str:
     try:
-        told = json.loads(data)
+        answer = json.loads(data)
     except (ValueError, RecursionError):
         return ""
-    name = told.get("project_name") if isinstance(told, dict) else None
+    name = answer.get("project_name") if isinstance(answer, dict) else None
     return clean_line(name, 80) if isinstance(name, str) else ""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from core.errors import ConnectionFailed
 from core.settings.model import Settings
-from core.telemetry.http import Tell, telling
+from core.telemetry.http import OnRequest, reporting_request
 from core.text import clean_line
 
 __all__ = ["DEFAULT_MODEL", "DEFAULT_URL", "endpoint", "small_request"]
@@ -29,12 +29,12 @@ def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
 
 
 def small_request(
-    settings: Settings, tell: Tell | None = None
+    settings: Settings, on_request: OnRequest | None = None
 ) -> Callable[[str, str], Awaitable[str]] | None:
     """Make the function that asks the model for a word; None when no key or no model is known for it.
 
     The function takes a system prompt and a text, and returns the reply's text. It speaks the Messages API
-    (POST /v1/messages) and does not try twice. `tell` is told of its requests.
+    (POST /v1/messages) and does not try twice. `on_request` is called with its requests.
     """
     model = settings.simple_model or settings.model or (None if settings.base_url else DEFAULT_MODEL)
     if model is None or not (settings.api_key or settings.auth_token or settings.base_url):
@@ -51,10 +51,10 @@ def small_request(
             "messages": [{"role": "user", "content": text}],
         }
         try:
-            with telling(tell, "POST", url) as answered:
+            with reporting_request(on_request, "POST", url) as set_status:
                 async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
                     response = await client.post(url, headers=headers, json=body)
-                answered(response.status_code)
+                set_status(response.status_code)
             response.raise_for_status()
             blocks = response.json().get("content") or []
         except (httpx.HTTPError, ValueError, AttributeError) as error:

@@ -10,7 +10,7 @@ from platformdirs import user_state_path
 
 from core.bus import Bus
 from core.concurrency.threads import in_loop
-from core.errors import UniversalAgentError
+from core.errors import Advice, UniversalAgentError
 from core.events.types import ErrorRaised, Event, QueryReceived, TracingFailed
 from core.records.digest import Recorder
 from core.records.journal import DeltaJoiner, Journal
@@ -21,6 +21,7 @@ from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import Workspace
 from core.telemetry.environment import Exports
+from core.telemetry.export_errors import Destination
 from core.telemetry.tracer import SPANS, Tracer
 from core.text import clean_line
 
@@ -70,7 +71,7 @@ class Recording:
             # The demo sends nothing anywhere.
             exports=Exports() if settings.demo else Exports.of(token=token, environ=os.environ),
             on_failure=in_loop(self._tracing_failed),
-            on_trouble=in_loop(self._not_sent),
+            on_problem=in_loop(self._on_export_problem),
         )
         self._open = True
         self._flushed_s = 0.0
@@ -118,9 +119,11 @@ class Recording:
     def _tracing_failed(self, error: Exception) -> None:
         self._tell_of_tracing(str(error) or type(error).__name__)
 
-    def _not_sent(self, collector: bool, why: str) -> None:
-        where = f"the collector at {self.tracer.exports.collector}" if collector else "Logfire"
-        self._tell_of_tracing(f"spans do not reach {where}, as {why}; {SPANS} has them")
+    def _on_export_problem(self, destination: Destination, problem: Advice) -> None:
+        where = (
+            f"the collector at {self.tracer.exports.collector}" if destination == "collector" else "Logfire"
+        )
+        self._tell_of_tracing(f"spans do not reach {where}: {problem}; {SPANS} has them")
 
     def _tell_of_tracing(self, error: str) -> None:
         # Nothing follows the end of a session.

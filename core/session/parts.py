@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from core.agent.assembly import AgentParts
-from core.connections.trust import OwnConnections
+from core.connections.trust import UserConnections
 from core.pipelines import Pipelines
 from core.session.resume import PreviousState
 
@@ -39,7 +39,7 @@ class SessionParts:
     pipelines: Pipelines
     previous: PreviousState | None = None
     overruled: Mapping[str, str | float | None] = field(default_factory=dict)
-    own_servers: OwnConnections | None = None
+    own_servers: UserConnections | None = None
     ask_model: Callable[[str, str], Awaitable[str]] | None = None
     drain: Callable[[], Awaitable[list[str]]] | None = None
     after_finish: Callable[[], Awaitable[None]] | None = None

@@ -1,7 +1,6 @@
-"""Where traces go besides the session's own file, and what a child process is told so that its spans join them.
+"""Where spans are exported, and the environment with which the spans of child processes join the trace.
 
-Read from the standard `OTEL_*` variables of the environment and from the token for Logfire; nothing here is dear
-to import.
+Read from the standard `OTEL_*` variables and from the token for Logfire. Quick to import.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Exports:
     Attributes:
         logfire: whether there is a token for Logfire.
         collector: the host and port of an OTLP collector; None without one.
-        protocol: what the environment asks the collector to be spoken to in, when that is not `http/protobuf`.
+        protocol: the protocol that the environment asks for, when that is not `http/protobuf`.
     """
 
     logfire: bool = False
@@ -36,13 +35,13 @@ class Exports:
 
     @classmethod
     def of(cls, *, token: str | None, environ: Mapping[str, str]) -> Self:
-        """Read them from the environment; `OTEL_SDK_DISABLED=true` means that nothing is sent at all."""
+        """Read them from the environment; with `OTEL_SDK_DISABLED=true` nothing is exported."""
         if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
             return cls()
         endpoint = environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or environ.get(
             "OTEL_EXPORTER_OTLP_ENDPOINT"
         )
-        # The same test as in the library that sends them.
+        # The same test as in the exporting library.
         if not endpoint or environ.get("OTEL_TRACES_EXPORTER", "").lower() not in {"", "otlp"}:
             return cls(logfire=bool(token))
         protocol = environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or environ.get(
@@ -53,16 +52,16 @@ class Exports:
 
     @property
     def any(self) -> bool:
-        """Whether spans leave the program."""
+        """Whether spans are exported at all."""
         return self.logfire or self.collector is not None
 
-    def told(self) -> list[str]:
-        """Where they go, in words."""
-        told = ["Logfire"] if self.logfire else []
+    def describe(self) -> list[str]:
+        """Name the destinations."""
+        names = ["Logfire"] if self.logfire else []
         if self.collector is not None:
-            note = f" ({_HTTP}; {self.protocol} is not spoken)" if self.protocol else ""
-            told.append(f"OTLP at {self.collector}{note}")
-        return told
+            note = f" ({_HTTP}; {self.protocol} is not supported)" if self.protocol else ""
+            names.append(f"OTLP at {self.collector}{note}")
+        return names
 
 
 def traceparent(trace_id: str, span_id: str) -> str:
@@ -71,9 +70,9 @@ def traceparent(trace_id: str, span_id: str) -> str:
 
 
 def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """What makes the agent's command line send its spans to `relay` as children of `parent`.
+    """The variables with which the agent's command line sends its spans to `relay` as children of `parent`.
 
-    It is told neither the collector's address nor any header or token, and sends no metrics and no logs.
+    It learns neither the collector's address nor any header or token, and sends no metrics and no logs.
     """
     return {
         "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
@@ -87,21 +86,21 @@ def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> di
 
 
 def toolkit_environment(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The same for the local toolkit, to which the command line hands its own span but none of these variables."""
+    """The same for the local toolkit; it gets its parent span from the command line, but no other variable."""
     return {"OTEL_BSP_SCHEDULE_DELAY": _EXPORT_EVERY_MS, **_to_relay(relay, environ)}
 
 
 def _to_relay(relay: str, environ: Mapping[str, str]) -> dict[str, str]:
-    given = {
+    variables = {
         "OTEL_TRACES_EXPORTER": "otlp",
         "OTEL_EXPORTER_OTLP_PROTOCOL": _HTTP,
         "OTEL_EXPORTER_OTLP_ENDPOINT": relay,
     }
     if any(environ.get(name) for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")):
-        # A proxy cannot reach the relay, and must not learn its address.
+        # A proxy cannot reach the relay, and must not learn its secret address.
         for name in ("NO_PROXY", "no_proxy"):
-            given[name] = ",".join(filter(None, [environ.get(name, ""), _LOOPBACK]))
-    return given
+            variables[name] = ",".join(filter(None, [environ.get(name, ""), _LOOPBACK]))
+    return variables
 
 
 def _host_of(address: str) -> str:
@@ -110,5 +109,5 @@ def _host_of(address: str) -> str:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
-    shown = clean_line(host or "an address that cannot be read")
+    shown = clean_line(host or "an unreadable address")
     return f"{shown}:{port}" if port else shown

@@ -1,76 +1,119 @@
-"""Hears when spans do not arrive where they are sent: by what is answered, and by what the libraries log."""
+"""What can go wrong when spans are exported, what to do about it, and the monitor that notices it.
+
+`_ADVICE` is the one table for the two destinations, an OTLP collector and Logfire. The monitor learns of a problem from
+the answers to exports and from the log records of the exporting libraries.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Literal
 
-from core.telemetry.otlp_answers import COLLECTOR, LOGFIRE, problem_of
+from core.errors import Advice
 from core.text import clean_line
 
-__all__ = ["Trouble"]
+__all__ = ["Destination", "ExportMonitor", "answer_problem", "export_advice"]
 
+Destination = Literal["collector", "logfire"]
+"""Where spans are sent."""
+
+_Problem = Literal[
+    "credentials", "bad_value", "busy", "server_error", "refused", "web_page", "other_service", "rejected", "timeout",
+    "not_running", "no_connection", "unknown",
+]  # fmt: skip
+_ADVICE: Mapping[_Problem, Advice] = {
+    "credentials": Advice("it rejected the credentials ({shown})", "{credentials}"),
+    "bad_value": Advice("a setting has a character that no request may have", "{values}"),
+    "busy": Advice("it accepts no more requests for now ({shown})", "try again later"),
+    "server_error": Advice("it failed ({shown})", "try again later"),
+    "refused": Advice("it rejected the spans ({shown})", "{address}"),
+    "web_page": Advice("it returned a web page ({shown})", "{address}"),
+    "other_service": Advice("it answered, but not as {name} does ({shown})", "{address}"),
+    "rejected": Advice("it rejected {shown}", "see its log"),
+    "timeout": Advice("it did not answer in time", "make sure that it is running, and {address}"),
+    "not_running": Advice("it cannot be reached ({shown})", "make sure that it is running, and {address}"),
+    "no_connection": Advice("it cannot be reached ({shown})", "check the network, and {address}"),
+    "unknown": Advice("the export failed ({shown})", "{address}"),
+}
+_SETTINGS: Mapping[Destination, Mapping[str, str]] = {
+    "collector": {
+        "name": "a collector",
+        "values": "check OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS",
+        "credentials": "check OTEL_EXPORTER_OTLP_HEADERS",
+        "address": "check OTEL_EXPORTER_OTLP_ENDPOINT",
+    },
+    "logfire": {
+        "name": "Logfire",
+        "values": "copy LOGFIRE_TOKEN again, and LOGFIRE_BASE_URL if it is set",
+        "credentials": "set LOGFIRE_TOKEN to a valid write token",
+        "address": "check LOGFIRE_BASE_URL",
+    },
+}
 _LOGGERS = ("opentelemetry.exporter.otlp.proto.http.trace_exporter", "logfire")
-_NO_ANSWER = "it does not answer in time"
+_PROTOBUF = frozenset({"application/x-protobuf", "application/protobuf", "application/octet-stream"})
+_HTML = (b"<!doctype html", b"<html", b"<head")
 
 
-class Trouble(logging.Filter):
-    """Hears when spans do not arrive: lets the first of what is logged pass, and tells why, once a place.
+class ExportMonitor(logging.Filter):
+    """Notices that spans do not arrive; reports the first problem of each destination and logs it once.
 
     Args:
-        on_trouble: told whether it is the collector, and not Logfire, that spans do not reach, and why, in words
-            that end in what to do.
+        on_problem: called once per destination, in some thread.
+        quiet: whether no warning of the libraries is logged at all.
 
     Attributes:
-        collector_is_away: whether the last that was tried did not arrive there.
+        collector_is_away: whether the last attempt to reach the collector failed.
     """
 
-    def __init__(self, on_trouble: Callable[[bool, str], object]) -> None:
+    def __init__(self, on_problem: Callable[[Destination, Advice], object], *, quiet: bool = False) -> None:
         super().__init__()
-        self._on_trouble = on_trouble
-        self._told: set[bool] = set()
-        self._logged: set[bool] = set()
+        self._on_problem = on_problem
+        self._quiet = quiet
+        self._reported: set[Destination] = set()
+        self._logged: set[Destination] = set()
         self._sending: dict[int, float] = {}
         self.collector_is_away = False
 
-    def answered(self, collector: bool, status: int, content_type: str, body: bytes) -> None:
-        """Take an answer to what was sent."""
-        if (problem := problem_of(COLLECTOR if collector else LOGFIRE, status, content_type, body)) is None:
-            return
-        self.collector_is_away = self.collector_is_away or collector
-        self._tell(collector, *problem)
+    def on_answer(self, destination: Destination, status: int, content_type: str, body: bytes) -> None:
+        """Handle the answer to an export."""
+        problem = answer_problem(destination, status, content_type, body)
+        if problem is not None:
+            self._report(destination, problem)
 
-    def late(self, seconds: float) -> None:
-        """Tell of a collector that has been sent to for so many seconds and has not answered."""
-        begun = min(self._sending.values(), default=None)
-        if begun is not None and time.monotonic() - begun >= seconds:
-            self.collector_is_away = True
-            self._tell(True, _NO_ANSWER, f"see that it runs, or {COLLECTOR.address}")
+    def report_late(self, seconds: float) -> None:
+        """Report the collector if an export to it has been waiting for at least `seconds`."""
+        started = min(self._sending.values(), default=None)
+        if started is not None and time.monotonic() - started >= seconds:
+            self._report("collector", export_advice("collector", "timeout"))
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is to be logged."""
+        """Whether a record of the libraries is logged."""
         if record.levelno < logging.WARNING:
             return True
-        # Both are sent to by the same library, which names neither.
-        collector = record.thread in self._sending
-        self.collector_is_away = self.collector_is_away or collector
-        if record.exc_info and collector in self._told:
-            # What was answered is told, and that something failed of it is no news.
+        # Both destinations use the same exporter, and its messages name neither.
+        destination: Destination = "collector" if record.thread in self._sending else "logfire"
+        # A traceback after an answer that was reported says nothing new.
+        follows = bool(record.exc_info) and destination in self._reported
+        if not follows:
+            self._report(destination, _logged_problem(destination, record.getMessage()))
+        elif destination == "collector":
+            self.collector_is_away = True
+        # The libraries log every failed attempt.
+        if follows or self._quiet or destination in self._logged:
             return False
-        self._tell(collector, *_reason(record.getMessage(), collector))
-        # They come by the second.
-        if collector in self._logged:
-            return False
-        self._logged.add(collector)
+        self._logged.add(destination)
         return True
 
     @contextmanager
     def sending_to_collector(self) -> Iterator[None]:
-        """Take what is logged in this thread meanwhile for the collector's."""
+        """Attribute what this thread logs in the meantime to the collector."""
         thread = threading.get_ident()
         self._sending[thread] = time.monotonic()
         try:
@@ -78,29 +121,95 @@ class Trouble(logging.Filter):
         finally:
             self._sending.pop(thread, None)
 
-    def listen(self) -> None:
-        """Begin to hear, instead of whoever did before."""
+    def install(self) -> None:
+        """Listen to the loggers of the libraries, in place of any earlier monitor."""
         for name in _LOGGERS:
             logger = logging.getLogger(name)
-            for old in [each for each in logger.filters if isinstance(each, Trouble)]:
+            for old in [each for each in logger.filters if isinstance(each, ExportMonitor)]:
                 logger.removeFilter(old)
             logger.addFilter(self)
 
-    def _tell(self, collector: bool, what: str, remedy: str) -> None:
-        if collector not in self._told:
-            self._told.add(collector)
-            self._on_trouble(collector, f"{what}: {remedy}")
+    def _report(self, destination: Destination, problem: Advice) -> None:
+        self.collector_is_away = self.collector_is_away or destination == "collector"
+        if destination not in self._reported:
+            self._reported.add(destination)
+            self._on_problem(destination, problem)
 
 
-def _reason(message: str, collector: bool) -> tuple[str, str]:
-    """What is the matter, of what a library says of it where nothing was answered, and what to do."""
-    place = COLLECTOR if collector else LOGFIRE
+def answer_problem(destination: Destination, status: int, content_type: str, body: bytes) -> Advice | None:
+    """The problem with the answer to an export; None when the spans were accepted.
+
+    A collector answers with nothing, protobuf or JSON; any other successful answer comes from something else.
+    """
+    phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else ""
+    shown = f"{status} {phrase}".strip()
+    kind = content_type.partition(";")[0].strip().lower()
+    match status:
+        case 401 | 403:
+            return export_advice(destination, "credentials", shown)
+        case 408 | 429:
+            return export_advice(destination, "busy", shown)
+        case _ if status >= 500:
+            return export_advice(destination, "server_error", shown)
+        case _ if status >= 400:
+            return export_advice(destination, "refused", shown)
+        case _ if 300 <= status < 400:
+            return None
+        case _ if kind == "text/html" or body[:64].lstrip().lower().startswith(_HTML):
+            return export_advice(destination, "web_page", shown)
+    try:
+        count, reason = _rejected_spans(kind, body) if body else (0, "")
+    except ValueError:
+        return export_advice(
+            destination, "other_service", f"{shown}, {clean_line(kind, 40) or 'no content type'}"
+        )
+    if not count:
+        return None
+    spans = "1 span" if count == 1 else f"{count} spans"
+    return export_advice(destination, "rejected", f"{spans} ({clean_line(reason, 120)})" if reason else spans)
+
+
+def _logged_problem(destination: Destination, message: str) -> Advice:
+    """The problem that a log message of a library means."""
     if found := re.search(r"\[Errno -?\d+\] ([^'\")]+)", message):
-        return f"it cannot be reached ({found[1]})", f"see that it runs, or {place.address}"
+        return export_advice(destination, "not_running", found[1])
     if found := re.search(r"code: (\d{3}), reason: ", message):
-        return problem_of(place, int(found[1]), "", b"") or ("it does not take them", place.address)
+        problem = answer_problem(destination, int(found[1]), "", b"")
+        return problem or export_advice(destination, "refused", found[1])
     if "timed out" in message.lower() or "due to timeout" in message:
-        return _NO_ANSWER, f"see that it runs, or {place.address}"
+        return export_advice(destination, "timeout")
     if "retrying" in message:
-        return "it cannot be reached", f"check the network, and {place.address.removeprefix('check ')}"
-    return f"they cannot be sent ({clean_line(message, 120)})", place.address
+        return export_advice(destination, "no_connection", "no connection")
+    return export_advice(destination, "unknown", clean_line(message, 120))
+
+
+def export_advice(destination: Destination, problem: _Problem, shown: str = "") -> Advice:
+    """The advice for a problem; `shown` is its detail, such as a status."""
+    return _ADVICE[problem].format(shown=shown, **_SETTINGS[destination])
+
+
+def _rejected_spans(kind: str, body: bytes) -> tuple[int, str]:
+    """How many spans an answer rejects, and the reason it gives.
+
+    Raises:
+        ValueError: it is not the answer to an export.
+    """
+    if kind == "application/json" or kind.endswith("+json"):
+        answer = json.loads(body)
+        if not isinstance(answer, dict):
+            raise ValueError("not an object")
+        partial = answer.get("partialSuccess")
+        if not isinstance(partial, dict):
+            return 0, ""
+        return int(str(partial.get("rejectedSpans") or 0)), str(partial.get("errorMessage") or "")
+    if kind not in _PROTOBUF:
+        raise ValueError(kind)
+    # Slow to import, and already imported wherever spans are sent.
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+
+    try:
+        found = ExportTraceServiceResponse.FromString(body).partial_success
+    except Exception as error:
+        # The protobuf library has no types, and neither have its errors.
+        raise ValueError(str(error)) from error
+    return found.rejected_spans, found.error_message

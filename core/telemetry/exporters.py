@@ -1,4 +1,7 @@
-"""The spans of a session on their way to its file, to Logfire, to a collector; imported by the tracing thread alone."""
+"""Exports the spans of a session to its file, to Logfire and to a collector.
+
+Slow to import: only the tracing thread and the doctor do.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,17 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
+from core.errors import Advice
 from core.events import types as ev
 from core.redaction.redactor import Redactor, seal_json
 from core.storage.append_file import AppendFile
 from core.telemetry.environment import Exports
-from core.telemetry.export_errors import Trouble
+from core.telemetry.export_errors import Destination, ExportMonitor
 from core.telemetry.http import ServiceRequest
 from core.telemetry.span_tree import SpanTree
 from core.version import VERSION
 
-__all__ = ["JsonlSpanExporter", "Spans", "open_spans"]
+__all__ = ["CollectorExporter", "JsonlSpanExporter", "SpanPipeline", "open_span_pipeline"]
 
 _log = logging.getLogger(__name__)
 
@@ -43,14 +47,14 @@ _NO_PROJECT = b'{"project_name": "", "project_url": ""}'
 
 
 class JsonlSpanExporter(SpanExporter):
-    """Appends each span to a file as one JSON line, redacted, without what it tells of the machine."""
+    """Appends each span to a file as one JSON line, redacted, without its resource, which describes the machine."""
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self._file = AppendFile(path)
         self._redactor = redactor
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Append finished spans; called by the thread of a span processor."""
+        """Append finished spans; called in the thread of a span processor."""
         try:
             for span in spans:
                 fields = json.loads(span.to_json(indent=None))
@@ -62,7 +66,7 @@ class JsonlSpanExporter(SpanExporter):
         return SpanExportResult.SUCCESS
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Nothing is held back, so there is nothing to wait for."""
+        """Do nothing: no span is held back."""
         return True
 
     def shutdown(self) -> None:
@@ -70,8 +74,51 @@ class JsonlSpanExporter(SpanExporter):
         self._file.close()
 
 
-class _OneTrace(IdGenerator):
-    """Gives every span of a session the same trace, and the first one, its root, the id that others were told."""
+class CollectorExporter(SpanExporter):
+    """Sends spans to the OTLP collector that the environment names, and reports to the monitor how that goes."""
+
+    def __init__(self, monitor: ExportMonitor) -> None:
+        # Slow to import, and only needed where there is a collector.
+        import requests
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+        def on_response(response: requests.Response, *_more: Any, **_named: Any) -> None:
+            kind = response.headers.get("content-type", "")
+            monitor.on_answer("collector", response.status_code, kind, response.content)
+
+        session = requests.Session()
+        session.hooks["response"].append(on_response)
+        self._exporter = OTLPSpanExporter(session=session)
+        self._monitor = monitor
+        self._is_shut_down = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Send finished spans."""
+        with self._monitor.sending_to_collector():
+            result = self._exporter.export(spans)
+        if result is SpanExportResult.SUCCESS:
+            self._monitor.collector_is_away = False
+        return result
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:
+        """Do nothing: no span is held back."""
+        return True
+
+    def shutdown(self) -> None:
+        """Stop, without further attempts to send a batch; a second call does nothing."""
+        if not self._is_shut_down:
+            self._is_shut_down = True
+            with self._monitor.sending_to_collector():
+                self._exporter.shutdown()  # type: ignore[no-untyped-call]
+
+    def give_up(self) -> None:
+        """Stop if the last attempt did not reach the collector."""
+        if self._monitor.collector_is_away:
+            self.shutdown()
+
+
+class _SessionIds(IdGenerator):
+    """Gives every span of a session the same trace id, and the first one, its root, a span id chosen before."""
 
     def __init__(self, trace_id: int, root_id: int) -> None:
         self._trace_id = trace_id
@@ -82,20 +129,20 @@ class _OneTrace(IdGenerator):
         return self._trace_id
 
     def generate_span_id(self) -> int:
-        given, self._root_id = self._root_id, 0
-        return given or self._random.getrandbits(64) or 1
+        root_id, self._root_id = self._root_id, 0
+        return root_id or self._random.getrandbits(64) or 1
 
 
-class Spans:
-    """The way of one session's spans; takes its events, and the spans that its child processes send.
+class SpanPipeline:
+    """Turns the events of one session into spans and exports them, with the spans of its child processes.
 
     Args:
         provider: makes the spans.
-        local: what writes the file; closed first, so that a place that does not answer costs nothing there.
-        stop: sends what waits and stops; may take as long as the places it sends to let it.
-        trouble: knows of places that spans do not reach.
-        give_up: tries no more to send to a place that is known to be away; from any thread.
-        project: gives Logfire's address of the project, once it is known.
+        local: writes the file; closed first, so that a destination that does not answer delays nothing there.
+        stop: exports what is left and stops; may take as long as the destinations let it.
+        monitor: knows the destinations that spans do not reach.
+        give_up: makes no further attempts to reach a destination that is away; may be called in any thread.
+        project: gives Logfire's address of the project once it is known.
     """
 
     def __init__(
@@ -106,16 +153,16 @@ class Spans:
         trace_id: int,
         *,
         stop: Callable[[], object],
-        trouble: Trouble,
+        monitor: ExportMonitor,
         give_up: Callable[[], object],
         project: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._provider = provider
-        self.trouble = trouble
+        self.monitor = monitor
         self.give_up = give_up
         self._tree = SpanTree(provider, redactor)
-        # There is no other way in for spans that are made already.
-        self._pipeline: SpanProcessor = provider._active_span_processor
+        # The SDK has no public way to add spans that are finished already.
+        self._processors: SpanProcessor = provider._active_span_processor
         self._local = local
         self._redactor = redactor
         self._trace_id = trace_id
@@ -124,40 +171,40 @@ class Spans:
 
     @property
     def project(self) -> str | None:
-        """Logfire's address of the project that the token is for; None until Logfire told it."""
+        """Logfire's address of the project of the token; None until Logfire has given it."""
         return self._project()
 
-    def take(self, event: ev.Event) -> None:
-        """Take one event, in order."""
-        self._tree(event)
+    def on_event(self, event: ev.Event) -> None:
+        """Handle one event, in order."""
+        self._tree.on_event(event)
 
-    def take_request(self, request: ServiceRequest) -> None:
-        """Take a request that this program made to a service."""
-        self._tree.request(request)
+    def on_request(self, request: ServiceRequest) -> None:
+        """Handle a request that this program made to a service."""
+        self._tree.on_request(request)
 
-    def take_foreign(self, body: bytes) -> None:
-        """Take what a child process exported.
+    def on_child_spans(self, body: bytes) -> None:
+        """Handle an export request of a child process.
 
         Raises:
-            google.protobuf.message.DecodeError: it is no export request.
+            google.protobuf.message.DecodeError: it is not an export request.
         """
         from core.telemetry.otlp_decode import read_spans
 
         for span in read_spans(body, self._redactor, trace_id=self._trace_id):
-            self._pipeline.on_end(span)
+            self._processors.on_end(span)
 
     def flush(self) -> None:
-        """Send what has ended so far; may take as long as the places it is sent to let it."""
+        """Export the spans that have ended; may take as long as the destinations let it."""
         self._provider.force_flush()
 
     def close(self) -> None:
-        """End what is open, write everything, then send everything."""
+        """End the open spans, write everything, then export everything."""
         self._tree.close()
         self._local.shutdown()
         self._stop()
 
 
-def open_spans(
+def open_span_pipeline(
     path: Path,
     *,
     trace_id: int,
@@ -166,13 +213,13 @@ def open_spans(
     exports: Exports,
     redactor: Redactor,
     state_dir: Path,
-    on_trouble: Callable[[bool, str], object],
-) -> Spans:
-    """Open the file of spans, and what sends them to where `exports` says.
+    on_problem: Callable[[Destination, Advice], object],
+) -> SpanPipeline:
+    """Open the file of spans and the exporters that `exports` names; spans go nowhere else.
 
-    Nothing is sent that it does not name. The configuration is the session's own: nothing is read from the current
-    folder, nothing is printed, and no other code of the process is traced with it. `on_trouble` is told, in some
-    thread, why spans do not reach the collector (True) or Logfire (False), once each.
+    The configuration belongs to the session alone: nothing is read from the current folder, nothing is printed, and no
+    other code of the process is traced. `on_problem` is called at most once per destination, in some thread, when
+    spans do not arrive there.
 
     Raises:
         OSError: the file or the state folder cannot be opened.
@@ -180,25 +227,33 @@ def open_spans(
     local = SimpleSpanProcessor(JsonlSpanExporter(path, redactor))
     processors: list[SpanProcessor] = [local]
     give_up = _do_nothing
-    trouble = Trouble(on_trouble)
+    monitor = ExportMonitor(on_problem)
     if exports.any:
-        trouble.listen()
+        monitor.install()
     if exports.collector is not None:
-        from core.telemetry.span_collector import CollectorExporter
-
-        exporter = CollectorExporter(trouble)
+        exporter = CollectorExporter(monitor)
         give_up = exporter.give_up
         processors.append(BatchSpanProcessor(exporter, schedule_delay_millis=_EXPORT_EVERY_MS))
-    ids = _OneTrace(trace_id, root_id)
+    ids = _SessionIds(trace_id, root_id)
     if exports.logfire:
-        return _with_logfire(local, processors, trouble, give_up, ids, token, redactor, trace_id, state_dir)
+        return _logfire_pipeline(
+            local,
+            processors,
+            redactor,
+            trace_id,
+            token=token,
+            ids=ids,
+            state_dir=state_dir,
+            monitor=monitor,
+            give_up=give_up,
+        )
     provider = TracerProvider(
         sampler=ALWAYS_ON,
         resource=Resource.create({"service.version": VERSION, **_service()}),
         shutdown_on_exit=False,
         id_generator=ids,
     )
-    # OTEL_SDK_DISABLED is about what is sent; the session's own file is written all the same.
+    # OTEL_SDK_DISABLED is about exports; the session's own file is written in any case.
     provider._disabled = False
     for processor in processors:
         provider.add_span_processor(processor)
@@ -207,37 +262,38 @@ def open_spans(
         give_up()
         provider.shutdown()
 
-    return Spans(provider, local, redactor, trace_id, stop=stop, trouble=trouble, give_up=give_up)
+    return SpanPipeline(provider, local, redactor, trace_id, stop=stop, monitor=monitor, give_up=give_up)
 
 
-def _with_logfire(
+def _logfire_pipeline(
     local: SpanProcessor,
     processors: Sequence[SpanProcessor],
-    trouble: Trouble,
-    give_up: Callable[[], object],
-    ids: IdGenerator,
-    token: str | None,
     redactor: Redactor,
     trace_id: int,
+    *,
+    token: str | None,
+    ids: IdGenerator,
     state_dir: Path,
-) -> Spans:
+    monitor: ExportMonitor,
+    give_up: Callable[[], object],
+) -> SpanPipeline:
     state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     import logfire
     from logfire.types import ServerResponseCallbackHelper
 
     def mask(match: logfire.ScrubMatch) -> Any:
-        # Logfire's own patterns take "session" and "auth" for secrets; ours know the secrets themselves.
+        # Logfire's patterns match harmless words such as "session" and "auth"; the redactor knows the secrets.
         return redactor.redact_value(match.value)
 
-    def take_answer(helper: ServerResponseCallbackHelper) -> None:
+    def on_answer(helper: ServerResponseCallbackHelper) -> None:
         answer = helper.response
-        asks = answer.request.method == "GET"
-        if asks and answer.status_code == 200 and _tells_project(answer.content):
+        is_query = answer.request.method == "GET"
+        if is_query and answer.status_code == 200 and _names_project(answer.content):
             return
         kind = answer.headers.get("content-type", "")
-        trouble.answered(False, answer.status_code, kind, answer.content)
-        if asks and answer.status_code == 200:
-            # The library reads it as if it told of a project, and its thread would end with a traceback.
+        monitor.on_answer("logfire", answer.status_code, kind, answer.content)
+        if is_query and answer.status_code == 200:
+            # Logfire assumes that the answer names a project; without one its thread would end with a traceback.
             answer._content = _NO_PROJECT
 
     with _without_collector():
@@ -256,35 +312,35 @@ def _with_logfire(
             scrubbing=logfire.ScrubbingOptions(callback=mask, extra_patterns=_SECRET_SHAPES),
             inspect_arguments=False,
             distributed_tracing=False,
-            advanced=logfire.AdvancedOptions(id_generator=ids, server_response_hook=take_answer),
+            advanced=logfire.AdvancedOptions(id_generator=ids, server_response_hook=on_answer),
         )
     provider = instance.config.get_tracer_provider().provider
     assert isinstance(provider, TracerProvider)
-    # It would try to send the last spans while the interpreter ends, for as long as nobody answers.
+    # At exit it would try to send the last spans for as long as nothing answers.
     atexit.unregister(provider.shutdown)
 
     def stop() -> None:
         give_up()
         instance.shutdown()
 
-    return Spans(
+    return SpanPipeline(
         provider,
         local,
         redactor,
         trace_id,
         stop=stop,
-        trouble=trouble,
+        monitor=monitor,
         give_up=give_up,
         project=lambda: getattr(instance.config, "_project_url", None),
     )
 
 
-def _tells_project(answer: bytes) -> bool:
+def _names_project(body: bytes) -> bool:
     try:
-        told = json.loads(answer)
+        answer = json.loads(body)
     except (ValueError, RecursionError):
         return False
-    return isinstance(told, dict) and {"project_name", "project_url"} <= told.keys()
+    return isinstance(answer, dict) and {"project_name", "project_url"} <= answer.keys()
 
 
 def _do_nothing() -> None:
@@ -293,10 +349,10 @@ def _do_nothing() -> None:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Keep the variables of the collector from Logfire, which would send its headers, secrets and all, to itself.
+    """Hide the collector's variables from Logfire, which would send the collector's headers to its own server.
 
-    Nobody else reads them meanwhile: what is said to child processes is said in full, and the collector's own
-    exporter is made by now.
+    Nothing else reads them in the meantime: the environment of child processes is complete by now, and so is the
+    collector's exporter.
     """
     hidden = {
         name: os.environ.pop(name) for name in list(os.environ) if name.startswith("OTEL_EXPORTER_OTLP_")
@@ -308,7 +364,7 @@ def _without_collector() -> Iterator[None]:
 
 
 def _service() -> dict[str, str]:
-    """The name of the service, unless the environment has one; an argument would win over that."""
-    given = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(",")
-    named = any(pair.partition("=")[0].strip() == "service.name" for pair in given)
+    """The name of the service unless the environment sets one, which an argument would override."""
+    pairs = os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(",")
+    named = any(pair.partition("=")[0].strip() == "service.name" for pair in pairs)
     return {} if named or os.environ.get("OTEL_SERVICE_NAME") else {"service.name": _SERVICE}

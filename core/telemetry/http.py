@@ -1,4 +1,4 @@
-"""The requests this program itself makes to a service, as they are told to the trace of a session."""
+"""The requests that this program makes to a service, as they are reported to the trace of a session."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-__all__ = ["ServiceRequest", "Tell", "telling"]
+if TYPE_CHECKING:
+    import httpx
 
-# What names a thing of the service rather than one of its accounts, sessions and files.
+__all__ = ["OnRequest", "ServiceRequest", "reporting_client", "reporting_request"]
+
+# Parts of a path that name something of the service, and not one of its accounts, sessions or files.
 _WORD = re.compile(r"[a-z][a-z_-]{0,30}|v\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceRequest:
-    """One request and how it went.
+    """One request and its outcome.
 
     Attributes:
-        host: name of the server; the query of the address and what signs in are not kept.
+        host: the name of the server; the query of the address and the credentials are not kept.
         route: the path, with `*` for each part that is an id.
         began, ended: nanoseconds since the epoch.
-        status: of the answer; None without one.
-        error: the kind of what was raised instead of an answer.
+        status: the status of the answer; None without an answer.
+        error: the class name of the exception that was raised instead.
     """
 
     method: str
@@ -37,30 +41,32 @@ class ServiceRequest:
     error: str | None = None
 
 
-Tell = Callable[[ServiceRequest], object]
-"""Is told each request when it is over, in whichever thread made it."""
+OnRequest = Callable[[ServiceRequest], object]
+"""Called with each request when it is over, in the thread that made it."""
 
 
 @contextmanager
-def telling(tell: Tell | None, method: str, address: str) -> Iterator[Callable[[int], None]]:
-    """Tell of a request that is made inside; gives what takes the status of its answer."""
+def reporting_request(
+    on_request: OnRequest | None, method: str, address: str
+) -> Iterator[Callable[[int], None]]:
+    """Report the request that is made in the block; gives a function that takes the status of its answer."""
     status: int | None = None
     error: str | None = None
 
-    def answered(code: int) -> None:
+    def set_status(code: int) -> None:
         nonlocal status
         status = code
 
     began = time.time_ns()
     try:
-        yield answered
+        yield set_status
     except BaseException as raised:
         error = type(raised).__name__
         raise
     finally:
-        if tell is not None:
-            host, port, route = _where(address)
-            tell(
+        if on_request is not None:
+            host, port, route = _parts_of(address)
+            on_request(
                 ServiceRequest(
                     method=method,
                     host=host,
@@ -74,7 +80,22 @@ def telling(tell: Tell | None, method: str, address: str) -> Iterator[Callable[[
             )
 
 
-def _where(address: str) -> tuple[str, int | None, str]:
+def reporting_client(on_request: OnRequest | None, **options: Any) -> httpx.Client:
+    """Make an httpx.Client that reports its requests; nothing of the trace is added to them."""
+    # Slow to import.
+    import httpx
+
+    class ReportingClient(httpx.Client):
+        def send(self, request: httpx.Request, **more: Any) -> httpx.Response:
+            with reporting_request(on_request, request.method, str(request.url)) as set_status:
+                response = super().send(request, **more)
+                set_status(response.status_code)
+                return response
+
+    return ReportingClient(**options)
+
+
+def _parts_of(address: str) -> tuple[str, int | None, str]:
     try:
         parts = urlsplit(address)
         port = parts.port

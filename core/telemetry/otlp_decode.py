@@ -1,4 +1,4 @@
-"""Turns the spans that child processes send, OTLP in protobuf, into ours, without secrets; imported with the spans."""
+"""Decodes the spans of child processes (OTLP in protobuf) and redacts them; slow to import."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def read_spans(body: bytes, redactor: Redactor, *, trace_id: int) -> Iterator[ReadableSpan]:
-    """Give the spans of one export request that belong to a trace; others are none of ours.
+    """Give the spans of one export request that belong to a trace.
 
-    Every text of every attribute passes `redactor`, whatever its name, and an attribute whose name says that it is
-    a secret loses its value.
+    Every text of every attribute passes `redactor`, and an attribute with the name of a secret loses its value.
 
     Raises:
-        google.protobuf.message.DecodeError: it is no export request.
+        google.protobuf.message.DecodeError: it is not an export request.
     """
     request = ExportTraceServiceRequest.FromString(body)
     for group in request.resource_spans:
@@ -98,7 +97,7 @@ def _attributes(pairs: Iterable[KeyValue], redactor: Redactor) -> dict[str, Any]
 
 
 def _plain(value: AnyValue, redactor: Redactor, depth: int) -> Any:
-    """The value as an attribute may have it: a text, a number, a truth value, or a list of texts."""
+    """Convert a value to the type of an attribute: string, number, boolean or list of strings."""
     match value.WhichOneof("value"):
         case "string_value":
             return _text(value.string_value, redactor)

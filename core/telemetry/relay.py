@@ -1,7 +1,7 @@
-"""A receiver on loopback for the spans of our own child processes, so that they take the same way as ours.
+"""A receiver on loopback for the spans of our child processes.
 
-The command-line agent and the toolkit send here instead of to the collector: their spans pass the one redactor,
-reach every place that ours reach, and no child needs to know a header or a token.
+The agent's command line and the toolkit send their spans here instead of to the collector. So they pass the redactor
+and reach every destination of our own spans, and no child process needs a header or a token.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ __all__ = ["SpanRelay"]
 
 _PATH = "/v1/traces"
 _MOST_BYTES = 16 << 20
-_PATIENCE = 10.0
+_TIMEOUT_SECONDS = 10.0
 
 _log = logging.getLogger(__name__)
 
 
 class SpanRelay:
-    """Listens on a free port, below a path that nobody can guess, until it is closed.
+    """Listens on a free port, below a secret path, until it is closed.
 
     Args:
-        take: is given every `ExportTraceServiceRequest` as encoded protobuf, in a thread.
+        on_export: called with every `ExportTraceServiceRequest` as encoded protobuf, in a thread.
 
     Raises:
-        OSError: there is no port to listen on.
+        OSError: no port is free.
     """
 
-    def __init__(self, take: Callable[[bytes], object]) -> None:
+    def __init__(self, on_export: Callable[[bytes], object]) -> None:
         secret = secrets.token_urlsafe(18)
 
         class Handler(_Handler):
-            path_taken = f"/{secret}{_PATH}"
+            expected_path = f"/{secret}{_PATH}"
 
-            def taken(self, body: bytes) -> None:
-                take(body)
+            def on_body(self, body: bytes) -> None:
+                on_export(body)
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        # Who holds a connection open must not hold up the end.
+        # A client that holds its connection open must not delay the end.
         self._server.block_on_close = False
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/{secret}"
         self._thread = threading.Thread(
@@ -53,23 +53,23 @@ class SpanRelay:
         self._thread.start()
 
     def close(self) -> None:
-        """Listen no more; takes up to half a second."""
+        """Stop listening; takes up to half a second."""
         self._server.shutdown()
         self._server.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler, ABC):
     protocol_version = "HTTP/1.1"
-    timeout = _PATIENCE
-    path_taken = ""
+    timeout = _TIMEOUT_SECONDS
+    expected_path = ""
 
     @abstractmethod
-    def taken(self, body: bytes) -> None:
-        """Take what came."""
+    def on_body(self, body: bytes) -> None:
+        """Handle the body of a request."""
 
     def do_POST(self) -> None:
-        """Take the spans of one request."""
-        if not secrets.compare_digest(self.path.encode(), self.path_taken.encode()):
+        """Receive the spans of one request."""
+        if not secrets.compare_digest(self.path.encode(), self.expected_path.encode()):
             self._answer(404)
             return
         try:
@@ -78,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler, ABC):
             _log.info("spans of a child process could not be read: %s", error)
             self._answer(400)
             return
-        self.taken(body)
+        self.on_body(body)
         self._answer(200)
 
     def _body(self) -> bytes:
@@ -108,4 +108,4 @@ class _Handler(BaseHTTPRequestHandler, ABC):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""

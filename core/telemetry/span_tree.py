@@ -1,4 +1,4 @@
-"""A session's events as spans: what happened, inside what, from when to when, under the names of the design."""
+"""Builds the spans of a session from its events: names, parents, times and attributes."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ __all__ = ["SpanTree"]
 _PREVIEW = 1_000
 _KEPT_CALLS = 1_000
 _KEPT_THINKING = 64
-# How Logfire shows a span that is a moment: as a line of a log, an error as one.
-_MOMENT = {"logfire.span_type": "log", "logfire.level_num": 9}
-_ERROR = {"logfire.span_type": "log", "logfire.level_num": 17}
+# Logfire shows a span without duration as a log line, with a level.
+_LOG = {"logfire.span_type": "log", "logfire.level_num": 9}
+_ERROR_LOG = {"logfire.span_type": "log", "logfire.level_num": 17}
 
 
 @dataclass
@@ -45,7 +45,7 @@ class _Turn:
 
 
 class SpanTree:
-    """Turns events into spans: the session, its queries, the turns of the model in them, and in those the tool calls.
+    """Turns events into spans: the session, its queries, their turns of the model, and the tool calls of each turn.
 
     ::
 
@@ -57,12 +57,12 @@ class SpanTree:
         │       └── tool_call
         │           ├── tool_result · observer_artifact_saved · observer_error
         │           └── (of a sub-agent: its own thinking, reasoning and tool calls)
-        ├── subagent_compliance_failed · subagent_compliance_enforced   (in the turn, while there is one)
-        ├── POST /api/…   (what the program itself asks of a service, in what goes on meanwhile)
+        ├── subagent_compliance_failed · subagent_compliance_enforced   (in the turn, if there is one)
+        ├── POST /api/…   (a request of the program to a service, in the span that is open at the time)
         └── session_complete
 
-    What is a moment is a span without duration, so that it is written at once and not with what it is part of. A span
-    begins and ends at the times its events tell, however late it is made.
+    A log line is a span without duration: it is exported at once, before the span that contains it. Spans start and
+    end at the times of their events, however late they are made.
     """
 
     def __init__(self, provider: TracerProvider, redactor: Redactor) -> None:
@@ -75,15 +75,15 @@ class SpanTree:
         self._query: tuple[str, Span, int] | None = None
         self._turn: _Turn | None = None
         self._turns = 0
-        # When the model had all it needs for its next turn.
+        # When the model had everything for its next turn.
         self._ready_at = 0
         self._calls: dict[str, tuple[Span, int]] = {}
         self._ended: OrderedDict[str, SpanContext] = OrderedDict()
         self._thinking: OrderedDict[str, list[str]] = OrderedDict()
         self._last = 0
 
-    def __call__(self, event: ev.Event) -> None:
-        """Take one event, in order."""
+    def on_event(self, event: ev.Event) -> None:
+        """Handle one event, in order."""
         now = int(event.at.timestamp() * 1_000_000) * 1_000
         self._last = max(self._last, now)
         match event:
@@ -106,9 +106,9 @@ class SpanTree:
                 span = self._start("query", self._session, now, query_id=event.query_id, text=event.text)
                 self._query = (event.query_id, span, now)
                 self._ready_at = now
-                self._note("query_started", span, now, query_id=event.query_id, query=event.text)
+                self._log("query_started", span, now, query_id=event.query_id, query=event.text)
             case ev.QueryClassified():
-                self._note(
+                self._log(
                     "query_classification",
                     self._query_span,
                     now,
@@ -118,11 +118,11 @@ class SpanTree:
                     duration_ms=event.duration_ms,
                 )
             case ev.PathFellBack():
-                self._note("fast_path_fallback", self._query_span, now, tool_name=event.tool_name)
+                self._log("fast_path_fallback", self._query_span, now, tool_name=event.tool_name)
             case ev.QueryFinished():
                 self._end_query(event)
             case ev.ThinkingDelta():
-                self._take_thinking(event, now)
+                self._on_thinking(event, now)
             case ev.MessageFinished():
                 self._end_message(event, now)
             case ev.ToolCallStarted():
@@ -130,9 +130,9 @@ class SpanTree:
             case ev.ToolCallFinished():
                 self._end_call(event, now)
             case ev.ArtifactSaved():
-                self._note(
+                self._log(
                     "observer_artifact_saved",
-                    self._call_or_now(event.tool_use_id),
+                    self._call_or_current(event.tool_use_id),
                     now,
                     path=event.path,
                     type=event.kind,
@@ -140,22 +140,22 @@ class SpanTree:
                     observer=event.observer,
                 )
             case ev.ObserverFinished(status="failed"):
-                self._note(
+                self._log(
                     "observer_error",
-                    self._call_or_now(event.tool_use_id),
+                    self._call_or_current(event.tool_use_id),
                     now,
-                    _ERROR,
+                    _ERROR_LOG,
                     observer=event.observer,
                     tool_id=event.tool_use_id,
                     error=event.error,
                 )
             case ev.ComplianceFailed() | ev.ComplianceEnforced():
                 failed = isinstance(event, ev.ComplianceFailed)
-                self._note(
+                self._log(
                     "subagent_compliance_failed" if failed else "subagent_compliance_enforced",
-                    self._call_or_now(None),
+                    self._call_or_current(None),
                     now,
-                    _ERROR if failed else _MOMENT,
+                    _ERROR_LOG if failed else _LOG,
                     subagent=event.subagent,
                     rule=event.rule,
                     message=event.message,
@@ -163,14 +163,14 @@ class SpanTree:
             case _:
                 pass
 
-    def request(self, request: ServiceRequest) -> None:
-        """Take a request to a service, which is part of what goes on as it comes."""
+    def on_request(self, request: ServiceRequest) -> None:
+        """Handle a request to a service; its parent is the span that is open now."""
         if self._root is None:
             self._early.append(request)
             return
         span = self._start(
             f"{request.method} {request.route}",
-            self._call_or_now(None) or NonRecordingSpan(self._root),
+            self._call_or_current(None) or NonRecordingSpan(self._root),
             request.began,
             SpanKind.CLIENT,
             **{
@@ -186,7 +186,7 @@ class SpanTree:
         span.end(request.ended)
 
     def close(self) -> None:
-        """End what is open."""
+        """End the open spans."""
         self._end_open(self._last)
         if self._session is not None:
             self._session.end(self._last)
@@ -198,7 +198,7 @@ class SpanTree:
         self._root = root
         early, self._early = self._early, []
         for request in early:
-            self.request(request)
+            self.on_request(request)
 
     @property
     def _query_span(self) -> Span | None:
@@ -215,7 +215,7 @@ class SpanTree:
             "artifacts": event.artifacts,
             "cost_usd": event.cost_usd,
         }
-        self._note("session_complete", self._session, now, duration_ms=event.duration_ms, **totals)
+        self._log("session_complete", self._session, now, duration_ms=event.duration_ms, **totals)
         self._set(self._session, **totals)
         self._session.end(now)
         self._session = None
@@ -253,7 +253,7 @@ class SpanTree:
     # -- the turns of the model --------------------------------------------------------------------
 
     def _turn_of(self, message_id: str | None, now: int, number: int | None = None) -> Span | None:
-        """The turn a message or a call of the agent itself belongs to: the one that is open, or a new one."""
+        """The turn of a message or a call of the main agent: the open one, or a new one."""
         turn = self._turn
         if turn is not None and (
             (number is not None and number <= turn.number)
@@ -281,11 +281,11 @@ class SpanTree:
             self._turn.span.end(now)
             self._turn = None
 
-    def _take_thinking(self, event: ev.ThinkingDelta, now: int) -> None:
+    def _on_thinking(self, event: ev.ThinkingDelta, now: int) -> None:
         if event.parent_tool_use_id is not None:
-            # A sub-agent's comes whole.
-            parent = self._call_or_now(event.parent_tool_use_id)
-            self._note_text("thinking", event.text, parent, now, event.message_id)
+            # A sub-agent's thinking comes in one piece.
+            parent = self._call_or_current(event.parent_tool_use_id)
+            self._log_text("thinking", event.text, parent, now, event.message_id)
             return
         self._turn_of(event.message_id, now)
         self._thinking.setdefault(event.message_id, []).append(event.text)
@@ -297,19 +297,19 @@ class SpanTree:
             parent = self._turn_of(event.message_id, now)
             self._ready_at = now
         else:
-            parent = self._call_or_now(event.parent_tool_use_id)
+            parent = self._call_or_current(event.parent_tool_use_id)
         thought = "".join(self._thinking.pop(event.message_id, ()))
-        self._note_text("thinking", thought, parent, now, event.message_id)
-        self._note_text("reasoning", event.text, parent, now, event.message_id)
+        self._log_text("thinking", thought, parent, now, event.message_id)
+        self._log_text("reasoning", event.text, parent, now, event.message_id)
 
-    def _note_text(self, name: str, text: str, parent: Span | None, now: int, message_id: str) -> None:
+    def _log_text(self, name: str, text: str, parent: Span | None, now: int, message_id: str) -> None:
         if text.strip():
-            self._note(name, parent, now, text=text, size=len(text), message_id=message_id)
+            self._log(name, parent, now, text=text, size=len(text), message_id=message_id)
 
     # -- tool calls --------------------------------------------------------------------------------
 
-    def _call_or_now(self, tool_use_id: str | None) -> Span | None:
-        """The span of a call, ended or not; for one that nobody knows, what is going on."""
+    def _call_or_current(self, tool_use_id: str | None) -> Span | None:
+        """The span of a call, ended or not; for an unknown call the current turn or query."""
         if found := self._calls.get(tool_use_id or ""):
             return found[0]
         if ended := self._ended.get(tool_use_id or ""):
@@ -320,7 +320,7 @@ class SpanTree:
         if event.parent_tool_use_id is None:
             parent = self._turn_of(None, now, event.iteration) or self._query_span
         else:
-            parent = self._call_or_now(event.parent_tool_use_id)
+            parent = self._call_or_current(event.parent_tool_use_id)
         span = self._start(
             "tool_call",
             parent,
@@ -342,9 +342,7 @@ class SpanTree:
         is_error = event.status != "success"
         size = found.size if found is not None else 0
         ended = began + int(event.duration_ms * 1_000_000)
-        self._note(
-            "tool_result", span, ended, tool_id=event.tool_use_id, content_size=size, is_error=is_error
-        )
+        self._log("tool_result", span, ended, tool_id=event.tool_use_id, content_size=size, is_error=is_error)
         self._set(span, status=event.status, is_error=is_error, content_size=size)
         if is_error:
             reason = found.error if found is not None and found.error else event.status
@@ -369,8 +367,8 @@ class SpanTree:
             name, context=context, kind=span_kind, attributes=self._plain(attributes), start_time=now
         )
 
-    def _note(
-        self, name: str, parent: Span | None, now: int, kind: Mapping[str, Any] = _MOMENT, **attributes: Any
+    def _log(
+        self, name: str, parent: Span | None, now: int, kind: Mapping[str, Any] = _LOG, **attributes: Any
     ) -> None:
         self._start(name, parent, now, **kind, **attributes).end(now)
 

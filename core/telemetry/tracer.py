@@ -1,4 +1,4 @@
-"""Tracing: takes a session's events to spans, in a thread, without ever holding up or failing the session."""
+"""Tracing: turns the events of a session into spans, in a thread; it never delays or fails the session."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from core.concurrency.threads import in_loop
+from core.errors import Advice
 from core.events import types as ev
 from core.redaction.redactor import Redactor
 from core.telemetry.environment import Exports, agent_environment, toolkit_environment, traceparent
+from core.telemetry.export_errors import Destination
 from core.telemetry.http import ServiceRequest
 
 if TYPE_CHECKING:
-    from core.telemetry.exporters import Spans
+    from core.telemetry.exporters import SpanPipeline
     from core.telemetry.relay import SpanRelay
 
 __all__ = ["SPANS", "Trace", "Tracer", "trace_targets"]
@@ -48,45 +50,43 @@ _TRACED = (
 
 
 def trace_targets(*, token: str | None, environ: Mapping[str, str]) -> list[str]:
-    """Where the spans of a session go, in words: always to a file, and where else the token and `OTEL_*` say."""
-    return [f"{SPANS} in the session's folder", *Exports.of(token=token, environ=environ).told()]
+    """Describe where the spans of a session go: always to a file, and where else the token and `OTEL_*` say."""
+    return [f"{SPANS} in the session's folder", *Exports.of(token=token, environ=environ).describe()]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The trace of a session: its id, and Logfire's address of its project, if it goes there and that is known.
+    """The trace of a session: its id, Logfire's address of its project where that is known, and export problems.
 
-    `troubles` says why spans do not reach the collector (True) or Logfire (False), each as it was first found.
+    `problems` holds the first problem of each destination that spans do not reach, with what to do about it.
     """
 
     trace_id: str
     project: str | None = None
-    troubles: Mapping[bool, str] = field(default_factory=dict)
+    problems: Mapping[Destination, str] = field(default_factory=dict)
 
     @property
     def link(self) -> str | None:
-        """Where the trace can be looked at; None where nobody knows."""
+        """The address of the trace; None if it is not known."""
         if not self.project:
             return None
         return f"{self.project.rstrip('/')}?{urlencode({'q': f'trace_id={self.trace_id!r}'})}"
 
 
 class Tracer:
-    """Writes spans to a file, and sends them where `exports` says; a subscriber of the bus.
+    """Writes spans to a file and exports them as `exports` says; a subscriber of the bus.
 
-    Subscribe it before the session starts and call `start` when there is time for a heavy import, say
-    after the first frame: what came before is not lost. Whatever goes wrong is logged and ends the
-    tracing, not the session.
+    Subscribe it before the session starts and call `start` once there is time for a slow import, such as after the
+    first frame; earlier events are kept until then. A failure is logged and ends the tracing, not the session.
 
     Args:
         path: the file for the spans, one JSON object a line.
         redactor: masks secrets in every attribute.
-        state_dir: where Logfire may keep files of its own.
-        token: Logfire's write token; without it nothing is sent there.
+        state_dir: where Logfire may keep its files.
+        token: Logfire's write token.
         exports: where spans are sent; by default to Logfire if there is a token.
-        on_failure: told, in the thread, what ended the tracing before the session was over.
-        on_trouble: told, in some thread, why spans do not reach the collector (True) or Logfire (False), in words
-            that end in what to do, once each; the file has them all.
+        on_failure: called in the thread with the error that ended the tracing before the session was over.
+        on_problem: called at most once per destination, in some thread, when spans do not arrive there.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Tracer:
         token: str | None = None,
         exports: Exports | None = None,
         on_failure: Callable[[Exception], object] = lambda _error: None,
-        on_trouble: Callable[[bool, str], object] = lambda _collector, _why: None,
+        on_problem: Callable[[Destination, Advice], object] = lambda _destination, _problem: None,
     ) -> None:
         self.trace_id = secrets.token_hex(16)
         self.exports = Exports(logfire=bool(token)) if exports is None else exports
@@ -108,11 +108,11 @@ class Tracer:
         self._state_dir = state_dir
         self._token = token
         self._on_failure = on_failure
-        self._on_trouble = on_trouble
-        self._troubles: dict[bool, str] = {}
-        self._flushing: Callable[[], None] = _nothing
-        self._waiting: SimpleQueue[ev.Event | ServiceRequest | bytes | _Flush | None] = SimpleQueue()
-        self._spans: Spans | None = None
+        self._on_problem = on_problem
+        self._problems: dict[Destination, str] = {}
+        self._end_flush: Callable[[], None] = _do_nothing
+        self._queue: SimpleQueue[ev.Event | ServiceRequest | bytes | _Flush | None] = SimpleQueue()
+        self._pipeline: SpanPipeline | None = None
         self._relay: SpanRelay | None = None
         self._opening = asyncio.Lock()
         self._thread: threading.Thread | None = None
@@ -121,22 +121,22 @@ class Tracer:
 
     @property
     def exporting(self) -> bool:
-        """Whether spans leave the machine for Logfire."""
+        """Whether spans are sent to Logfire."""
         return self.exports.logfire and not self._failed
 
     @property
     def failed(self) -> bool:
-        """Whether tracing ended because something went wrong."""
+        """Whether tracing ended with an error."""
         return self._failed
 
     @property
     def trace(self) -> Trace:
-        """The trace, and where it can be looked at as far as that is known by now."""
-        project = self._spans.project if self._spans is not None else None
-        return Trace(self.trace_id, project, dict(self._troubles))
+        """The trace, with its address if that is known by now."""
+        project = self._pipeline.project if self._pipeline is not None else None
+        return Trace(self.trace_id, project, dict(self._problems))
 
     async def agent_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """What the agent's command line is told so that its spans join the trace; nothing when none is sent."""
+        """The variables with which the agent's spans join the trace; none when spans are not exported."""
         relay = await self._relay_address()
         parent = traceparent(self.trace_id, self._root_id)
         return agent_environment(relay, parent, environ) if relay else {}
@@ -147,7 +147,7 @@ class Tracer:
         return toolkit_environment(relay, environ) if relay else {}
 
     async def _relay_address(self) -> str | None:
-        """Where child processes send their spans; None when none are sent, as nobody would look at theirs then."""
+        """Where child processes send their spans; None when spans are not exported, as nobody would see theirs."""
         if not self.exports.any or self._closed:
             return None
         async with self._opening:
@@ -160,74 +160,76 @@ class Tracer:
             return self._relay.url
 
     def _open_relay(self) -> SpanRelay:
-        # Here, as it takes a server to be imported.
+        # Imports a web server.
         from core.telemetry.relay import SpanRelay
 
-        return SpanRelay(self._take_foreign)
+        return SpanRelay(self._on_child_spans)
 
-    def _take_foreign(self, body: bytes) -> None:
+    def _on_child_spans(self, body: bytes) -> None:
         if not self._failed and not self._closed:
-            self._waiting.put(body)
+            self._queue.put(body)
 
     def __call__(self, event: ev.Event) -> None:
-        """Take one event from the bus."""
+        """Handle one event of the bus."""
         if isinstance(event, _TRACED) and not self._failed and not self._closed:
-            self._waiting.put(event)
+            self._queue.put(event)
 
-    def tell(self, request: ServiceRequest) -> None:
-        """Take a request that this program made for the session; from any thread."""
+    def on_request(self, request: ServiceRequest) -> None:
+        """Handle a request that this program made for the session; may be called in any thread."""
         if not self._failed and not self._closed:
-            self._waiting.put(request)
+            self._queue.put(request)
 
     def start(self) -> None:
-        """Begin to work off what came and comes, in a thread; starting again does nothing."""
+        """Start the thread that handles the queue; a second call does nothing."""
         if self._thread is None and not self._closed:
             self._thread = threading.Thread(target=self._run, name="tracing", daemon=True)
             self._thread.start()
 
     async def flush(self, deadline: float) -> None:
-        """Have sent what there is so far, so that it is told where that does not arrive; for so many seconds at most.
+        """Export the spans so far, so that problems are reported; waits for at most `deadline` seconds.
 
-        Where nothing is sent, and where nobody takes it, this is over at once.
+        Returns at once when nothing is exported or no destination can be reached.
         """
-        places = self.exports.logfire + (self.exports.collector is not None)
-        if self._closed or self._failed or len(self._troubles) >= places:
+        if self._closed or self._failed or self._none_reachable:
             return
-        over = asyncio.Event()
-        self._flushing = in_loop(over.set)
+        done = asyncio.Event()
+        self._end_flush = in_loop(done.set)
         self.start()
-        self._waiting.put(_Flush(self._flushing))
+        self._queue.put(_Flush(self._end_flush))
         try:
-            await asyncio.wait_for(over.wait(), deadline)
+            await asyncio.wait_for(done.wait(), deadline)
         except TimeoutError:
-            if self._spans is not None:
-                # So that nothing is said of it that is only slow to begin.
-                self._spans.trouble.late(deadline / 2)
+            if self._pipeline is not None:
+                # Half the time, so that an export that started late is not reported.
+                self._pipeline.monitor.report_late(deadline / 2)
         finally:
-            self._flushing = _nothing
+            self._end_flush = _do_nothing
 
-    def _note_trouble(self, collector: bool, why: str) -> None:
-        self._on_trouble(collector, why)
-        self._troubles[collector] = self._redactor.redact(why)
-        if len(self._troubles) >= self.exports.logfire + (self.exports.collector is not None):
-            # Nobody is left to be waited for.
-            self._flushing()
+    @property
+    def _none_reachable(self) -> bool:
+        return len(self._problems) >= self.exports.logfire + (self.exports.collector is not None)
+
+    def _report_problem(self, destination: Destination, problem: Advice) -> None:
+        self._on_problem(destination, problem)
+        self._problems[destination] = self._redactor.redact(str(problem))
+        if self._none_reachable:
+            self._end_flush()
 
     async def close(self, deadline: float = 3.0) -> bool:
-        """Write and send what there is; False when `deadline` seconds were not enough.
+        """Write and export everything; False when `deadline` seconds were not enough.
 
-        A tracer that was never started is started for it, so that the spans of a short session are kept.
+        Starts a tracer that was never started, so that the spans of a short session are kept.
         """
         if self._closed:
             return True
         self.start()
         self._closed = True
-        self._waiting.put(None)
+        self._queue.put(None)
         thread = self._thread
         assert thread is not None
-        if self._spans is not None:
-            # It may be trying again for somebody who asked for what there was.
-            await asyncio.to_thread(self._spans.give_up)
+        if self._pipeline is not None:
+            # A flush may still be retrying.
+            await asyncio.to_thread(self._pipeline.give_up)
         await asyncio.to_thread(thread.join, deadline)
         if self._relay is not None:
             await asyncio.to_thread(self._relay.close)
@@ -238,9 +240,9 @@ class Tracer:
 
     def _run(self) -> None:
         try:
-            from core.telemetry.exporters import open_spans
+            from core.telemetry.exporters import open_span_pipeline
 
-            spans = self._spans = open_spans(
+            pipeline = self._pipeline = open_span_pipeline(
                 self._path,
                 trace_id=int(self.trace_id, 16),
                 root_id=int(self._root_id, 16),
@@ -248,45 +250,46 @@ class Tracer:
                 exports=self.exports,
                 redactor=self._redactor,
                 state_dir=self._state_dir,
-                on_trouble=self._note_trouble,
+                on_problem=self._report_problem,
             )
-            while (taken := self._waiting.get()) is not None:
+            while (item := self._queue.get()) is not None:
                 try:
-                    _take(spans, taken)
+                    _handle(pipeline, item)
                 except Exception:
-                    name = taken.event_name if isinstance(taken, ev.Event) else type(taken).__name__
+                    name = item.event_name if isinstance(item, ev.Event) else type(item).__name__
                     _log.exception("%s could not be traced", name)
-            spans.close()
+            pipeline.close()
         except Exception as error:
             self._failed = True
-            self._flushing()
+            self._end_flush()
             if not self._closed:
                 self._on_failure(error)
-            _log.exception("tracing ended; the session goes on without it")
-            while not self._waiting.empty():
-                self._waiting.get()
+            _log.exception("tracing ended; the session continues without it")
+            while not self._queue.empty():
+                self._queue.get()
 
 
 @dataclass(frozen=True)
 class _Flush:
-    """Asks to have sent what came before it; `done` is told that it is."""
+    """Asks to export everything before it; `done` is called when that is done."""
 
     done: Callable[[], None]
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return
 
 
-def _take(spans: Spans, taken: ev.Event | ServiceRequest | bytes | _Flush) -> None:
-    if isinstance(taken, _Flush):
-        try:
-            spans.flush()
-        finally:
-            taken.done()
-    elif isinstance(taken, bytes):
-        spans.take_foreign(taken)
-    elif isinstance(taken, ServiceRequest):
-        spans.take_request(taken)
-    else:
-        spans.take(taken)
+def _handle(pipeline: SpanPipeline, item: ev.Event | ServiceRequest | bytes | _Flush) -> None:
+    match item:
+        case _Flush():
+            try:
+                pipeline.flush()
+            finally:
+                item.done()
+        case bytes():
+            pipeline.on_child_spans(item)
+        case ServiceRequest():
+            pipeline.on_request(item)
+        case _:
+            pipeline.on_event(item)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from core.connections.mount import SESSION_FILE
+from core.connections.toolkit import SESSION_FILE
 from core.errors import UniversalAgentError
 from core.net.addresses import parse_endpoint
 from core.redaction.names import names_given_secret

@@ -1,4 +1,4 @@
-"""What every tool is given: the workspace it may write to and the client it may fetch with."""
+"""What every tool gets: the workspace to write to, the client to fetch with, and the files of the remote sandbox."""
 
 from __future__ import annotations
 
@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from core.toolkit.remote import RemoteFiles
     from core.web_reader.blacklist import Blacklist
 
-__all__ = ["ToolContext"]
+__all__ = ["MOUNT", "TooLarge", "ToolContext"]
+
+MOUNT = "/mnt/files"
+"""The mount of the remote sandbox whose files can be transferred."""
+
+
+class TooLarge(Exception):
+    """A remote file is larger than allowed; `size` in bytes, if known."""
+
+    def __init__(self, size: int | None) -> None:
+        super().__init__()
+        self.size = size
 
 
 def _now() -> datetime:
@@ -24,10 +35,10 @@ def _now() -> datetime:
 
 
 class ToolContext:
-    """The workspace, the clock, the sites to pass over, the remote sandbox and the guarded client of one toolkit.
+    """The workspace, the clock, the blacklist of sites, the remote sandbox and the guarded client of one toolkit.
 
-    The client is made on the first fetch, because its libraries take longer to load than all the rest, and is
-    then shared by every call, so that its limits and its robots.txt cache hold for the whole session.
+    The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
+    limits and its cache of robots.txt apply to the whole session.
     """
 
     def __init__(
@@ -48,7 +59,7 @@ class ToolContext:
         self._stack = AsyncExitStack()
 
     async def fetcher(self) -> Fetcher:
-        """Give the shared client, opening it when it is not open yet."""
+        """The shared client, opened on first use."""
         async with self._opening:
             if self._fetcher is None:
                 fetcher = await asyncio.to_thread(self._open_fetcher)
@@ -56,7 +67,7 @@ class ToolContext:
             return self._fetcher
 
     async def remote(self) -> RemoteFiles:
-        """Give what moves files of the remote sandbox.
+        """The files of the remote sandbox.
 
         Raises:
             ConnectionFailed: there is no sandbox.
@@ -66,6 +77,6 @@ class ToolContext:
         return await asyncio.to_thread(self.open_remote)
 
     async def aclose(self) -> None:
-        """Close the client, if it was ever opened."""
+        """Close the client if it was opened."""
         self._fetcher = None
         await self._stack.aclose()

@@ -1,4 +1,18 @@
-"""The tool crawl_parallel: fetches pages side by side and keeps the article of each as a file."""
+"""The tool crawl_parallel: fetches pages in parallel and saves the article of each as a file.
+
+Codes of pages that could not be read, for programs:
+
+refused       the address, scheme, port or redirect is not allowed
+robots        the site's robots.txt forbids it, or cannot be read
+blacklisted   its site is on the web reader's blacklist, which the user can clear
+http_NNN      the site answered with an error status
+timeout       no answer in time
+unreachable   no such host, no connection, or a broken one
+too_large     the page exceeds the size limit
+not_readable  the content type is not supported, or no text was found
+not_saved     the page was read but its file could not be written
+failed        anything else
+"""
 
 from __future__ import annotations
 
@@ -9,12 +23,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from core.errors import FetchRefused, UniversalAgentError
+from core.errors import ConnectionFailed, FetchRefused, UniversalAgentError
 from core.text import clean_line
 from core.toolkit.articles import Article, article_path, canonical_url, count_words, encode_article, visible
 from core.toolkit.context import ToolContext
 from core.toolkit.extract import extract_page
-from core.toolkit.failures import code_of, reason_of
 
 __all__ = ["MAX_IN_FLIGHT", "MAX_URLS", "Crawled", "Failed", "Progress", "crawl_parallel"]
 
@@ -22,12 +35,12 @@ logger = logging.getLogger(__name__)
 
 MAX_URLS = 50
 MAX_IN_FLIGHT = 10
-# Far above what one page may take with its retries and the wait for its turn: only what hangs ends here.
+# Far more than a page takes with its retries and its wait: only a request that hangs reaches this.
 SECONDS_A_PAGE = 240.0
 
 
 class Crawled(msgspec.Struct, frozen=True, kw_only=True):
-    """A page whose article was saved at `path`; `date` is YYYY-MM-DD, None when the page does not tell."""
+    """A page whose article was saved at `path`; `date` is YYYY-MM-DD, None when the page has none."""
 
     title: str
     url: str
@@ -37,7 +50,7 @@ class Crawled(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """A page that could not be read: a reason in plain words, and a code that stays the same."""
+    """A page that could not be read: the reason for people, and a stable code for programs."""
 
     url: str
     error: str
@@ -52,7 +65,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Progress:
-    """One more page of a crawl is done: `done` of `total`, the last one being `outcome`."""
+    """The progress of a crawl: `done` pages of `total`; `outcome` is that of the latest page."""
 
     done: int
     total: int
@@ -64,9 +77,9 @@ async def crawl_parallel(
 ) -> str:
     """Fetch pages, at most ten at a time, and save the article of each in `search_results/`.
 
-    A URL given twice, in whatever spelling, is fetched once. A page that fails is named with its reason and
-    the others go on; a page whose site is on the web reader's blacklist is not fetched. `progress` is called
-    on the event loop after each page.
+    A URL that is given twice, in any spelling, is fetched once. A page that fails is listed with its reason, and the
+    others continue; a page whose site is on the web reader's blacklist is not fetched. `progress` is called on the
+    event loop after each page.
 
     Returns:
         Compact JSON: articles (title, url, path, words, date) and failed (url, error, code), both in the
@@ -83,8 +96,8 @@ async def crawl_parallel(
         raise FetchRefused("crawl_parallel needs at least one URL")
     if len(urls) > MAX_URLS:
         raise FetchRefused(
-            f"crawl_parallel takes at most {MAX_URLS} URLs in one call and was given {len(urls)}; "
-            "split them over several calls"
+            f"crawl_parallel accepts at most {MAX_URLS} URLs per call and got {len(urls)}; "
+            "split them into several calls"
         )
     slots = asyncio.Semaphore(MAX_IN_FLIGHT)
     outcomes: list[Crawled | Failed] = []
@@ -115,9 +128,9 @@ async def _crawl_one(context: ToolContext, url: str) -> Crawled | Failed:
     except TimeoutError:
         return Failed(url=_shown(url), error=f"no answer within {SECONDS_A_PAGE:.0f} seconds", code="timeout")
     except UniversalAgentError as error:
-        return Failed(url=_shown(url), error=reason_of(error, url), code=code_of(error))
+        return Failed(url=_shown(url), error=_reason_of(error, url), code=_code_of(error))
     except Exception as error:
-        # Whatever one page manages to break, the other pages of the call are not lost with it.
+        # An unexpected error on one page must not fail the other pages of the call.
         logger.exception("crawling failed: %s", _shown(url))
         return Failed(url=_shown(url), error=f"unexpected {type(error).__name__}", code="failed")
 
@@ -149,3 +162,21 @@ def _line(text: str | None) -> str | None:
 
 def _shown(url: str) -> str:
     return clean_line(visible(url), 2_048)
+
+
+def _code_of(error: UniversalAgentError) -> str:
+    """The code for a page that could not be read."""
+    match error:
+        case FetchRefused() | ConnectionFailed():
+            return error.code
+        case _:
+            return "not_saved"
+
+
+def _reason_of(error: UniversalAgentError, url: str) -> str:
+    """The reason why `url` could not be read, without the address."""
+    message = str(error)
+    shown = f"'{clean_line(url, 200)}'"
+    for prefix in (f"cannot fetch {shown}: ", f"{shown} is not fetched: "):
+        message = message.removeprefix(prefix)
+    return clean_line(message, 300)

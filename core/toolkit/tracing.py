@@ -1,4 +1,4 @@
-"""Spans of the toolkit's own, in the trace of the session: its calls, and what it asks of a service for them."""
+"""The toolkit's spans in the trace of the session: its calls, and their requests to services."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from functools import partial
 from urllib.parse import urlsplit
 
-__all__ = ["asking", "begin_tracing"]
+__all__ = ["begin_tracing", "request_span"]
 
 _SERVICE = "ua-tui-toolkit"
-_PATIENCE = 2.0
+_TIMEOUT = 2.0
 
 
 def begin_tracing(environ: Mapping[str, str]) -> Callable[[], None]:
-    """Have the MCP library's spans sent to where `environ` says; gives what sends the last ones and stops.
+    """Export the MCP library's spans as `environ` says; gives a function that exports the last ones and stops.
 
-    Without an address nothing is imported and nothing is sent. What is crawled sees none of it: only the MCP library
-    makes spans, and no client for pages is instrumented.
+    Without an address nothing is imported or exported. Crawled sites see nothing of the trace: no client for pages is
+    instrumented.
     """
     if not environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or environ.get("OTEL_TRACES_EXPORTER") != "otlp":
         return lambda: None
@@ -30,9 +30,9 @@ def begin_tracing(environ: Mapping[str, str]) -> Callable[[], None]:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     provider = TracerProvider(resource=Resource({"service.name": _SERVICE}), shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(timeout=_PATIENCE)))
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(timeout=_TIMEOUT)))
     trace.set_tracer_provider(provider)
-    # The command line names its own span by a variable, and says nothing of it in its requests.
+    # The command line names its span in a variable, and not in its requests.
     parent = environ.get("TRACEPARENT", "")
     context.attach(propagate.extract({"traceparent": parent}))
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -41,18 +41,18 @@ def begin_tracing(environ: Mapping[str, str]) -> Callable[[], None]:
 
 
 @contextmanager
-def asking(method: str, name: str, address: str) -> Iterator[None]:
-    """A span for a request to a service of the user's own, by the name of what is asked; an error is told by its kind.
+def request_span(method: str, name: str, address: str) -> Iterator[None]:
+    """A span for a request to one of the user's services; of an error it has the class name.
 
-    Nothing of the trace goes into the request. Of the address only the host is kept, as the rest may sign in.
+    Nothing of the trace is added to the request. Of the address only the host is kept, as the rest may be a secret.
     """
     from opentelemetry.trace import SpanKind, Status, StatusCode, get_tracer
 
-    told = {"http.request.method": method, "server.address": urlsplit(address).hostname or ""}
+    attributes = {"http.request.method": method, "server.address": urlsplit(address).hostname or ""}
     with get_tracer(_SERVICE).start_as_current_span(
         f"{method} {name}",
         kind=SpanKind.CLIENT,
-        attributes=told,
+        attributes=attributes,
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
@@ -65,7 +65,7 @@ def asking(method: str, name: str, address: str) -> Iterator[None]:
 
 
 def _end(stop: Callable[[], None], number: int, _frame: object) -> None:
-    """End by the signal, but not before the last spans are sent: the command line ends its servers by signals."""
+    """Export the last spans, then end by the signal: the command line ends its servers with signals."""
     stop()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -12,13 +12,12 @@ from typing import IO
 
 import msgspec
 
-from core.connections.mount import PREFIX, TooLarge
 from core.errors import ConnectionFailed, PathRefused, WorkspaceError
 from core.storage.files import AlreadyThere, Written
 from core.storage.names import safe_name
 from core.storage.paths import split_path
 from core.text import clean_line
-from core.toolkit.context import ToolContext
+from core.toolkit.context import MOUNT, TooLarge, ToolContext
 from core.toolkit.files import inside
 
 __all__ = ["FOLDER", "LARGEST", "SMALL", "workbench_download", "workbench_upload"]
@@ -71,7 +70,7 @@ async def workbench_download(
         path=written.path,
         size=written.size,
         sha256=written.sha256,
-        remote_path=f"{PREFIX}/{relative}",
+        remote_path=f"{MOUNT}/{relative}",
     )
 
 
@@ -109,18 +108,18 @@ async def workbench_upload(
         ) from error
     digest = hashlib.sha256(data).hexdigest()
     return _told(
-        status="uploaded", remote_path=f"{PREFIX}/{target}", path=relative, size=len(data), sha256=digest
+        status="uploaded", remote_path=f"{MOUNT}/{target}", path=relative, size=len(data), sha256=digest
     )
 
 
 def _remote(path: str) -> str:
     """The path below the mount, of one that may begin with it."""
     given = path.strip()
-    if given == PREFIX or given.startswith(f"{PREFIX}/"):
-        given = given[len(PREFIX) + 1 :]
+    if given == MOUNT or given.startswith(f"{MOUNT}/"):
+        given = given[len(MOUNT) + 1 :]
     elif given.startswith("/"):
         raise PathRefused(
-            f"{clean_line(given, 160)} is not below {PREFIX}, and only such files can be moved: "
+            f"{clean_line(given, 160)} is not below {MOUNT}, and only such files can be moved: "
             "have the workbench copy it there first"
         )
     given = given.removeprefix("./")
@@ -160,7 +159,7 @@ def _left(relative: str, size: int | None, *, allow_large: bool) -> str:
         )
     return _told(
         status="left_remote",
-        remote_path=f"{PREFIX}/{relative}",
+        remote_path=f"{MOUNT}/{relative}",
         size=size,
         note=(
             f"The file has more than {SMALL >> 20} MB and stays in the remote sandbox. Work on it there, or call again "

@@ -85,7 +85,7 @@ class Listing:
     def last_error(self) -> str:
         """The last error of the site in words, with its code."""
         code = clean_line(self.strikes[-1].code, 20)
-        return f"{ReaderError(code, certain=True).words} ({code})"
+        return f"{ReaderError(code, certain=True).meaning} ({code})"
 
     @property
     def reason(self) -> str:

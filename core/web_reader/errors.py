@@ -1,7 +1,9 @@
-"""What a web reader's own errors mean, told from their form and never from a page's text.
+"""The web reader's own errors: how they are recognised, what they mean, and what the agent should do.
 
-1214    the reader refused the request: it cannot take this address
-1234    the reader lost its network or ran out of time: the page may be read at the next try
+1214    the reader rejected the request: it cannot read this address
+1234    the reader lost its network or ran out of time: a retry may work
+
+They are recognised by their form, never by the text of a page. `_ADVICE` is the one table.
 
 The real texts look like `MCP error -500: 500 Internal Server Error: "{"error":{"code":"1234","message":"..."}}"`,
 which is not JSON as a whole, because the inner quotes are not escaped.
@@ -11,61 +13,91 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-__all__ = ["REFUSED", "TIMED_OUT", "ReaderError", "is_web_reader", "page_of", "reader_error"]
+from core.errors import Advice
+
+__all__ = [
+    "MOST_RETRIES", "REFUSED", "TIMED_OUT", "ReaderError", "is_web_reader", "page_of", "reader_advice", "reader_error",
+]  # fmt: skip
 
 REFUSED = "1214"
 TIMED_OUT = "1234"
 
+MOST_RETRIES = 2
+
+_MEANINGS = {TIMED_OUT: "timed out", REFUSED: "rejected the request"}
+# For the agent: by code, for the first failure on a page, the second, and all others.
+_ADVICE: Mapping[str, Sequence[Advice]] = {
+    REFUSED: (
+        Advice(
+            "the web reader rejected this address (1214), and a retry will not help",
+            "check the address and the other arguments, read the page with crawl_parallel, or continue without it",
+        ),
+    ),
+    TIMED_OUT: (
+        Advice("the web reader timed out (1234), which is often temporary", "try this page once more"),
+        Advice(
+            "the web reader timed out again (1234)",
+            "try this page one last time; if that fails, continue without it",
+        ),
+        Advice(
+            "the web reader timed out on this page three times (1234)",
+            "do not try it again: continue without it, or read it with crawl_parallel",
+        ),
+    ),
+}
+
 _LONGEST = 8_000
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-# What clients and servers put before the message of a tool that failed.
+# The prefixes that clients and servers add to the error of a tool.
 _FAILING = re.compile(r"\A(?:Error: )?(?:Error executing tool [A-Za-z0-9_-]{1,64}: )?")
 _TRANSPORT = re.compile(r"MCP error -?\d{1,6}: (?:[1-5]\d\d [A-Za-z][A-Za-z -]{0,40}: )?")
 _ENVELOPE = re.compile(r'\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*(?:"(\d{3,5})"|(\d{3,5}))\s*[,}]')
 
 
 class ReaderError(msgspec.Struct, frozen=True):
-    """An error of the reader itself: its code, and whether it came as a failed call would bring it.
+    """An error of the reader: its code, and whether it certainly comes from the reader.
 
-    Only a `certain` one may count against a site. The other is a bare error document in a call that succeeded,
-    which a reader that hands out pages as they are would also give for a page with that very text.
+    Only a `certain` one may count against a site. Any other is a bare error document in a successful call, which could
+    also be the text of a page.
     """
 
     code: str
     certain: bool
 
     @property
-    def words(self) -> str:
-        """What the code means, to go after "the web reader"."""
-        meanings: dict[str, Literal["timed out", "refused the request"]] = {
-            TIMED_OUT: "timed out",
-            REFUSED: "refused the request",
-        }
-        return meanings.get(self.code, "failed")
+    def meaning(self) -> str:
+        """What the code means, as a predicate of "the web reader"."""
+        return _MEANINGS.get(self.code, "failed")
+
+
+def reader_advice(code: str, failures: int = 1) -> Advice | None:
+    """The advice for the agent after so many failures on a page; None for a code without advice."""
+    entries = _ADVICE.get(code)
+    return entries[min(failures, len(entries)) - 1] if entries else None
 
 
 def is_web_reader(tool: str) -> bool:
-    """Whether a tool is one that reads single pages from afar, by its own name without its server's."""
+    """Whether a tool is a web reader, by its name without the name of its server."""
     own = tool.rsplit("__", 1)[-1] if tool.startswith("mcp__") else tool
     return {"web", "reader"} <= {word.lower() for word in _WORDS.findall(own)}
 
 
 def page_of(arguments: Mapping[str, Any]) -> str | None:
-    """The address a web reader was asked for."""
+    """The address in a call of a web reader."""
     url = arguments.get("url")
     return url.strip() if isinstance(url, str) and url.strip() else None
 
 
 def reader_error(text: str, *, failed: bool) -> ReaderError | None:
-    """Read the code of an error; None when the text is anything but one error as a whole.
+    """Parse an error of the reader; None when the text is anything other than one error.
 
     Args:
-        text: all that the call gave.
+        text: the full result of the call.
         failed: whether the call itself failed.
     """
     text = text.strip()
@@ -96,7 +128,7 @@ def _code_of(text: str) -> str | None:
     try:
         value = json.loads(text, object_pairs_hook=_without_repetition)
     except (ValueError, RecursionError):
-        # Not JSON: only what stands before any text of others tells the code.
+        # Not JSON: only the part before any foreign text can be trusted.
         found = _ENVELOPE.match(text)
         return (found[1] or found[2]) if found else None
     match value:
@@ -109,5 +141,5 @@ def _code_of(text: str) -> str | None:
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("duplicate name")
     return value

@@ -1,7 +1,7 @@
-"""What the agent is told when its web reader fails: when to try again, when to leave a page, and which to leave alone.
+"""The policy for a failing web reader: when the agent should retry a page, and which sites it may not read.
 
-The reader runs elsewhere and is called by the agent alone, so a retry is advice, given beside the result in fixed
-words that hold no text of a tool or a page.
+Only the agent can call the reader, so a retry is advice that is added to the result. The advice is a fixed text without
+any text of a tool or a page.
 """
 
 from __future__ import annotations
@@ -13,37 +13,31 @@ from dataclasses import replace
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.text import clean_line
 from core.web_reader.blacklist import Blacklist
-from core.web_reader.errors import REFUSED, TIMED_OUT, is_web_reader, page_of, reader_error
+from core.web_reader.errors import (
+    MOST_RETRIES,
+    TIMED_OUT,
+    is_web_reader,
+    page_of,
+    reader_advice,
+    reader_error,
+)
 
-__all__ = ["MOST_RETRIES", "ReaderPolicy"]
+__all__ = ["ReaderPolicy"]
 
-MOST_RETRIES = 2
 _PRIORITY = 50
-_AGAIN = (
-    "The web reader timed out (1234), which often passes. Try this page once more.",
-    "The web reader timed out again (1234). Try this page one last time; if it fails again, go on without it.",
-)
-_NO_MORE = (
-    "The web reader timed out on this page three times (1234). Do not try it again: go on without it, "
-    "or read it with crawl_parallel."
-)
-_NOT_READABLE = (
-    "The web reader refuses this address (1214). Trying it again gives the same: check the address and the other "
-    "arguments, read the page with crawl_parallel, or go on without it."
-)
 
 log = logging.getLogger(__name__)
 
 
 class ReaderPolicy:
-    """The rules for the web reader in one session: at most two retries a page, and no call for a listed site."""
+    """The rules of one session: at most two retries per page, and no call for a blacklisted site."""
 
     def __init__(self, blacklist: Blacklist) -> None:
         self._blacklist = blacklist
         self._timed_out: Counter[str] = Counter()
 
     def register(self, pipelines: Pipelines) -> None:
-        """Take part in a session's tool pipelines, for calls of web readers alone."""
+        """Register in a session's tool pipelines, for calls of web readers."""
         pipelines.register("tool.before_execute", self.before, _PRIORITY, tools=is_web_reader)
         pipelines.register("tool.after_execute", self.after, _PRIORITY, tools=is_web_reader)
         pipelines.register("tool.on_error", self.failed, _PRIORITY, tools=is_web_reader)
@@ -54,16 +48,16 @@ class ReaderPolicy:
         listing = self._blacklist.find(url) if url is not None else None
         if listing is None or call.denied is not None:
             return call
-        return replace(call, denied=f"This page is not read: {listing.reason}. Go on without it.")
+        return replace(call, denied=f"This page is not read: {listing.reason}. Continue without it.")
 
     def after(self, call: AfterTool) -> AfterTool:
-        """Advise on an error that came as the text of a call that succeeded."""
+        """Add advice to an error in the text of a successful call."""
         text = call.observation.error or call.observation.output
         advice = self._advice(page_of(call.input), text, failed=call.observation.has_error)
         return replace(call, additional_context=_joined(call.additional_context, advice)) if advice else call
 
     def failed(self, call: ToolErrored) -> ToolErrored:
-        """Advise on a call that failed."""
+        """Add advice to a failed call."""
         advice = self._advice(page_of(call.input), call.error, failed=True)
         return replace(call, additional_context=_joined(call.additional_context, advice)) if advice else call
 
@@ -71,18 +65,21 @@ class ReaderPolicy:
         error = reader_error(text, failed=failed)
         if error is None or not error.certain:
             return None
-        if error.code == REFUSED:
-            return _NOT_READABLE
-        if error.code != TIMED_OUT:
-            return None
-        self._timed_out[url or ""] += 1
-        count = self._timed_out[url or ""]
-        page = clean_line(url or "a page", 300)
-        if count > MOST_RETRIES:
-            log.warning("the web reader timed out (1234) on %s: given up after %d tries", page, count)
-            return _NO_MORE
-        log.warning("the web reader timed out (1234) on %s: retry %d of %d", page, count, MOST_RETRIES)
-        return _AGAIN[count - 1]
+        failures = 1
+        if error.code == TIMED_OUT:
+            self._timed_out[url or ""] += 1
+            failures = self._timed_out[url or ""]
+            page = clean_line(url or "a page", 300)
+            if failures > MOST_RETRIES:
+                log.warning(
+                    "the web reader timed out (1234) on %s: gave up after %d attempts", page, failures
+                )
+            else:
+                log.warning(
+                    "the web reader timed out (1234) on %s: retry %d of %d", page, failures, MOST_RETRIES
+                )
+        advice = reader_advice(error.code, failures)
+        return advice.sentence if advice is not None else None
 
 
 def _joined(present: str | None, more: str) -> str:

@@ -174,7 +174,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         monkeypatch.setattr(reconnect, "_AT_MOST_EVERY", 0.0)
         service.faults.append(Fault("tool_router", 401, REFUSED))
         assert (await ask(session, events)).status == "error"
-        await until(lambda: "refused the key" in str(server(session).last_error), 60)
+        await until(lambda: "rejected the key" in str(server(session).last_error), 60)
     local = session.workspace.path / "spans.jsonl"
     spans = [json.loads(line) for line in local.read_text().splitlines()]
     route = "/api/v3.1/tool_router/session"

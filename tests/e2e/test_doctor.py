@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.doctor.child import examine_beside
+from core.doctor.child import run_checks_in_child
 from core.settings.keymap import KeyChoice
 from core.settings.model import Settings
 from core.settings.sources import Given
@@ -91,7 +91,7 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
             # A file of settings may say anything for a key, and only the screen minds.
             keys=(KeyChoice("quit", date(2026, 11, 22), "keys in config.toml"),),
         )
-        checks = {check.name: check async for check in examine_beside(settings)}
+        checks = {check.name: check async for check in run_checks_in_child(settings)}
         ((headers, body),) = server.messages
     assert (headers["x-api-key"], body["model"]) == (KEY, "m1")
     assert sorted(checks) == sorted([*NAMES, "server gone"])
@@ -103,7 +103,7 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
 async def test_who_leaves_early_ends_the_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own_home(tmp_path, monkeypatch)
     before = asyncio.all_tasks()
-    checks = examine_beside(Settings(workspace_base=tmp_path, cli_path=_slow(tmp_path)))
+    checks = run_checks_in_child(Settings(workspace_base=tmp_path, cli_path=_slow(tmp_path)))
     async for check in checks:
         assert check.name != "agent"
         if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():

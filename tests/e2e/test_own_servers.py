@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from core.connections.server_trust import ServerTrust
-from core.connections.user_servers import OwnServer, project_servers
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import UserServer, project_servers
 from core.events.types import (
     ErrorRaised,
     Event,
@@ -122,7 +122,7 @@ def stdio(*more: str, **env: str) -> dict[str, Any]:
 def trust(folder: Path, *names: str) -> None:
     """Trust what a folder names, all of it without `names`."""
     for each in project_servers(folder):
-        if isinstance(each, OwnServer) and (not names or each.name in names):
+        if isinstance(each, UserServer) and (not names or each.name in names):
             ServerTrust().decide(each, folder, "trusted")
 
 
@@ -202,7 +202,7 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
     written = {path.name: stdio("--began", str(path)) for path in began}
     write(folder, **written)
     _, refused, _ = project_servers(folder)
-    assert isinstance(refused, OwnServer)
+    assert isinstance(refused, UserServer)
     ServerTrust().decide(refused, folder, "refused")
     written |= {
         "empty": {"args": []},
@@ -217,11 +217,11 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         assert [event.server for event in desk.of(ServerTrustAsked)] == ["asked", "changed"]
         assert "--key=[redacted] --began" in desk.of(ServerTrustAsked)[1].target
         for name, status, why in (
-            ("asked", "untrusted", "used only once you have trusted it: ua-tui servers trust asked"),
-            ("refused", "off", "as you refused it: ua-tui servers forget refused"),
-            ("changed", "untrusted", "once you have trusted it"),
-            ("empty", "failed", "it has no command, which is the program to start"),
-            ("missing", "failed", "there is no program no-such-program; install it"),
+            ("asked", "untrusted", "not trusted yet: ua-tui servers trust asked"),
+            ("refused", "off", "because you refused it: ua-tui servers forget refused"),
+            ("changed", "untrusted", "not trusted yet"),
+            ("empty", "failed", "has no command: add command, the program to start"),
+            ("missing", "failed", "there is no program no-such-program: install it"),
             ("keyless", "failed", "needs the variable NO_SUCH_VARIABLE, which is not set"),
         ):
             server = desk.server(name)

@@ -81,7 +81,7 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
     assert any("papers.example is on the blacklist until" in note for note in notes)
     shown = run(tmp_path, "blacklist")
     assert (shown.code, shown.stderr) == (0, "")
-    assert "papers.example  3       refused the request (1214)" in shown.stdout
+    assert "papers.example  3       rejected the request (1214)" in shown.stdout
     assert run(tmp_path, "blacklist", "clear", "papers.example").stdout == "cleared papers.example\n"
     assert run(tmp_path, "blacklist").stdout == "nothing is on the blacklist\n"
     assert run(tmp_path, "blacklist", "clear").code == 2

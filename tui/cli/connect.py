@@ -84,8 +84,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(settings: Settings, args: argparse.Namespace) -> int:
     async with AsyncExitStack() as stack:
         if settings.demo:
-            from core.demo.launch import demo_servers
-            from core.demo.settings import demo_settings
+            from core.demo.launch import demo_servers, demo_settings
 
             settings = demo_settings(settings, await stack.enter_async_context(demo_servers(0)))
         if not settings.composio_api_key:
@@ -126,7 +125,7 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, tell
 
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
-        close = ", ".join(clean_line(each, 60) for each in await apart(lambda: accounts.like(slug)))
+        close = ", ".join(clean_line(each, 60) for each in await apart(lambda: accounts.similar(slug)))
         hint = f"did you mean {close}?" if close else "`ua-tui connect` lists all of them"
         return tell.failed(slug, "unknown", f"there is no toolkit {clean_line(slug, 60)}: {hint}", EXIT_USAGE)
     name = clean_line(toolkit.name, 60)

@@ -14,7 +14,7 @@ from tui.cli.arguments import EXIT_FAILED
 from tui.cli.output import print_line
 
 if TYPE_CHECKING:
-    from core.doctor.check import Check
+    from core.doctor.findings import Check
     from core.settings.model import Settings
 
 __all__ = ["add_arguments", "run"]
@@ -29,17 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(settings: Settings, *, as_json: bool) -> int:
     """Try everything; returns the exit code: 0 when a session could start, else 1."""
-    from core.doctor.check import could_start
-    from core.doctor.checks import examine
+    from core.doctor.checks import run_checks
+    from core.doctor.findings import can_start
     from core.records.log import install_root_handler
 
     # Libraries that find no handler write to the terminal.
     handler = install_root_handler(settings.log_level)
     try:
-        checks = asyncio.run(examine(settings, os.environ))
+        checks = asyncio.run(run_checks(settings, os.environ))
     finally:
         handler.uninstall()
-    could = could_start(checks)
+    could = can_start(checks)
     if as_json:
         told = {"could_start": could, "checks": [asdict(check) for check in checks]}
         print_line(json.dumps(told, indent=2))

@@ -7,9 +7,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.connections.server_trust import ServerTrust
-from core.connections.user_servers import OwnServer, Unusable
-from core.doctor.servers import own_servers_of
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import UnusableServer, UserServer, find_user_servers
 from core.settings.model import load_settings
 from core.text import clean_line
 from tui.cli.arguments import WrongUsage
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: the words do not go together.
     """
     folder, trust = Path.cwd(), ServerTrust()
-    found = {each.name: each for each in own_servers_of(load_settings(), folder)}
+    found = {each.name: each for each in find_user_servers(load_settings(), folder)}
     if args.action is None:
         return _list(list(found.values()), folder, trust, as_json=args.json)
     if not args.names or args.json:
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         server = found.get(name)
         if server is None:
             code = complain(f"there is no server {name} here: ua-tui servers lists them")
-        elif isinstance(server, Unusable):
+        elif isinstance(server, UnusableServer):
             code = complain(server.problem)
         elif not server.in_folder:
             code = complain(f"{name} stands in your own settings: nothing need be decided about it")
@@ -80,7 +79,9 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _list(found: list[OwnServer | Unusable], folder: Path, trust: ServerTrust, *, as_json: bool) -> int:
+def _list(
+    found: list[UserServer | UnusableServer], folder: Path, trust: ServerTrust, *, as_json: bool
+) -> int:
     rows = [_row(each, folder, trust) for each in found]
     problems = [row.problem for row in rows if row.problem]
     if as_json:
@@ -101,8 +102,8 @@ def _list(found: list[OwnServer | Unusable], folder: Path, trust: ServerTrust, *
     return 1 if problems else 0
 
 
-def _row(each: OwnServer | Unusable, folder: Path, trust: ServerTrust) -> _Row:
-    if isinstance(each, Unusable):
+def _row(each: UserServer | UnusableServer, folder: Path, trust: ServerTrust) -> _Row:
+    if isinstance(each, UnusableServer):
         return _Row(each.name, "wrong", "-", "-", "-", clean_line(each.problem, 1000))
     state = _STATES[trust.decision(each, folder)] if each.in_folder else "your own"
     return _Row(

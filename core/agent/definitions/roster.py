@@ -20,7 +20,7 @@ from core.agent.definitions.subagents import (
 from core.agent.options import BASE_TOOLS
 from core.connections.composio.session import SERVER as COMPOSIO
 from core.connections.toolkit import SERVER as TOOLKIT
-from core.connections.user_servers import OwnServer, project_servers, set_servers
+from core.connections.user_servers import UserServer, find_user_servers
 from core.connections.web_reader import SERVER as WEB_READER
 from core.errors import SettingsError
 from core.events.types import Event, McpServer, McpStatus, SessionStarted
@@ -106,8 +106,8 @@ def read_roster(settings: Settings, places: Places) -> Roster:
 
 def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
     """The servers that a session here would have, as far as that is known before one is started."""
-    own = [*set_servers(settings.mcp_servers), *project_servers(folder)]
-    names = [TOOLKIT, COMPOSIO, WEB_READER, *(each.name for each in own if isinstance(each, OwnServer))]
+    own = find_user_servers(settings, folder)
+    names = [TOOLKIT, COMPOSIO, WEB_READER, *(each.name for each in own if isinstance(each, UserServer))]
     off = {
         COMPOSIO: not (settings.composio_api_key or settings.demo),
         WEB_READER: not settings.web_reader_key,

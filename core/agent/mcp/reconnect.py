@@ -164,7 +164,7 @@ class SessionRenewal:
             return
         server = parts[1]
         connection = self._connection_of(server)
-        if connection is None or connection.expiry is None or not connection.expiry.told_by(error):
+        if connection is None or connection.expiry is None or not connection.expiry.matches(error):
             return
         last = self._tried.get(server)
         if last is not None and self._clock() - last < _AT_MOST_EVERY:

@@ -1,59 +1,103 @@
-"""What goes wrong with Composio, in words: which thing failed, and what to do about it."""
+"""What can go wrong with Composio, and what to do about it: `_ADVICE` is the one table."""
 
 from __future__ import annotations
 
 import logging
 import math
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from core.errors import ConnectionFailed
+from core.errors import Advice, ConnectionFailed
 from core.redaction.redactor import Redactor
-from core.settings.model import Settings
-from core.settings.secrets import secrets
 from core.text import clean_line
 
-__all__ = ["WITHOUT", "ComposioFailed", "as_failure", "failures", "retry_after", "service"]
+if TYPE_CHECKING:
+    from core.settings.model import Settings
 
-WITHOUT = "the session goes on without its tools"
+__all__ = ["advice_for", "as_failure", "late_failure", "retry_after", "sdk_errors", "service_name"]
+
 log = logging.getLogger(__name__)
 
 _LONGEST = 200
-_AGAIN = "try again in a while"
+
+_Problem = Literal[
+    "credentials", "web_page", "busy", "server_error", "bad_toolkits", "refused", "timeout", "deadline", "unreachable",
+    "not_composio", "no_link", "no_key", "no_session", "rejected_session", "session_over", "no_file",
+]  # fmt: skip
+_ADVICE: Mapping[_Problem, Advice] = {
+    "no_key": Advice(
+        "Composio is off",
+        "set COMPOSIO_API_KEY to use its tools (email, web search and a remote workbench)",
+    ),
+    "credentials": Advice("{service} rejected the key", "set COMPOSIO_API_KEY to a valid key"),
+    "web_page": Advice(
+        "{service} answered with a web page instead of JSON",
+        "check COMPOSIO_BASE_URL, and whether a proxy or a login page is in between",
+    ),
+    "busy": Advice("{service} accepts no more requests for now{detail}", "try again later"),
+    "server_error": Advice("{service} failed{detail}", "try again later"),
+    "bad_toolkits": Advice(
+        "{service} rejected the request{detail}", "check composio_toolkits and composio_disabled_toolkits"
+    ),
+    "refused": Advice("{service} rejected the request{detail}", "check COMPOSIO_BASE_URL"),
+    "timeout": Advice("{service} did not answer in time", "{network}"),
+    "deadline": Advice("{service} did not answer within {detail}", "{network}"),
+    "unreachable": Advice("{service} could not be reached{detail}", "{network}"),
+    "not_composio": Advice(
+        "{service} gave an answer that is not Composio's{detail}", "check COMPOSIO_BASE_URL"
+    ),
+    "rejected_session": Advice(
+        "{service} rejected the key", "set COMPOSIO_API_KEY to a valid key, then {reconnect}"
+    ),
+    "no_session": Advice("{service} is not connected, so there is no remote sandbox", "{reconnect}"),
+    "session_over": Advice("the session at {service} is over, and its sandbox with it", "{reconnect}"),
+    "no_file": Advice(
+        "there is no file {detail} in the remote sandbox", "write it there first, or check the name"
+    ),
+    "no_link": Advice("{service} gives no link for {detail}", "connect it at composio.dev: it needs a key"),
+}
 
 
-class ComposioFailed(ConnectionFailed):
-    """Composio refused, could not be reached or gave nonsense: what happened, and the remedy."""
+def advice_for(problem: _Problem, settings: Settings | None = None, detail: str = "") -> Advice:
+    """The advice for a problem of the service that the settings name; `detail` is a name, or ` (a reason)`."""
+    has_address = settings is not None and bool(settings.composio_base_url)
+    return _ADVICE[problem].format(
+        service=service_name(settings) if settings is not None else "Composio",
+        network="check the network and COMPOSIO_BASE_URL" if has_address else "check the network",
+        reconnect="connect composio again, with /connections and r",
+        detail=detail,
+    )
 
-    def __init__(self, what: str, remedy: str, *, code: str, without: str = "") -> None:
-        super().__init__(f"{what}: {f'{without}; ' if without else ''}{remedy}", code=code)
-        self.what = what
-        self.remedy = remedy
 
-
-def failures() -> tuple[type[Exception], ...]:
-    """What the SDK raises when the service is at fault; to be asked once the SDK is imported."""
+def sdk_errors() -> tuple[type[Exception], ...]:
+    """What the SDK raises when the service is at fault; call it once the SDK is imported."""
     from composio.exceptions import ComposioError
     from composio_client import APIError
 
-    # It does not look at the shape of an answer before it uses it.
+    # The SDK does not check the shape of an answer before it uses it.
     return (ComposioError, APIError, ValueError, OSError, AttributeError, TypeError, KeyError)
 
 
-def as_failure(error: Exception, settings: Settings, without: str = "") -> ComposioFailed:
-    """Make an error of ours of one of the SDK's, to be raised from nothing, as it says all that the SDK does.
+def as_failure(error: Exception, settings: Settings) -> ConnectionFailed:
+    """Turn an error of the SDK into one of ours; raise it `from None`, as it says everything that the SDK does.
 
-    `without` says what goes on all the same. The code is `http_NNN`, `timeout`, or `unreachable`, also for answers
-    that are not Composio's.
+    The code is `http_NNN`, `timeout`, or `unreachable`, also for answers that are not Composio's.
     """
-    what, remedy, code = _read(error, settings)
-    log.info("%s (%s)", what, type(error).__name__)
-    return ComposioFailed(what, remedy, code=code, without=without)
+    problem, detail, code = _classify(error)
+    advice = advice_for(problem, settings, _shown(detail, settings))
+    log.info("%s (%s)", advice.problem, type(error).__name__)
+    return ConnectionFailed(advice, code=code)
 
 
-def service(settings: Settings) -> str:
-    """Name the service, with its address where that is a person's choice."""
+def late_failure(settings: Settings, seconds: float) -> ConnectionFailed:
+    """The error for an answer that did not come within so many seconds."""
+    return ConnectionFailed(advice_for("deadline", settings, f"{seconds:g} s"), code="timeout")
+
+
+def service_name(settings: Settings) -> str:
+    """Name the service, with its address where the settings have one."""
     if not settings.composio_base_url:
         return "Composio"
     parts = urlsplit(settings.composio_base_url)
@@ -61,7 +105,7 @@ def service(settings: Settings) -> str:
 
 
 def retry_after(headers: Any) -> float | None:
-    """How many seconds a service asks to wait, when it says so in seconds."""
+    """How many seconds a service asks to wait, if it says so in seconds."""
     try:
         seconds = float(headers.get("retry-after", ""))
     except (TypeError, ValueError):
@@ -69,7 +113,8 @@ def retry_after(headers: Any) -> float | None:
     return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
-def _read(error: Exception, settings: Settings) -> tuple[str, str, str]:
+def _classify(error: Exception) -> tuple[_Problem, BaseException | str, str]:
+    """The problem behind an error of the SDK, the detail to show or the exception that has it, and the code."""
     from composio_client import (
         APIConnectionError,
         APIResponseValidationError,
@@ -77,56 +122,42 @@ def _read(error: Exception, settings: Settings) -> tuple[str, str, str]:
         APITimeoutError,
     )
 
-    where = service(settings)
     response = getattr(error, "response", None)
     headers = {} if response is None else response.headers
-    check = "check the network" + (", and COMPOSIO_BASE_URL" if settings.composio_base_url else "")
-    if isinstance(error, APIStatusError) and error.status_code in {401, 403}:
-        return f"{where} refused the key", "set a valid COMPOSIO_API_KEY", f"http_{error.status_code}"
+    status = error.status_code if isinstance(error, APIStatusError) else 0
+    if status in {401, 403}:
+        return "credentials", "", f"http_{status}"
     if "html" in headers.get("content-type", ""):
-        status = error.status_code if isinstance(error, APIStatusError) else 0
-        return (
-            f"{where} answered with a web page instead of JSON",
-            "check COMPOSIO_BASE_URL, and whether a proxy or a page to sign in stands between",
-            f"http_{status}" if status else "unreachable",
-        )
-    if isinstance(error, APIStatusError):
-        return _by_status(error, where, headers, settings)
+        return "web_page", "", f"http_{status}" if status else "unreachable"
+    if status:
+        return _classify_status(error, status, headers)
     if isinstance(error, APITimeoutError):
-        return f"{where} did not answer in time", check, "timeout"
+        return "timeout", "", "timeout"
     if isinstance(error, APIConnectionError):
-        return (
-            f"{where} could not be reached ({_told(error.__cause__ or error, settings)})",
-            check,
-            "unreachable",
-        )
+        return "unreachable", error.__cause__ or error, "unreachable"
     if isinstance(error, APIResponseValidationError | AttributeError | TypeError | KeyError):
-        return (
-            f"{where} gave an answer that is not Composio's ({_told(error, settings)})",
-            "check COMPOSIO_BASE_URL",
-            "unreachable",
-        )
-    return f"{where} could not be reached ({_told(error, settings)})", check, "unreachable"
+        return "not_composio", error, "unreachable"
+    return "unreachable", error, "unreachable"
 
 
-def _by_status(error: Any, where: str, headers: Any, settings: Settings) -> tuple[str, str, str]:
-    status: int = error.status_code
+def _classify_status(
+    error: Exception, status: int, headers: Any
+) -> tuple[_Problem, BaseException | str, str]:
     code = f"http_{status}"
     if status == 429:
-        wait = retry_after(headers)
-        asked = f" (it asks to wait {wait:.0f} s)" if wait else ""
-        return f"{where} takes no more requests for now{asked}", _AGAIN, code
+        seconds = retry_after(headers)
+        return "busy", f"it asks to wait {seconds:.0f} s" if seconds else "", code
     if status >= 500:
-        return f"{where} is out of order (it answers {_told(error, settings)})", _AGAIN, code
-    advice = "check composio_toolkits and composio_disabled_toolkits" if status in {400, 422} else ""
-    return (
-        f"{where} refused what was asked ({_told(error, settings)})",
-        advice or "check COMPOSIO_BASE_URL",
-        code,
-    )
+        return "server_error", error, code
+    return "bad_toolkits" if status in {400, 422} else "refused", error, code
 
 
-def _told(error: BaseException, settings: Settings) -> str:
-    # Masked before it is cut: of a secret that is cut in two nothing would be recognised.
-    redactor = Redactor(secrets(settings, os.environ))
-    return clean_line(redactor.redact(str(error)[:10_000]), _LONGEST) or type(error).__name__
+def _shown(detail: BaseException | str, settings: Settings) -> str:
+    if isinstance(detail, BaseException):
+        from core.settings.secrets import secrets
+
+        # Redacted before it is cut: the redactor would not recognise half a secret.
+        redactor = Redactor(secrets(settings, os.environ))
+        message = clean_line(redactor.redact(str(detail)[:10_000]), _LONGEST)
+        detail = message or type(detail).__name__
+    return f" ({detail})" if detail else ""

@@ -15,12 +15,12 @@ __all__ = ["Modifier", "native_provider", "native_server"]
 
 @dataclass(frozen=True)
 class Modifier:
-    """A function of Composio's kind: it is given tool, toolkit, and what it may change, and gives that back.
+    """A modifier as Composio's SDK defines it: called with the tool, the toolkit and the value to change or return.
 
     `before` gets a call as `{"arguments": {...}}`, `after` its answer as a dict of data, error and successful, and
-    `schema` the tool as it is offered, an object with description and input_parameters. It sees the tools that
-    are named, or all; COMPOSIO_MULTI_EXECUTE_TOOL is one call, whatever it runs.
-    Calls are seen in a thread, and what the function raises fails the call.
+    `schema` the tool as it is offered, an object with description and input_parameters. It applies to the named
+    tools, or to all; COMPOSIO_MULTI_EXECUTE_TOOL is one call, whatever it runs. It is called in a thread, and an
+    exception fails the tool call.
     """
 
     when: Literal["before", "after", "schema"]
@@ -29,32 +29,33 @@ class Modifier:
 
 
 def native_provider() -> Any:
-    """Make what Composio's SDK needs to make tools for the agent's; it brings in both."""
+    """Make the provider with which Composio's SDK makes tools for the agent's SDK; imports both."""
     from composio_claude_agent_sdk import provider
 
-    # The threads it would take for calls keep a program from ending for as long as a call takes.
+    # Its own threads would keep the program from ending until their calls return.
     vars(provider)["asyncio"] = SimpleNamespace(to_thread=_to_thread)
     return provider.ClaudeAgentSDKProvider()
 
 
-async def _to_thread(work: Callable[..., Any], *given: Any) -> Any:
-    return await apart(partial(work, *given))
+async def _to_thread(work: Callable[..., Any], *args: Any) -> Any:
+    return await apart(partial(work, *args))
 
 
 def native_server(session: Any, provider: Any, modifiers: Sequence[Modifier]) -> dict[str, Any]:
-    """Make the configuration of a server with the tools of a session, as the agent's SDK takes it.
+    """Make the configuration of a server with the tools of a session, for the agent's SDK.
 
-    `provider` is the one the session was made with. Asks the service for the tools.
+    Requests the tools from the service. `provider` is the one that the session was made with.
     """
     import composio
 
-    made = {
+    decorators = {
         "before": composio.before_execute,
         "after": composio.after_execute,
         "schema": composio.schema_modifier,
     }
     wrapped: list[Any] = []
     for each in modifiers:
-        make: Any = made[each.when]
-        wrapped.append(make(tools=list(each.tools))(each.function) if each.tools else make(each.function))
+        decorator: Any = decorators[each.when]
+        decorate = decorator(tools=list(each.tools)) if each.tools else decorator
+        wrapped.append(decorate(each.function))
     return dict(provider.create_mcp_server(session.tools(modifiers=wrapped)))

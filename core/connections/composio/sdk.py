@@ -1,4 +1,4 @@
-"""Composio's SDK: how it is read in, which is dear, and a client of it that tells nobody what it is used for."""
+"""Composio's SDK: its import, which is slow, and a client without its usage tracking."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.connections.composio.errors import retry_after
 from core.settings.model import Settings
-from core.telemetry.http import Tell
+from core.telemetry.http import OnRequest, reporting_client
 
 if TYPE_CHECKING:
     import httpx
@@ -22,44 +22,43 @@ _one_at_a_time = threading.Lock()
 
 
 def import_sdk() -> Any:
-    """Import the SDK, which takes seconds the first time: call it in a thread."""
+    """Import the SDK; call it in a thread, as it takes seconds the first time."""
     with _one_at_a_time, _built_on_first_use():
         import composio
         from composio.core.models import base
 
-    # `allow_tracking` holds only in the context that made the client; this holds everywhere.
-    vars(base)["push_event"] = lambda *_given, **_named: None
+    # `allow_tracking` applies only in the context that made the client; this applies everywhere.
+    vars(base)["push_event"] = lambda *_args, **_kwargs: None
     return composio
 
 
-def sdk_client(settings: Settings, http: Any, **more: Any) -> Any:
-    """Make a client with the key of the settings that talks through `http`, an httpx.Client."""
+def sdk_client(settings: Settings, http: Any, **options: Any) -> Any:
+    """Make a client of the SDK with the key of the settings and the httpx.Client `http`."""
     if settings.composio_base_url:
-        more["base_url"] = settings.composio_base_url
+        options["base_url"] = settings.composio_base_url
     return import_sdk().Composio(
-        api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **more
+        api_key=settings.composio_api_key or "", allow_tracking=False, http_client=http, **options
     )
 
 
-def sdk_http(timeout: float, tell: Tell | None = None) -> Any:
-    """Make the httpx.Client for a client of the SDK; `tell` is told of its requests.
+def sdk_http(timeout: float, on_request: OnRequest | None = None) -> Any:
+    """Make the httpx.Client for a client of the SDK; `on_request` is called with its requests.
 
-    The SDK waits up to a minute where a service asks for it; nobody at a terminal waits that long unasked.
+    The SDK would wait up to a minute if the service asks for it, which is too long for a person at a terminal.
     """
-    from core.telemetry.told_client import ToldClient
 
-    def hasten(response: httpx.Response) -> None:
+    def limit_wait(response: httpx.Response) -> None:
         if (retry_after(response.headers) or 0) > _LONGEST_WAIT:
             response.headers["x-should-retry"] = "false"
 
-    return ToldClient(tell, timeout=timeout, event_hooks={"response": [hasten]})
+    return reporting_client(on_request, timeout=timeout, event_hooks={"response": [limit_wait]})
 
 
 @contextmanager
 def _built_on_first_use() -> Iterator[None]:
-    """Let pydantic put off the validators of models that are defined meanwhile.
+    """Make pydantic build the validators of models on first use, if the models are defined in the block.
 
-    The SDK defines thousands of which a session uses a handful: without them it costs a third less time and 50 MB less.
+    The SDK defines thousands of models, of which a session uses a few: this saves a third of the time and 50 MB.
     """
     import pydantic
 

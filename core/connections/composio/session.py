@@ -1,4 +1,4 @@
-"""Composio's tool router: one session per user, reached as an MCP server over HTTP or through this process."""
+"""A session of Composio's tool router, reached as an MCP server over HTTP or through this process."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from core.concurrency.threads import apart
-from core.connections.base import Connection, Expiry, RemoteSession
-from core.connections.composio.errors import WITHOUT, as_failure, failures, service
+from core.connections.base import WITHOUT_TOOLS, Connection, Expiry, RemoteSession
+from core.connections.composio.errors import advice_for, as_failure, late_failure, sdk_errors
 from core.connections.composio.native import Modifier, native_provider, native_server
 from core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
-from core.errors import ConnectionFailed
+from core.errors import Advice, ConnectionFailed
 from core.settings.model import Settings
-from core.telemetry.http import Tell
+from core.telemetry.http import OnRequest
 
 __all__ = ["SERVER", "open_composio", "session_request", "try_composio"]
 
@@ -26,11 +26,11 @@ SERVER = "composio"
 _DEADLINE = 45.0
 _TIMEOUT = 20.0
 _ASK_TIMEOUT = 6.0
-# A call of the remote workbench may work for minutes.
+# A call of the remote workbench may run for minutes.
 _CALL_TIMEOUT = 300.0
 
-# What the service says of a session it does not know, and what the command line makes of an answer with a status:
-# after 401 it looks for a way to sign in.
+# The service's errors about an unknown session, and what the command line makes of a status: after 401 it tries to sign
+# in.
 _OVER = re.compile(
     r"\bsession\b.{0,80}\b(?:not found|expired|does not exist)\b|\ADynamic Client Registration\b|\A401 |"
     r"Error POSTing to endpoint.{0,20}\bHTTP (?:401|404)\b|\"status\":\s*(?:401|404)\b",
@@ -39,51 +39,49 @@ _OVER = re.compile(
 
 
 async def open_composio(
-    settings: Settings, modifiers: Sequence[Modifier] = (), tell: Tell | None = None
+    settings: Settings, modifiers: Sequence[Modifier] = (), on_request: OnRequest | None = None
 ) -> Connection:
-    """Open a tool-router session; without a key the connection is empty and says so.
+    """Open a tool-router session; without a key the connection is empty and its note says so.
 
-    The SDK is imported in a thread, as it takes seconds. `modifiers` see calls and schemas in the mode `native`
-    alone. `tell` is told of every request to the service that this program makes for the session.
+    The SDK is imported in a thread, as it takes seconds. `modifiers` see calls and schemas only in the mode `native`.
+    `on_request` is called with every request that this program makes to the service.
 
     Raises:
-        ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense.
+        ConnectionFailed: the key was rejected, or the service could not be reached or gave an invalid answer.
     """
     if not settings.composio_api_key:
-        return Connection(
-            note="Composio is off: set COMPOSIO_API_KEY to use its tools (mail, search, workbench)."
-        )
+        return Connection(note=advice_for("no_key", settings).sentence)
     try:
-        return await apart(partial(_open, settings, modifiers, tell), _DEADLINE)
-    except TimeoutError as error:
-        raise ConnectionFailed(
-            f"{service(settings)} did not answer within {_DEADLINE:g} s: {WITHOUT}; check the network",
-            code="timeout",
-        ) from error
+        try:
+            return await apart(partial(_open, settings, modifiers, on_request), _DEADLINE)
+        except TimeoutError:
+            raise late_failure(settings, _DEADLINE) from None
+    except ConnectionFailed as failure:
+        advice = Advice(failure.advice.problem, f"{failure.advice.remedy}; {WITHOUT_TOOLS}")
+        raise ConnectionFailed(advice, code=failure.code) from None
 
 
 async def try_composio(settings: Settings, *, within: float) -> None:
-    """Open a tool-router session with the key of the settings, once, and delete it again.
+    """Open a tool-router session with the key of the settings and delete it again.
 
-    The time the SDK takes to be imported does not count.
+    The time for the import of the SDK does not count.
 
     Raises:
-        ConnectionFailed: the key was refused, or the service could not be reached or gave nonsense within so many
-            seconds.
+        ConnectionFailed: the key was rejected, or the service gave no valid answer within so many seconds.
     """
     await apart(import_sdk)
     try:
-        # The end of the program waits for no thread of this kind, however slowly the service answers.
+        # The program does not wait for such a thread when it ends.
         await apart(partial(_try, settings, within), within)
-    except TimeoutError as error:
-        raise ConnectionFailed(f"Composio did not answer within {within:g} s", code="timeout") from error
+    except TimeoutError:
+        raise late_failure(settings, within) from None
 
 
 def session_request(settings: Settings) -> dict[str, Any]:
-    """What a session is asked for: whose it is, and which toolkits it has."""
+    """The request for a session: the user and the toolkits."""
     only, disabled = settings.composio_toolkits, settings.composio_disabled_toolkits
     request: dict[str, Any] = {"user_id": settings.composio_user_id or settings.user_id}
-    # The service takes one or the other.
+    # The service accepts one or the other.
     if only:
         request["toolkits"] = {"enable": list(only)}
     elif disabled:
@@ -91,25 +89,25 @@ def session_request(settings: Settings) -> dict[str, Any]:
     return request
 
 
-def _open(settings: Settings, modifiers: Sequence[Modifier], tell: Tell | None) -> Connection:
+def _open(settings: Settings, modifiers: Sequence[Modifier], on_request: OnRequest | None) -> Connection:
     native = settings.composio_mode == "native"
-    http = sdk_http(_CALL_TIMEOUT if native else _TIMEOUT, tell)
+    http = sdk_http(_CALL_TIMEOUT if native else _TIMEOUT, on_request)
     try:
-        more: dict[str, Any] = {"max_retries": 1}
+        options: dict[str, Any] = {"max_retries": 1}
         if native:
             import_sdk()
-            more["provider"] = native_provider()
-        session = _session(settings, http, **more)
+            options["provider"] = native_provider()
+        session = _session(settings, http, **options)
         headers = {str(name): str(value) for name, value in dict(session.mcp.headers or {}).items()}
         server: dict[str, Any] = {"type": "http", "url": str(session.mcp.url), "headers": headers}
         if native:
-            server = _native(settings, session, more["provider"], modifiers)
-        return _connection(settings, session, server, headers, tell, http if native else None)
+            server = _native(settings, session, options["provider"], modifiers)
+        return _connection(settings, session, server, headers, on_request, http if native else None)
     except BaseException:
         http.close()
         raise
     finally:
-        # Of the SDK only the session's address is wanted, unless it is to make the calls.
+        # In the mode `mcp` only the session's address is needed; the agent makes the calls.
         if not native:
             http.close()
 
@@ -117,8 +115,8 @@ def _open(settings: Settings, modifiers: Sequence[Modifier], tell: Tell | None) 
 def _native(settings: Settings, session: Any, provider: Any, modifiers: Sequence[Modifier]) -> dict[str, Any]:
     try:
         return native_server(session, provider, modifiers)
-    except failures() as error:
-        raise as_failure(error, settings, WITHOUT) from None
+    except sdk_errors() as error:
+        raise as_failure(error, settings) from None
 
 
 def _connection(
@@ -126,25 +124,25 @@ def _connection(
     session: Any,
     server: dict[str, Any],
     headers: dict[str, str],
-    tell: Tell | None,
+    on_request: OnRequest | None,
     http: Any,
 ) -> Connection:
     session_id, url = str(session.session_id), str(session.mcp.url)
     parts = urlsplit(url)
 
     async def is_connected(toolkit: str) -> bool:
-        return await apart(partial(_is_connected, settings, session_id, tell, toolkit))
+        return await apart(partial(_is_connected, settings, session_id, on_request, toolkit))
 
     async def is_over() -> bool:
-        return await apart(partial(_is_over, settings, session_id, tell))
+        return await apart(partial(_is_over, settings, session_id, on_request))
 
     return Connection(
         servers={SERVER: server},
         url=url,
         secrets=(settings.composio_api_key or "", *headers.values()),
         is_connected=is_connected,
-        expiry=Expiry(told_by=lambda text: _OVER.search(text[:10_000]) is not None, is_over=is_over),
-        # The SDK gives headers for its own origin alone, so this is where the session's files are, too.
+        expiry=Expiry(matches=lambda text: _OVER.search(text[:10_000]) is not None, is_over=is_over),
+        # The headers are for this origin, so the session's files are there, too.
         remote=RemoteSession(f"{parts.scheme}://{parts.netloc}", session_id, headers),
         close=None if http is None else http.close,
     )
@@ -156,28 +154,28 @@ def _try(settings: Settings, within: float) -> None:
         session = _session(settings, http, max_retries=0)
         try:
             session.delete()
-        except failures() as error:
-            log.info("the session that was opened to try Composio could not be deleted: %s", error)
+        except sdk_errors() as error:
+            log.info("the session opened to test Composio could not be deleted: %s", error)
 
 
-def _is_connected(settings: Settings, session_id: str, tell: Tell | None, toolkit: str) -> bool:
+def _is_connected(settings: Settings, session_id: str, on_request: OnRequest | None, toolkit: str) -> bool:
     import_sdk()
     try:
-        with sdk_http(_ASK_TIMEOUT, tell) as http:
+        with sdk_http(_ASK_TIMEOUT, on_request) as http:
             found = sdk_client(settings, http).use(session_id).toolkits(toolkits=[toolkit])
-    except failures() as error:
+    except sdk_errors() as error:
         raise as_failure(error, settings) from None
-    # A service that does not heed the filter gives every toolkit.
+    # A service that ignores the filter returns every toolkit.
     states = [item.connection for item in found.items if item.slug.lower() == toolkit.lower()]
     return any(state is not None and state.is_active for state in states)
 
 
-def _is_over(settings: Settings, session_id: str, tell: Tell | None) -> bool:
+def _is_over(settings: Settings, session_id: str, on_request: OnRequest | None) -> bool:
     import_sdk()
     try:
-        with sdk_http(_ASK_TIMEOUT, tell) as http:
+        with sdk_http(_ASK_TIMEOUT, on_request) as http:
             sdk_client(settings, http).use(session_id)
-    except failures() as error:
+    except sdk_errors() as error:
         failure = as_failure(error, settings)
         if failure.code in {"http_401", "http_403", "http_404", "http_410"}:
             return True
@@ -185,9 +183,9 @@ def _is_over(settings: Settings, session_id: str, tell: Tell | None) -> bool:
     return False
 
 
-def _session(settings: Settings, http: Any, **more: Any) -> Any:
+def _session(settings: Settings, http: Any, **options: Any) -> Any:
     import_sdk()
     try:
-        return sdk_client(settings, http, **more).create(mcp=True, **session_request(settings))
-    except failures() as error:
-        raise as_failure(error, settings, WITHOUT) from None
+        return sdk_client(settings, http, **options).create(mcp=True, **session_request(settings))
+    except sdk_errors() as error:
+        raise as_failure(error, settings) from None

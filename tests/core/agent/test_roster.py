@@ -14,7 +14,7 @@ from core.agent.definitions.roster import (
     roster_entries,
 )
 from core.agent.definitions.skills import find_skills, install_skills, without_mentions
-from core.doctor.agents import look_at_roster
+from core.doctor.definitions import check_definitions
 from core.errors import SettingsError
 from core.events.types import McpServer, McpStatus, SessionStarted
 from core.settings.model import Places, Settings, load_settings
@@ -98,12 +98,12 @@ def test_a_session_tells_of_files_at_its_start_and_of_tools_once_the_servers_are
 
 
 def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None:
-    assert {title: each.status for title, each in look_at_roster(Settings(), places(tmp_path)).items()} == {
-        "Sub-agents": "ok"
-    }
+    assert {
+        title: each.status for title, each in check_definitions(Settings(), places(tmp_path)).items()
+    } == {"Sub-agents": "ok"}
     agent(tmp_path, "reviewer", "tools: Reed\n")
     skill(tmp_path, "style", "no front matter")
-    found = look_at_roster(Settings(skills=("stile",)), places(tmp_path))
+    found = check_definitions(Settings(skills=("stile",)), places(tmp_path))
     assert {title: each.status for title, each in found.items()} == {
         "Sub-agent reviewer": "failed",
         "Skill style": "failed",
@@ -111,8 +111,8 @@ def test_the_doctor_has_a_finding_for_each_that_is_wrong(tmp_path: Path) -> None
     }
     assert "ua-tui agents" in found["Skills"].found
     kept, left_out = found["Sub-agent reviewer"].advice, found["Skill style"].advice
-    assert kept.startswith("a session has it all the same, without what is wrong in it")
-    assert left_out.startswith("a session goes on without it")
+    assert kept.startswith("sessions use it without the invalid parts")
+    assert left_out.startswith("sessions do not use it")
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,9 @@ async def test_a_session_has_the_toolkits_of_the_settings(
         (Fault("session$", 502, HTML, "text/html"), "http_502", "a web page instead of JSON"),
         (Fault("session$", 200, b"{}"), "unreachable", "not Composio's"),
         (Fault("session$", 429, headers={"retry-after": "55"}), "http_429", "it asks to wait 55 s"),
-        (Fault("session$", 503), "http_503", "out of order"),
+        (Fault("session$", 503), "http_503", "failed"),
         (Fault("session$", 400), "http_400", "composio_toolkits"),
-        (Fault("session$", 403), "http_403", "set a valid COMPOSIO_API_KEY"),
+        (Fault("session$", 403), "http_403", "set COMPOSIO_API_KEY to a valid key"),
     ],
     ids=lambda value: str(getattr(value, "status", "")),
 )
@@ -74,12 +74,12 @@ async def test_what_fails_is_told_with_the_remedy(
         await composio.open_composio(service.settings())
     assert told.value.code == code
     assert words in str(told.value)
-    assert "the session goes on without its tools" in str(told.value)
+    assert "the session continues without its tools" in str(told.value)
     assert service.url.removeprefix("http://") in str(told.value)
 
 
 async def test_a_wrong_key_is_told_and_not_repeated(service: StandIn) -> None:
-    with pytest.raises(ConnectionFailed, match="refused the key") as told:
+    with pytest.raises(ConnectionFailed, match="rejected the key") as told:
         await composio.open_composio(service.settings(composio_api_key="ak_wrong0123456789"))
     assert told.value.code == "http_401"
     assert "ak_wrong" not in str(told.value)
@@ -88,7 +88,7 @@ async def test_a_wrong_key_is_told_and_not_repeated(service: StandIn) -> None:
 async def test_a_server_that_is_away_is_told() -> None:
     settings = Settings(composio_api_key=KEY, composio_base_url="http://127.0.0.1:9")
     with pytest.raises(
-        ConnectionFailed, match=r"could not be reached .* check the network, and COMPOSIO_BASE_URL"
+        ConnectionFailed, match=r"could not be reached .* check the network and COMPOSIO_BASE_URL"
     ):
         await composio.open_composio(settings)
 
@@ -107,24 +107,24 @@ async def test_a_session_that_is_over_is_known(service: StandIn) -> None:
     service.drop_sessions()
     assert await expiry.is_over()
     service.faults.append(Fault("GET .*session/", 500, headers={"x-should-retry": "false"}))
-    with pytest.raises(ConnectionFailed, match="out of order"):
+    with pytest.raises(ConnectionFailed, match="failed"):
         await expiry.is_over()
     said = {"error": {"message": "Session trs_1 not found", "slug": "NOT_FOUND", "status": 404}}
-    assert expiry.told_by(f"Error POSTing to endpoint: {json.dumps(said)}")
-    assert expiry.told_by("Dynamic Client Registration rejected (HTTP 404): Not Found")
-    assert not expiry.told_by("Mail msg_1 not found")
+    assert expiry.matches(f"Error POSTing to endpoint: {json.dumps(said)}")
+    assert expiry.matches("Dynamic Client Registration rejected (HTTP 404): Not Found")
+    assert not expiry.matches("Mail msg_1 not found")
 
 
 async def test_every_request_is_told_by_its_route_and_by_how_it_went(service: StandIn) -> None:
     told: list[ServiceRequest] = []
-    connection = await composio.open_composio(service.settings(), tell=told.append)
+    connection = await composio.open_composio(service.settings(), on_request=told.append)
     assert connection.is_connected is not None
     assert connection.expiry is not None
     service.drop_sessions()
     assert await connection.expiry.is_over()
     refused = service.settings(composio_base_url="http://127.0.0.1:9/")
     with pytest.raises(ConnectionFailed):
-        await composio.open_composio(refused, tell=told.append)
+        await composio.open_composio(refused, on_request=told.append)
     created, asked, *unreached = told
     session = "/api/v3.1/tool_router/session"
     assert (created.method, created.route, created.status) == ("POST", session, 201)

@@ -9,22 +9,28 @@ from typing import Any
 
 import pytest
 
-from core.connections.server_trust import ServerTrust
-from core.connections.user_servers import OwnServer, Unusable, connection_to, project_servers, set_servers
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import (
+    UnusableServer,
+    UserServer,
+    connection_to,
+    project_servers,
+    settings_servers,
+)
 from core.errors import ConnectionFailed
 from core.settings.sources import Given
 
 SECRET = "canary-0123456789"
 
 
-def written(folder: Path, servers: Any) -> list[OwnServer | Unusable]:
+def written(folder: Path, servers: Any) -> list[UserServer | UnusableServer]:
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
     return project_servers(folder)
 
 
-def server(folder: Path, **how: Any) -> OwnServer:
+def server(folder: Path, **how: Any) -> UserServer:
     (found,) = written(folder, {"notes": how})
-    assert isinstance(found, OwnServer), found
+    assert isinstance(found, UserServer), found
     return found
 
 
@@ -95,13 +101,13 @@ def test_a_place_and_the_name_of_the_user_are_no_secrets(tmp_path: Path) -> None
 
 
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConnectionFailed, match=r"notes of .*\.mcp\.json needs the variable NOTES_KEY"):
+    with pytest.raises(ConnectionFailed, match=r"notes in .*\.mcp\.json needs the variable NOTES_KEY"):
         connection_to(server(tmp_path, command="x", args=["${NOTES_KEY}"]), {}, tmp_path)
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     for command in ("no-such-program", "./no-such-program"):
-        with pytest.raises(ConnectionFailed, match=f"there is no program {command}; install it"):
+        with pytest.raises(ConnectionFailed, match=f"there is no program {command}: install it"):
             connection_to(server(tmp_path, command=command), {"PATH": os.defpath}, tmp_path)
 
 
@@ -121,34 +127,34 @@ def test_a_program_is_started_in_the_folder_with_its_arguments_as_they_are(tmp_p
 @pytest.mark.parametrize(
     ("name", "how", "told"),
     [
-        ("notes", {}, "no command, which is the program"),
+        ("notes", {}, "no command: add command, the program to start"),
         ("notes", {"command": " "}, "no command"),
         ("notes", {"type": "http"}, "no url"),
-        ("notes", {"type": "ws", "url": "ws://x"}, "'ws': it takes stdio, http or sse"),
-        ("notes", {"url": "ftp://x"}, "no address"),
-        ("notes", {"command": "x", "args": "-y"}, "args are no list"),
-        ("notes", {"command": "x", "env": {"A": 1}}, "env is no table of texts"),
-        ("notes", {"command": "x", "agrs": []}, "no 'agrs' in a server of type stdio"),
-        ("notes", {"command": "x\0"}, "no program takes"),
-        ("notes", {"command": "x", "args": ["\ud800"]}, "no program takes"),
-        ("notes", {"command": "x", "env": {"\udfff": "y"}}, "no program takes"),
+        ("notes", {"type": "ws", "url": "ws://x"}, "unknown type 'ws': use stdio, http or sse"),
+        ("notes", {"url": "ftp://x"}, "is not an address"),
+        ("notes", {"command": "x", "args": "-y"}, "args that are not a list"),
+        ("notes", {"command": "x", "env": {"A": 1}}, "env that is not a table of strings"),
+        ("notes", {"command": "x", "agrs": []}, "unknown field 'agrs': remove it; the type is stdio"),
+        ("notes", {"command": "x\0"}, "no program accepts"),
+        ("notes", {"command": "x", "args": ["\ud800"]}, "no program accepts"),
+        ("notes", {"command": "x", "env": {"\udfff": "y"}}, "no program accepts"),
         ("notes", {"command": "x", "args": ["y" * 8_000]}, "more than 8,000 characters"),
         ("notes", {"command": "x", "args": ["y"] * 1_000}, "more than 8,000 characters"),
-        ("notes", [], "no table"),
-        ("no tes", {"command": "x"}, "its name may have"),
-        ("local_toolkit__x", {"command": "x"}, "its name may have"),
-        ("composio_", {"command": "x"}, "its name may have"),
-        ("composio", {"command": "x"}, "server of the program"),
+        ("notes", [], "is not a table"),
+        ("no tes", {"command": "x"}, "an invalid name"),
+        ("local_toolkit__x", {"command": "x"}, "an invalid name"),
+        ("composio_", {"command": "x"}, "an invalid name"),
+        ("composio", {"command": "x"}, "a built-in server"),
     ],
 )
 def test_what_is_wrong_with_one_server_is_told_and_the_others_stand(
     tmp_path: Path, name: str, how: Any, told: str
 ) -> None:
     bad, good = written(tmp_path, {name: how, "fine": {"command": "y"}})
-    assert isinstance(bad, Unusable)
+    assert isinstance(bad, UnusableServer)
     assert told in bad.problem
     assert str(tmp_path) in bad.problem
-    assert isinstance(good, OwnServer)
+    assert isinstance(good, UserServer)
 
 
 @pytest.mark.parametrize(
@@ -166,44 +172,44 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes, told
     assert project_servers(tmp_path) == []
     (tmp_path / ".mcp.json").write_bytes(content)
     (found,) = project_servers(tmp_path)
-    assert isinstance(found, Unusable)
+    assert isinstance(found, UnusableServer)
     assert told in found.problem
 
 
 def test_of_more_servers_than_anybody_would_look_at_the_first_are_used(tmp_path: Path) -> None:
     servers = {f"s{number}": {"command": "x"} for number in range(60)}
     given = Given(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
-    for found in (written(tmp_path, servers), set_servers([given])):
+    for found in (written(tmp_path, servers), settings_servers([given])):
         *used, told = found
         assert [each.name for each in used] == list(servers)[:50]
-        assert isinstance(told, Unusable)
-        assert "names 60 servers: those after the first 50 are not used" in told.problem
+        assert isinstance(told, UnusableServer)
+        assert "names 60 servers: only the first 50 are used" in told.problem
 
 
 def test_a_server_that_is_disabled_is_left_out(tmp_path: Path) -> None:
     servers = {"off": {"command": "x", "disabled": True}, "on": {"command": "x", "disabled": False}}
     assert [each.name for each in written(tmp_path, servers)] == ["on"]
     given = Given(servers, "file", "mcp_servers", tmp_path / "config.toml")
-    assert [each.name for each in set_servers([given])] == ["on"]
+    assert [each.name for each in settings_servers([given])] == ["on"]
 
 
 def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: Path) -> None:
     folders = {"notes": {"command": "instead"}, "theirs": {"command": "theirs"}}
     own = {"notes": {"command": "mine"}, "more": {"url": "https://a.example/"}}
-    found = set_servers(
+    found = settings_servers(
         [
             Given(folders, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True),
             Given(own, "file", "mcp_servers", tmp_path / "config.toml"),
         ]
     )
-    told = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, OwnServer)}
+    told = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, UserServer)}
     assert told == {
         "notes": ("mine", False),
         "more": ("https://a.example/", False),
         "theirs": ("theirs", True),
     }
     trust = ServerTrust(tmp_path / "state")
-    assert {each.name: trust.decision(each, tmp_path) for each in found if isinstance(each, OwnServer)} == {
+    assert {each.name: trust.decision(each, tmp_path) for each in found if isinstance(each, UserServer)} == {
         "notes": "trusted",
         "more": "trusted",
         "theirs": None,

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import core.demo
-from core.demo.conversation import read_conversation
+from core.demo.model.conversation import read_conversation
+from core.demo.model.script import CLASSIFIER_MARK, Script, Turn
 from core.demo.playbook import load_library
-from core.demo.script import CLASSIFIER_MARK, Script, Turn
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"

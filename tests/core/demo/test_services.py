@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.demo.articles import Catalogue, load_catalogue
+from core.demo.composio.services import RemoteSession, Services
+from core.demo.composio.video import make_clip
 from core.demo.pace import Pace
 from core.demo.playbook import load_library
-from core.demo.services import RemoteSession, Services
-from core.demo.video import make_clip
+from core.demo.press.articles import Catalogue, load_catalogue
 
 # Above this the agent's command line keeps a result in a file and shows its beginning.
 CLI_LIMIT = 50_000

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.doctor.collector import ask_collector
-from core.doctor.services import ask_logfire
+from core.doctor.services import check_collector, check_logfire
 from core.settings.model import Settings
 from core.telemetry.environment import Exports
 from tests.collector import collector
@@ -19,14 +18,14 @@ ADDRESS = "check OTEL_EXPORTER_OTLP_ENDPOINT"
 @pytest.mark.parametrize(
     ("given", "status", "found", "advice"),
     [
-        ({}, "ok", "OTLP at {0} takes spans", ""),
-        ({"status": 401}, "failed", "OTLP at {0}: it refused the key (401 Unauthorized)",
+        ({}, "ok", "OTLP at {0} accepts spans", ""),
+        ({"status": 401}, "failed", "OTLP at {0}: it rejected the credentials (401 Unauthorized)",
          "check OTEL_EXPORTER_OTLP_HEADERS"),
-        ({"status": 404}, "failed", "OTLP at {0}: it does not take them (404 Not Found)", ADDRESS),
-        ({"status": 503}, "failed", "OTLP at {0}: it is out of order (503 Service Unavailable)", "try again"),
-        ({"page": b"<!doctype html><p>x</p>"}, "failed", "OTLP at {0}: it answers with a web page (200 OK)", ADDRESS),
-        (None, "failed", "OTLP at 127.0.0.1:9: it cannot be reached (Connection refused)", "see that it runs"),
-        ({"hangs": True}, "failed", "OTLP at {0} did not answer within 1 s", "see that it runs"),
+        ({"status": 404}, "failed", "OTLP at {0}: it rejected the spans (404 Not Found)", ADDRESS),
+        ({"status": 503}, "failed", "OTLP at {0}: it failed (503 Service Unavailable)", "try again"),
+        ({"page": b"<!doctype html><p>x</p>"}, "failed", "OTLP at {0}: it returned a web page (200 OK)", ADDRESS),
+        (None, "failed", "OTLP at 127.0.0.1:9: it cannot be reached (Connection refused)", "make sure that it"),
+        ({"hangs": True}, "failed", "OTLP at {0}: it did not answer in time", "make sure that it"),
     ],
     ids=["ok", "key", "path", "broken", "page", "dead", "hangs"],
 )  # fmt: skip
@@ -45,7 +44,7 @@ async def test_it_is_sent_a_request_without_spans(
         )
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary%20%21")
         within = 1 if given == {"hangs": True} else 30
-        finding = await ask_collector(Exports.of(token=None, environ=os.environ), within=within)
+        finding = await check_collector(Exports.of(token=None, environ=os.environ), within=within)
     host = here.url.removeprefix("http://")
     assert (finding.status, finding.found) == (status, found.format(host))
     assert finding.advice.startswith(advice)
@@ -58,9 +57,9 @@ async def test_it_is_sent_a_request_without_spans(
     assert caplog.records == []
 
 
-async def test_without_logfire_nothing_is_said_to_be_sent_only_where_nothing_is() -> None:
-    alone = await ask_logfire(Settings(), address=None, within=1)
-    beside = await ask_logfire(Settings(), address=None, within=1, elsewhere=True)
-    assert "nothing is sent" in alone.advice
-    assert "nothing is sent" not in beside.advice
+async def test_without_any_destination_the_advice_says_that_nothing_is_exported() -> None:
+    alone = await check_logfire(Settings(), address=None, within=1)
+    beside = await check_logfire(Settings(), address=None, within=1, has_collector=True)
+    assert "nothing is exported" in alone.advice
+    assert "nothing is exported" not in beside.advice
     assert "spans.jsonl" in beside.advice

@@ -14,12 +14,11 @@ import pytest
 from core.connections.base import Connection
 from core.connections.toolkit import SERVER, toolkit_connection
 from core.doctor import machine
-from core.doctor.check import Check, Finding, Status, could_start, failed, ok, run
-from core.doctor.checks import Patience, examine
-from core.doctor.machine import look_at_agent, look_at_folder, look_at_python
-from core.doctor.models import ask_model, models_of
-from core.doctor.services import ask_composio, ask_logfire
-from core.doctor.toolkit import ask_toolkit
+from core.doctor.checks import TimeLimits, run_checks
+from core.doctor.findings import Check, Finding, Status, can_start, failed, ok, run_check
+from core.doctor.machine import check_agent, check_folder, check_python
+from core.doctor.servers import check_toolkit
+from core.doctor.services import check_composio, check_logfire, check_session_model, models_of
 from core.errors import ConnectionFailed
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
@@ -67,11 +66,11 @@ def check(name: str, status: Status, *, required: bool) -> Check:
 def test_only_what_is_required_keeps_a_session_from_starting(
     status: Status, required: bool, could: bool
 ) -> None:
-    assert could_start([check("a", "ok", required=True), check("b", status, required=required)]) is could
+    assert can_start([check("a", "ok", required=True), check("b", status, required=required)]) is could
 
 
 async def told(work: object, within: float = 20) -> Check:
-    return await run("a", "A", work, within=within, redactor=Redactor([KEY]))  # type: ignore[arg-type]
+    return await run_check("a", "A", work, within=within, redactor=Redactor([KEY]))  # type: ignore[arg-type]
 
 
 async def test_what_a_check_says_is_clean_and_without_secrets() -> None:
@@ -121,7 +120,7 @@ async def test_a_check_that_breaks_is_a_finding() -> None:
     ],
 )
 async def test_python_and_the_system_are_told(version: tuple[int, ...], system: str, status: str) -> None:
-    found = await look_at_python(version, system)
+    found = await check_python(version, system)
     assert found.status == status
     assert ".".join(map(str, version)) in found.found
     assert bool(found.advice) == (status != "ok")
@@ -146,7 +145,7 @@ def script(folder: Path, text: str, mode: int = stat.S_IRWXU) -> Settings:
     ],
 )
 async def test_the_command_line_tells_its_version(tmp_path: Path, text: str, status: str, word: str) -> None:
-    found = await look_at_agent(script(tmp_path, text), dict(os.environ))
+    found = await check_agent(script(tmp_path, text), dict(os.environ))
     assert found.status == status
     assert word in found.found
     assert "\x1b" not in found.found
@@ -154,17 +153,17 @@ async def test_the_command_line_tells_its_version(tmp_path: Path, text: str, sta
 
 
 async def test_a_command_line_that_is_missing_or_no_program_is_named(tmp_path: Path) -> None:
-    missing = await look_at_agent(Settings(cli_path=tmp_path / "nowhere"), {})
+    missing = await check_agent(Settings(cli_path=tmp_path / "nowhere"), {})
     assert missing.status == "failed"
     assert "nowhere" in missing.found
-    no_program = await look_at_agent(script(tmp_path, "", stat.S_IRUSR), {})
+    no_program = await check_agent(script(tmp_path, "", stat.S_IRUSR), {})
     assert no_program.status == "failed"
     assert "cannot be started" in no_program.found
 
 
 async def test_a_command_line_that_hangs_is_ended(tmp_path: Path) -> None:
     settings = script(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 600")
-    found = await told(look_at_agent(settings, dict(os.environ)), within=2)
+    found = await told(check_agent(settings, dict(os.environ)), within=2)
     assert found.status == "failed"
     pid = int((tmp_path / "pid").read_text())
     with pytest.raises(ProcessLookupError):
@@ -173,32 +172,32 @@ async def test_a_command_line_that_hangs_is_ended(tmp_path: Path) -> None:
 
 async def test_the_command_line_gets_no_keys(tmp_path: Path) -> None:
     settings = script(tmp_path, f"env > {tmp_path}/env; echo 2.1.0")
-    await look_at_agent(settings, {**os.environ, "COMPOSIO_API_KEY": COMPOSIO_KEY})
+    await check_agent(settings, {**os.environ, "COMPOSIO_API_KEY": COMPOSIO_KEY})
     assert COMPOSIO_KEY not in (tmp_path / "env").read_text()
 
 
 async def test_a_folder_that_will_be_made_leaves_no_trace_of_the_question(tmp_path: Path) -> None:
-    found = await look_at_folder(Settings(workspace_base=tmp_path / "a" / "b"))
+    found = await check_folder(Settings(workspace_base=tmp_path / "a" / "b"))
     assert found.status == "ok"
     assert os.listdir(tmp_path) == []
 
 
 async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    found = await look_at_folder(Settings(workspace_base=tmp_path / "file" / "below"))
+    found = await check_folder(Settings(workspace_base=tmp_path / "file" / "below"))
     assert found.status == "failed"
     assert str(tmp_path / "file") in found.found
     assert "--workspace" in found.advice
-    found = await look_at_folder(Settings(workspace_base=tmp_path / ("x" * 300)))
+    found = await check_folder(Settings(workspace_base=tmp_path / ("x" * 300)))
     assert found.status == "failed"
     assert "File name too long" in found.found
     assert "--workspace" in found.advice
     # No folder of an ordinary system refuses root.
-    found = await look_at_folder(Settings(workspace_base=Path("/proc/self/fdinfo")))
+    found = await check_folder(Settings(workspace_base=Path("/proc/self/fdinfo")))
     assert found.status == "failed"
-    assert "cannot be written to" in found.found
+    assert "is not writable" in found.found
     monkeypatch.setattr(machine, "FEW_BYTES", 1 << 80)
-    assert (await look_at_folder(Settings(workspace_base=tmp_path))).status == "warning"
+    assert (await check_folder(Settings(workspace_base=tmp_path))).status == "warning"
 
 
 # -- models ------------------------------------------------------------------------------------------
@@ -207,7 +206,7 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch
 async def asked(server: ModelServer, model: str | None = "m1", **more: str) -> Finding:
     given = {"api_key": KEY} | more
     settings = Settings(base_url=server.url, model=model, **given)  # type: ignore[arg-type]  # keys alone
-    return await ask_model(settings, model, environ={}, within=10)
+    return await check_session_model(settings, model, environ={}, within=10)
 
 
 @pytest.mark.parametrize(
@@ -241,19 +240,19 @@ async def test_a_model_that_nobody_named_may_be_unknown_to_a_server_of_ones_own(
 
 
 async def test_a_model_away_and_a_slow_one(nobody: str, server: ModelServer) -> None:
-    found = await ask_model(Settings(base_url=nobody, api_key=KEY), "m", environ={}, within=10)
+    found = await check_session_model(Settings(base_url=nobody, api_key=KEY), "m", environ={}, within=10)
     assert found.status == "failed"
     assert nobody in found.found
     held = threading.Event()
     server.answers["/v1/messages"] = Answer(wait=held)
-    slow = await ask_model(Settings(base_url=server.url, api_key=KEY), "m", environ={}, within=0.3)
+    slow = await check_session_model(Settings(base_url=server.url, api_key=KEY), "m", environ={}, within=0.3)
     held.set()
     assert slow.status == "failed"
     assert "did not answer" in slow.found
 
 
 async def test_without_any_way_to_a_model_every_way_is_named(tmp_path: Path) -> None:
-    found = await ask_model(Settings(claude_config_dir=tmp_path), None, environ={}, within=5)
+    found = await check_session_model(Settings(claude_config_dir=tmp_path), None, environ={}, within=5)
     assert found.status == "failed"
     for way in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "claude", "--demo"):
         assert way in found.advice
@@ -262,10 +261,10 @@ async def test_without_any_way_to_a_model_every_way_is_named(tmp_path: Path) -> 
 async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
     (tmp_path / ".credentials.json").write_text('{"claudeAiOauth": {"refreshToken": "canary-0123456789"}}')
     settings = Settings(claude_config_dir=tmp_path, fallback_model="m2")
-    found = await ask_model(settings, None, environ={}, within=5)
+    found = await check_session_model(settings, None, environ={}, within=5)
     assert found.status == "ok"
     assert "canary" not in found.found
-    assert (await ask_model(settings, "m2", environ={}, within=5)).status == "skipped"
+    assert (await check_session_model(settings, "m2", environ={}, within=5)).status == "skipped"
 
 
 def test_every_model_is_asked_once() -> None:
@@ -283,8 +282,8 @@ def composio_error(status: int, message: str) -> Answer:
 @pytest.mark.parametrize(
     ("answer", "status", "word"),
     [
-        (composio_error(401, "Invalid API key"), "failed", "refused the key"),
-        (composio_error(403, "Forbidden"), "failed", "refused the key"),
+        (composio_error(401, "Invalid API key"), "failed", "rejected the key"),
+        (composio_error(403, "Forbidden"), "failed", "rejected the key"),
         (composio_error(429, "Slow down"), "warning", "no more requests"),
         (composio_error(500, "Oops"), "failed", "Oops"),
         (PAGE, "failed", "a web page instead of JSON"),
@@ -298,7 +297,7 @@ async def test_composio_is_asked_by_its_own_library(
 ) -> None:
     server.answers[SESSION] = answer
     settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
-    found = await ask_composio(settings, within=20)
+    found = await check_composio(settings, within=20)
     assert found.status == status
     assert word in found.found
     assert found.advice
@@ -312,8 +311,8 @@ async def test_no_half_of_a_key_is_left_where_what_composio_says_is_cut(server: 
     settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
     for more in range(0, 60, 6):
         server.answers[SESSION] = composio_error(500, f"{'x' * (50 + more)}{COMPOSIO_KEY}")
-        found = await ask_composio(settings, within=20)
-        assert "out of order" in found.found
+        found = await check_composio(settings, within=20)
+        assert " failed (" in found.found
         assert COMPOSIO_KEY[:8] not in found.found
 
 
@@ -332,7 +331,7 @@ async def test_composio_takes_the_key_and_the_session_is_deleted_again(server: M
         "tool_router_tools": [],
     }
     server.answers[SESSION] = Answer(201, session)
-    found = await ask_composio(
+    found = await check_composio(
         Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url), within=20
     )
     assert found.status == "ok", found
@@ -340,26 +339,26 @@ async def test_composio_takes_the_key_and_the_session_is_deleted_again(server: M
 
 
 async def test_composio_away_slow_and_without_a_key(nobody: str, server: ModelServer) -> None:
-    away = await ask_composio(Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=nobody), within=20)
+    away = await check_composio(Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=nobody), within=20)
     assert away.status == "failed"
     assert nobody in away.found
     held = threading.Event()
     server.answers[SESSION] = Answer(wait=held)
     settings = Settings(composio_api_key=COMPOSIO_KEY, composio_base_url=server.url)
-    slow = await ask_composio(settings, within=0.3)
+    slow = await check_composio(settings, within=0.3)
     held.set()
     assert slow.status == "failed"
     assert "did not answer" in slow.found
-    assert (await ask_composio(Settings(), within=1)).status == "skipped"
+    assert (await check_composio(Settings(), within=1)).status == "skipped"
 
 
 @pytest.mark.parametrize(
     ("answer", "status", "word"),
     [
         (Answer(200, {"project_name": "cockpit", "project_url": "https://x"}), "ok", "cockpit"),
-        (Answer(401, {"detail": "Unauthorized"}), "failed", "refused the token"),
+        (Answer(401, {"detail": "Unauthorized"}), "failed", "rejected the credentials"),
         (Answer(503, ""), "failed", "503"),
-        (PAGE, "failed", "not as Logfire"),
+        (PAGE, "failed", "web page"),
         (GARBAGE, "failed", "not as Logfire"),
         (Answer(200, []), "failed", "not as Logfire"),
     ],
@@ -369,7 +368,7 @@ async def test_logfire_is_asked_for_the_project(
     server: ModelServer, answer: Answer, status: str, word: str
 ) -> None:
     server.answers[INFO] = answer
-    found = await ask_logfire(Settings(logfire_token=TOKEN), address=server.url, within=10)
+    found = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=10)
     assert found.status == status
     assert word in found.found
     ((path, headers, _),) = server.asked
@@ -379,24 +378,24 @@ async def test_logfire_is_asked_for_the_project(
 @pytest.mark.parametrize("odd", ["\n", "\u00e9"], ids=["control", "letter"])
 async def test_a_token_that_cannot_be_sent_is_not_repeated(server: ModelServer, odd: str) -> None:
     token = f"pylf_v1_eu_{'canary' * 20}{odd}end"
-    found = await ask_logfire(Settings(logfire_token=token), address=server.url, within=10)
+    found = await check_logfire(Settings(logfire_token=token), address=server.url, within=10)
     assert found.status == "failed"
-    assert "cannot be sent" in found.found
+    assert "no request may have" in found.found
     assert "LOGFIRE_TOKEN" in found.advice
     assert "canary" not in found.found + found.advice
 
 
 async def test_logfire_away_slow_and_without_a_token(nobody: str, server: ModelServer) -> None:
-    away = await ask_logfire(Settings(logfire_token=TOKEN), address=nobody, within=10)
+    away = await check_logfire(Settings(logfire_token=TOKEN), address=nobody, within=10)
     assert away.status == "failed"
     assert nobody in away.found
     held = threading.Event()
     server.answers[INFO] = Answer(wait=held)
-    slow = await ask_logfire(Settings(logfire_token=TOKEN), address=server.url, within=0.3)
+    slow = await check_logfire(Settings(logfire_token=TOKEN), address=server.url, within=0.3)
     held.set()
     assert slow.status == "failed"
     assert "did not answer" in slow.found
-    assert (await ask_logfire(Settings(), address=server.url, within=1)).status == "skipped"
+    assert (await check_logfire(Settings(), address=server.url, within=1)).status == "skipped"
 
 
 # -- the toolkit -------------------------------------------------------------------------------------
@@ -409,7 +408,7 @@ def toolkit_of(*command: str) -> Connection:
 
 
 async def test_the_toolkit_tells_its_tools() -> None:
-    found = await ask_toolkit()
+    found = await check_toolkit()
     assert found.status == "ok"
     assert "crawl_parallel" in found.found
 
@@ -425,7 +424,7 @@ async def test_the_toolkit_tells_its_tools() -> None:
     ids=["missing", "dies", "silent", "workspace"],
 )
 async def test_a_toolkit_that_does_not_start_says_why(command: tuple[str, ...], word: str) -> None:
-    found = await ask_toolkit(toolkit_of(*command))
+    found = await check_toolkit(toolkit_of(*command))
     assert found.status == "failed"
     assert word in found.found
     assert found.advice
@@ -434,7 +433,7 @@ async def test_a_toolkit_that_does_not_start_says_why(command: tuple[str, ...], 
 async def test_a_toolkit_that_says_nothing_is_given_up_and_ended(tmp_path: Path) -> None:
     path = tmp_path / "pid"
     hangs = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    found = await told(ask_toolkit(toolkit_of(sys.executable, "-c", hangs)), within=3)
+    found = await told(check_toolkit(toolkit_of(sys.executable, "-c", hangs)), within=3)
     assert found.status == "failed"
     assert "no answer within 3 s" in found.found
     with pytest.raises(ProcessLookupError):
@@ -463,14 +462,16 @@ async def test_everything_is_tried_and_told_as_it_ends(tmp_path: Path, server: M
     )
     environ = {**os.environ, "LOGFIRE_BASE_URL": server.url}
     heard: list[str] = []
-    checks = await examine(settings, environ, lambda check: heard.append(check.name), Patience(service=20))
+    checks = await run_checks(
+        settings, environ, lambda check: heard.append(check.name), TimeLimits(service=20)
+    )
     names = ["python", "agent", "workspace", "model", "fallback_model", "toolkit", "composio"]
     names += ["web_reader", "sub-agents", "logfire"]
     assert [check.name for check in checks] == names
     assert sorted(heard) == sorted(names)
     states = {check.name: check.status for check in checks}
     assert [name for name in names if states[name] == "failed"] == ["composio", "logfire"]
-    assert could_start(checks)
+    assert can_start(checks)
     detail = " ".join(check.found + check.advice for check in checks)
     for secret in (KEY, COMPOSIO_KEY, TOKEN):
         assert secret not in detail

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.connections.server_trust import ServerTrust
-from core.connections.user_servers import OwnServer, Unusable
-from core.doctor import checks as examine_module
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import UnusableServer, UserServer, find_user_servers
+from core.doctor import checks
 from core.doctor import mcp_probe as mcp_client
-from core.doctor.check import Finding, run
-from core.doctor.servers import ask_own_server, ask_web_reader, own_servers_of
+from core.doctor.findings import Finding, run_check
+from core.doctor.servers import check_user_server, check_web_reader
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from tests.e2e.serving import free_port, serving
@@ -25,10 +25,10 @@ PROGRAM = str(PROJECT / "tests" / "e2e" / "own_server.py")
 KEY = "canary-0123456789abcdef"
 
 
-def named(folder: Path, **how: Any) -> OwnServer | Unusable:
+def named(folder: Path, **how: Any) -> UserServer | UnusableServer:
     """A server that the folder names."""
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": how}}))
-    (found,) = own_servers_of(Settings(), folder)
+    (found,) = find_user_servers(Settings(), folder)
     return found
 
 
@@ -41,9 +41,9 @@ async def asked(
 ) -> Finding:
     """What the doctor finds of a server that the folder names."""
     server, trust = named(folder, **how), ServerTrust(folder / "state")
-    if trusted and isinstance(server, OwnServer):
+    if trusted and isinstance(server, UserServer):
         trust.decide(server, folder, "trusted")
-    return await ask_own_server(server, folder, environ={**os.environ, **(environ or {})}, trust=trust)
+    return await check_user_server(server, folder, environ={**os.environ, **(environ or {})}, trust=trust)
 
 
 async def test_one_that_is_not_trusted_is_not_started(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ async def test_a_remote_one_tells_its_tools_to_who_has_the_key(tmp_path: Path, t
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ({"args": []}, "it has no command"),
+        ({"args": []}, "has no command"),
         ({"command": "no-such-program"}, "there is no program no-such-program"),
         ({"url": "https://${NO_SUCH_VARIABLE}/mcp"}, "needs the variable NO_SUCH_VARIABLE"),
         ({"command": sys.executable, "args": ["-c", "raise SystemExit('no \x1b[2J disk')"]}, "disk"),
@@ -101,7 +101,7 @@ async def test_what_does_not_work_says_why_and_that_a_session_goes_on(
     assert found.status == "failed"
     assert why in found.found
     assert "\x1b" not in found.found
-    assert "a session goes on without its tools" in found.advice
+    assert "the session continues without its tools" in found.advice
 
 
 async def test_one_that_repeats_how_it_was_started_gives_no_secret_away(tmp_path: Path) -> None:
@@ -116,11 +116,11 @@ async def test_one_that_repeats_how_it_was_started_gives_no_secret_away(tmp_path
         assert KEY[:8] not in found.found + found.advice
 
 
-@pytest.mark.parametrize("ends", [True, False], ids=["ends", "goes on"])
+@pytest.mark.parametrize("ends", [True, False], ids=["ends", "continues"])
 async def test_a_program_that_does_not_speak_the_protocol_is_told_by_what_it_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: bool
 ) -> None:
-    monkeypatch.setattr(mcp_client, "_WITHIN_OF_WORDS", 0.5)
+    monkeypatch.setattr(mcp_client, "_WITHIN_AFTER_OUTPUT", 0.5)
     prints = f"import time; print('hello \\x1b[2J there', flush=True); {'' if ends else 'time.sleep(600)'}"
     found = await asked(tmp_path, command=sys.executable, args=["-c", prints])
     assert found.status == "failed"
@@ -143,37 +143,38 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
     page = Answer(200, "<!doctype html><p>Sign in</p>", "text/html; charset=utf-8")
     with model_server(page) as web:
         found = await asked(tmp_path, type=transport, url=f"{web.url}/v1/messages")
-        assert found.found == "it answers with a web page, so it is no MCP server"
+        assert found.found == "it answered with a web page, so it is not an MCP server"
         missing = await asked(tmp_path, type=transport, url=f"{web.url}/nothing")
         assert missing.found == "it answered with HTTP 404"
     away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")
-    assert away.found == "it does not answer: nobody takes a connection at its address"
+    assert away.found == "it does not answer: nothing is listening at its address"
 
 
 async def test_one_that_was_refused_is_said_to_be(tmp_path: Path) -> None:
     server, trust = named(tmp_path, **stdio()), ServerTrust(tmp_path / "state")
-    assert isinstance(server, OwnServer)
+    assert isinstance(server, UserServer)
     trust.decide(server, tmp_path, "refused")
-    found = await ask_own_server(server, tmp_path, environ=os.environ, trust=trust)
+    found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust)
     assert (found.status, found.found.partition(":")[0]) == ("skipped", "you refused it")
 
 
-async def test_the_demo_looks_at_no_server_of_the_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_demo_checks_no_server_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".mcp.json").write_text("{broken")
     for settings, listed in ((Settings(demo=True), False), (Settings(), True)):
-        begun = examine_module._checks(settings, {}, examine_module.Patience())
-        checks = [await each for each in begun]
-        assert any("mcp.json" in check.title for check in checks) is listed
+        planned = checks._checks(settings, {}, checks.TimeLimits())
+        for check in planned:
+            check.work.close()
+        assert any("mcp.json" in check.title for check in planned) is listed
 
 
 async def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
     path = tmp_path / "pid"
     hangs = f"import os, time; open({str(path)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
     work = asked(tmp_path, command=sys.executable, args=["-c", hangs])
-    check = await run("server notes", "Server notes", work, within=3, redactor=Redactor(), required=False)
+    check = await run_check(
+        "server notes", "Server notes", work, within=3, redactor=Redactor(), required=False
+    )
     assert check.status == "failed"
     assert "no answer within 3 s" in check.found
     with pytest.raises(ProcessLookupError):
@@ -181,13 +182,13 @@ async def test_one_that_hangs_is_given_up_and_ended(tmp_path: Path) -> None:
 
 
 async def test_the_web_reader_with_a_key_without_one_and_with_a_wrong_one() -> None:
-    assert (await ask_web_reader(Settings())).status == "skipped"
+    assert (await check_web_reader(Settings())).status == "skipped"
     port = free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     with serving("web_reader_server", port, str(port), KEY):
-        found = await ask_web_reader(Settings(web_reader_key=KEY, web_reader_url=url))
+        found = await check_web_reader(Settings(web_reader_key=KEY, web_reader_url=url))
         assert (found.status, found.found) == ("ok", "1 tools: webReader")
-        wrong = await ask_web_reader(Settings(web_reader_key="wrong-key-0123", web_reader_url=url))
+        wrong = await check_web_reader(Settings(web_reader_key="wrong-key-0123", web_reader_url=url))
     assert wrong.status == "failed"
     assert "401" in wrong.found
     assert "Z_AI_API_KEY" in wrong.advice

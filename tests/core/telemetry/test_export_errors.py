@@ -1,4 +1,4 @@
-"""What a place says that spans are sent to."""
+"""The problems that answers to exports mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from core.telemetry.otlp_answers import COLLECTOR, LOGFIRE, problem_of
+from core.errors import Advice
+from core.telemetry.export_errors import answer_problem
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json; charset=utf-8"
 REJECTED: bytes = ExportTraceServiceResponse(
@@ -30,40 +31,38 @@ REJECTED: bytes = ExportTraceServiceResponse(
         ("text/plain", b""),
     ],
 )
-def test_what_a_collector_answers_is_no_problem(kind: str, body: bytes) -> None:
-    assert problem_of(COLLECTOR, 200, kind, body) is None
+def test_the_answer_of_a_collector_is_not_a_problem(kind: str, body: bytes) -> None:
+    assert answer_problem("collector", 200, kind, body) is None
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "body", "what", "remedy"),
+    ("status", "kind", "body", "problem", "remedy"),
     [
-        (200, "text/html", b"", "it answers with a web page (200 OK)", "check OTEL_EXPORTER_OTLP_ENDPOINT"),
-        (200, "", b"\n<!DOCTYPE html>", "it answers with a web page (200 OK)", "check OTEL_EXPORTER_OTLP_ENDPOINT"),
-        (200, "text/plain", b"welcome", "it answers, but not as a collector does (200 OK, text/plain)",
+        (200, "text/html", b"", "it returned a web page (200 OK)", "check OTEL_EXPORTER_OTLP_ENDPOINT"),
+        (200, "", b"\n<!DOCTYPE html>", "it returned a web page (200 OK)", "check OTEL_EXPORTER_OTLP_ENDPOINT"),
+        (200, "text/plain", b"welcome", "it answered, but not as a collector does (200 OK, text/plain)",
          "check OTEL_EXPORTER_OTLP_ENDPOINT"),
-        (200, PROTOBUF, b"\xff\xff", "it answers, but not as a collector does (200 OK, application/x-protobuf)",
+        (200, PROTOBUF, b"\xff\xff", "it answered, but not as a collector does (200 OK, application/x-protobuf)",
          "check OTEL_EXPORTER_OTLP_ENDPOINT"),
-        (200, JSON, b"[1]", "it answers, but not as a collector does (200 OK, application/json)",
+        (200, JSON, b"[1]", "it answered, but not as a collector does (200 OK, application/json)",
          "check OTEL_EXPORTER_OTLP_ENDPOINT"),
-        (200, JSON, b"{", "it answers, but not as a collector does (200 OK, application/json)",
+        (200, JSON, b"{", "it answered, but not as a collector does (200 OK, application/json)",
          "check OTEL_EXPORTER_OTLP_ENDPOINT"),
-        (200, PROTOBUF, REJECTED, "it took some and rejected 3 (too old)", "see what it says, and its log"),
-        (200, JSON, json.dumps({"partialSuccess": {"rejectedSpans": "2"}}).encode(),
-         "it took some and rejected 2", "see what it says, and its log"),
-        (403, "text/html", b"<html>", "it refused the key (403 Forbidden)", "check OTEL_EXPORTER_OTLP_HEADERS"),
-        (404, "", b"", "it does not take them (404 Not Found)", "check OTEL_EXPORTER_OTLP_ENDPOINT"),
-        (429, "", b"", "it takes no more for now (429 Too Many Requests)", "try again in a while"),
-        (599, "", b"", "it is out of order (599)", "try again in a while"),
+        (200, PROTOBUF, REJECTED, "it rejected 3 spans (too old)", "see its log"),
+        (200, JSON, json.dumps({"partialSuccess": {"rejectedSpans": "1"}}).encode(),
+         "it rejected 1 span", "see its log"),
+        (403, "text/html", b"<html>", "it rejected the credentials (403 Forbidden)",
+         "check OTEL_EXPORTER_OTLP_HEADERS"),
+        (404, "", b"", "it rejected the spans (404 Not Found)", "check OTEL_EXPORTER_OTLP_ENDPOINT"),
+        (429, "", b"", "it accepts no more requests for now (429 Too Many Requests)", "try again later"),
+        (599, "", b"", "it failed (599)", "try again later"),
     ],
 )  # fmt: skip
-def test_a_problem_is_told_with_what_to_do(
-    status: int, kind: str, body: bytes, what: str, remedy: str
-) -> None:
-    assert problem_of(COLLECTOR, status, kind, body) == (what, remedy)
+def test_a_problem_has_a_remedy(status: int, kind: str, body: bytes, problem: str, remedy: str) -> None:
+    assert answer_problem("collector", status, kind, body) == Advice(problem, remedy)
 
 
-def test_logfire_has_settings_of_its_own() -> None:
-    assert problem_of(LOGFIRE, 401, "", b"") == (
-        "it refused the key (401 Unauthorized)",
-        "set a valid LOGFIRE_TOKEN, one for writing",
+def test_logfire_has_its_own_settings() -> None:
+    assert answer_problem("logfire", 401, "", b"") == Advice(
+        "it rejected the credentials (401 Unauthorized)", "set LOGFIRE_TOKEN to a valid write token"
     )

@@ -20,6 +20,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyVa
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
 from core.concurrency.threads import in_loop
+from core.errors import Advice
 from core.events import types as ev
 from core.observation import McpObservation, TextContent
 from core.redaction.redactor import Redactor
@@ -205,14 +206,14 @@ async def test_a_request_to_a_service_is_part_of_what_goes_on_as_it_comes(tmp_pa
             method=method, host="a.example", port=443, route="/api/*", began=came, ended=came + 5, **more
         )
 
-    tracer.tell(asked("PUT", status=200))
+    tracer.on_request(asked("PUT", status=200))
     for event in session()[:2]:
         tracer(event)
-    tracer.tell(asked("GET", status=404))
-    tracer.tell(asked("POST", error="ConnectError"))
+    tracer.on_request(asked("GET", status=404))
+    tracer.on_request(asked("POST", error="ConnectError"))
     for event in session()[-2:]:
         tracer(event)
-    tracer.tell(asked("DELETE", status=204))
+    tracer.on_request(asked("DELETE", status=204))
     assert await tracer.close(30)
     found = spans(tmp_path)
     early, during, failed, late = (found[f"{each} /api/*"] for each in ("PUT", "GET", "POST", "DELETE"))
@@ -269,7 +270,7 @@ async def test_a_failure_is_logged_and_never_raised(tmp_path: Path, caplog: pyte
         tracer(event)
     assert tracer.failed
     assert not tracer.exporting
-    assert "the session goes on without it" in caplog.text
+    assert "the session continues without it" in caplog.text
 
 
 async def test_an_event_that_cannot_be_traced_does_not_end_tracing(
@@ -349,12 +350,12 @@ def test_spans_leave_the_machine_only_with_a_token(tmp_path: Path, logfire: Coll
         (None, {}, []),
         ("t", {}, ["Logfire"]),
         ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://u:s@a.example:43/x"}, ["Logfire", "OTLP at a.example:43"]),
-        (None, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://[::1"}, ["OTLP at an address that cannot be read"]),
+        (None, {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://[::1"}, ["OTLP at an unreadable address"]),
         (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "none"}, []),
         (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "console"}, []),
         ("t", {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_SDK_DISABLED": "true"}, []),
         (None, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
-         ["OTLP at a:4317 (http/protobuf; grpc is not spoken)"]),
+         ["OTLP at a:4317 (http/protobuf; grpc is not supported)"]),
     ],
 )  # fmt: skip
 def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], others: list[str]) -> None:
@@ -364,10 +365,11 @@ def test_where_spans_go_is_told(token: str | None, environ: dict[str, str], othe
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"status": 401}, "it refused the key (401 Unauthorized): check OTEL_EXPORTER_OTLP_HEADERS"),
-        ({"status": 429}, "it takes no more for now (429 Too Many Requests): try again in a while"),
-        ({"status": 503}, "it is out of order (503 Service Unavailable): try again in a while"),
-        (None, "it cannot be reached (Connection refused): see that it runs, or check OTEL_EXPORTER_OTLP_ENDPOINT"),
+        ({"status": 401}, "it rejected the credentials (401 Unauthorized): check OTEL_EXPORTER_OTLP_HEADERS"),
+        ({"status": 429}, "it accepts no more requests for now (429 Too Many Requests): try again later"),
+        ({"status": 503}, "it failed (503 Service Unavailable): try again later"),
+        (None, "it cannot be reached (Connection refused): make sure that it is running, "
+         "and check OTEL_EXPORTER_OTLP_ENDPOINT"),
     ],
 )  # fmt: skip
 async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
@@ -377,18 +379,17 @@ async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
     given: dict[str, Any] | None,
     why: str,
 ) -> None:
-    told: asyncio.Queue[tuple[bool, str]] = asyncio.Queue()
+    told: asyncio.Queue[tuple[str, Advice]] = asyncio.Queue()
     with collector(**given or {}) as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
         exports = Exports.of(token=None, environ=os.environ)
-        tracer = make(tmp_path, exports=exports, on_trouble=in_loop(lambda *it: told.put_nowait(it)))
+        tracer = make(tmp_path, exports=exports, on_problem=in_loop(lambda *it: told.put_nowait(it)))
         tracer.start()
         events = session()
         for event in events[:-1]:
             tracer(event)
-        collector_it_is, said = await asyncio.wait_for(told.get(), 30)
-        assert collector_it_is
-        assert said == why
+        destination, problem = await asyncio.wait_for(told.get(), 30)
+        assert (destination, str(problem)) == ("collector", why)
         tracer(events[-1])
         # Its retries would take ten seconds.
         assert await tracer.close(5)
@@ -400,19 +401,21 @@ async def test_a_collector_in_trouble_is_told_of_once_and_costs_nothing(
 async def test_logfire_in_trouble_is_told_of_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: asyncio.Queue[tuple[bool, str]] = asyncio.Queue()
+    told: asyncio.Queue[tuple[str, Advice]] = asyncio.Queue()
     with collector() as found, collector(status=401) as logfire:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
         monkeypatch.setenv("LOGFIRE_BASE_URL", logfire.url)
         exports = Exports.of(token="t", environ=os.environ)
         tracer = make(
-            tmp_path, exports=exports, token="t", on_trouble=in_loop(lambda *it: told.put_nowait(it))
+            tmp_path, exports=exports, token="t", on_problem=in_loop(lambda *it: told.put_nowait(it))
         )
         for event in session():
             tracer(event)
         tracer.start()
-        refused = "it refused the key (401 Unauthorized): set a valid LOGFIRE_TOKEN, one for writing"
-        assert await asyncio.wait_for(told.get(), 30) == (False, refused)
+        rejected = Advice(
+            "it rejected the credentials (401 Unauthorized)", "set LOGFIRE_TOKEN to a valid write token"
+        )
+        assert await asyncio.wait_for(told.get(), 30) == ("logfire", rejected)
         assert await tracer.close(30)
         assert {"session", "query"} <= {span.name for span in found.spans}
     assert told.empty()
@@ -422,13 +425,13 @@ async def test_logfire_in_trouble_is_told_of_by_its_name(
 async def test_a_web_page_is_taken_for_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, logfire_it_is: bool
 ) -> None:
-    told: list[tuple[bool, str]] = []
+    told: list[tuple[str, Advice]] = []
     with collector(page=b"<!doctype html><p>Sign in</p>") as found:
         monkeypatch.setenv("LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
         token = "t" if logfire_it_is else None
         exports = Exports.of(token=token, environ=os.environ)
         tracer = make(
-            tmp_path, exports=exports, token=token, on_trouble=lambda place, why: told.append((place, why))
+            tmp_path, exports=exports, token=token, on_problem=lambda place, why: told.append((place, why))
         )
         for event in session():
             tracer(event)
@@ -437,10 +440,10 @@ async def test_a_web_page_is_taken_for_no_success(
         if logfire_it_is:
             # It asks for the project in a thread of its own.
             await until(lambda: found.looked)
-    ((collector_it_is, said),) = told
-    assert collector_it_is is not logfire_it_is
+    ((destination, problem),) = told
+    assert destination == ("logfire" if logfire_it_is else "collector")
     address = "LOGFIRE_BASE_URL" if logfire_it_is else "OTEL_EXPORTER_OTLP_ENDPOINT"
-    assert said == f"it answers with a web page (200 OK): check {address}"
+    assert str(problem) == f"it returned a web page (200 OK): check {address}"
     assert [record for record in caplog.records if record.exc_info] == []
 
 
@@ -452,7 +455,7 @@ async def test_what_does_not_arrive_is_told_before_the_end(
     with collector(**given or {}) as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url if given else "http://127.0.0.1:9")
         exports = Exports.of(token=None, environ=os.environ)
-        tracer = make(tmp_path, exports=exports, on_trouble=in_loop(lambda *it: told.append(it[1])))
+        tracer = make(tmp_path, exports=exports, on_problem=in_loop(lambda *it: told.append(str(it[1]))))
         for event in session()[:-1]:
             tracer(event)
         await tracer.flush(30)
@@ -491,13 +494,15 @@ async def test_a_collector_that_does_not_answer_is_told_of_before_the_end(
     with collector(hangs=True) as found:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", found.url)
         exports = Exports.of(token=None, environ=os.environ)
-        tracer = make(tmp_path, exports=exports, on_trouble=lambda _, why: told.append(why))
+        tracer = make(tmp_path, exports=exports, on_problem=lambda _, why: told.append(str(why)))
         for event in session()[:-1]:
             tracer(event)
         tracer.start()
         await until(lambda: found.asked)
         await tracer.flush(0.2)
-        assert told == ["it does not answer in time: see that it runs, or check OTEL_EXPORTER_OTLP_ENDPOINT"]
+        assert told == [
+            "it did not answer in time: make sure that it is running, and check OTEL_EXPORTER_OTLP_ENDPOINT"
+        ]
         await tracer.close(0.2)
 
 

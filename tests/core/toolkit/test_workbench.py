@@ -175,12 +175,12 @@ async def test_names_are_made_safe_and_nothing_outside_is_read_or_written(here: 
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("http://storage.test/x", "only https"),
+        ("http://storage.test/x", "must be https"),
         ("https://storage.example/x", "not a public address"),
-        ("https://storage.test:22/x", "only https"),
+        ("https://storage.test:22/x", "must be https"),
         ("https://u:p@storage.test/x", "password"),
-        ("file:///etc/passwd", "only https"),
-        ("http://127.0.0.1:1/x", "only https"),
+        ("file:///etc/passwd", "must be https"),
+        ("http://127.0.0.1:1/x", "must be https"),
         ("https://127.0.0.1:443/x", "not a public address"),
         ("http://[::1", "not well-formed"),
     ],
@@ -206,11 +206,11 @@ async def test_loopback_is_for_a_service_on_loopback_alone() -> None:
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (Fault("mounts", 401), "set a valid COMPOSIO_API_KEY"),
+        (Fault("mounts", 401), "set COMPOSIO_API_KEY to a valid key"),
         (Fault("mounts", 200, HTML, "text/html"), "a web page instead of JSON"),
         (Fault("mounts", 200, b"{}"), "without an address"),
-        (Fault("mounts", 429, headers={"retry-after": "60"}), "answered 429"),
-        (Fault("GET /storage", 403, b"AccessDenied"), "the address may be over"),
+        (Fault("mounts", 429, headers={"retry-after": "60"}), "HTTP 429"),
+        (Fault("GET /storage", 403, b"AccessDenied"), "its address may have expired"),
         (Fault("GET /storage", 302, headers={"location": "http://169.254.169.254/"}), "not followed"),
     ],
 )

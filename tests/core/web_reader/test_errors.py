@@ -10,8 +10,8 @@ import pytest
 from core.observation import McpObservation, TextContent
 from core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from core.web_reader.blacklist import Blacklist
-from core.web_reader.errors import ReaderError, is_web_reader, reader_error
-from core.web_reader.retry_policy import MOST_RETRIES, ReaderPolicy
+from core.web_reader.errors import MOST_RETRIES, ReaderError, is_web_reader, reader_error
+from core.web_reader.retry_policy import ReaderPolicy
 
 READER = "mcp__web_reader__webReader"
 PAGE = "https://papers.example/one"
@@ -104,20 +104,20 @@ async def test_a_page_is_tried_again_twice_and_then_left(
     said = []
     for _ in range(MOST_RETRIES + 2):
         said.append((await pipelines.run("tool.on_error", errored())).additional_context or "")
-    assert all("Try this page" in each for each in said[:MOST_RETRIES])
-    assert all("Do not try it again" in each and "crawl_parallel" in each for each in said[MOST_RETRIES:])
+    assert all("try this page" in each for each in said[:MOST_RETRIES])
+    assert all("do not try it again" in each and "crawl_parallel" in each for each in said[MOST_RETRIES:])
     other = await pipelines.run("tool.on_error", errored(url="https://other.example/"))
     assert other.additional_context == said[0]
     assert "Network error" not in "".join(said)
     assert "retry 1 of 2" in caplog.text
-    assert "given up after 3 tries" in caplog.text
+    assert "gave up after 3 attempts" in caplog.text
 
 
 async def test_an_error_in_a_call_that_succeeded_is_advised_on_and_a_page_is_not(
     pipelines: Pipelines,
 ) -> None:
     after = await pipelines.run("tool.after_execute", answered(TIMED_OUT))
-    assert "Try this page once more" in (after.additional_context or "")
+    assert "try this page once more" in (after.additional_context or "")
     for text in (json.dumps({"reader_result": {"content": TIMED_OUT}}), f"A page. {TIMED_OUT}", ""):
         assert (await pipelines.run("tool.after_execute", answered(text))).additional_context is None
     told = await pipelines.run("tool.on_error", errored(REFUSED))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.connections.server_trust import ServerTrust
-from core.connections.user_servers import OwnServer, project_servers
+from core.connections.trust import ServerTrust
+from core.connections.user_servers import UserServer, project_servers
 from tui.cli import main
 
 SERVERS = {
@@ -62,7 +62,7 @@ def test_all_are_listed_with_what_they_start_or_open(capsys: Out, folder: Path) 
     assert rows["notes"].endswith(str(folder / ".mcp.json"))
     assert "sse" in rows["tickets"]
     assert "wrong" in rows["broken"]
-    assert "it has no command" in problems
+    assert "has no command" in problems
     assert "canary" not in told + problems
     assert "\x1b" not in told + problems
 
@@ -79,7 +79,7 @@ def test_the_list_for_programs_has_every_field(capsys: Out, folder: Path) -> Non
         "source": str(folder / ".mcp.json"),
         "problem": "",
     }
-    assert "it has no command" in rows["broken"]["problem"]
+    assert "has no command" in rows["broken"]["problem"]
     assert problems == ""
 
 
@@ -93,7 +93,7 @@ def test_servers_are_trusted_refused_and_forgotten(capsys: Out, folder: Path) ->
     assert set(states(capsys).values()) == {"your own", "not trusted yet", "wrong"}
     servers(capsys, "trust", "notes")
     (notes, *_) = project_servers(folder)
-    assert isinstance(notes, OwnServer)
+    assert isinstance(notes, UserServer)
     assert ServerTrust().decision(notes, folder) == "trusted"
     changed = {"mcpServers": SERVERS | {"notes": {"command": "npx", "args": ["-y", "another"]}}}
     (folder / ".mcp.json").write_text(json.dumps(changed))
@@ -117,7 +117,7 @@ def test_what_is_trusted_is_told_whole_with_what_it_is_given(capsys: Out, folder
     ("name", "why"),
     [
         ("nobody", "there is no server nobody here: ua-tui servers lists them"),
-        ("broken", "it has no command"),
+        ("broken", "has no command"),
         ("mine", "nothing need be decided about it"),
     ],
 )

@@ -57,7 +57,7 @@ def test_the_list_is_shown_aligned(base: Path, capsys: pytest.CaptureFixture[str
     header, first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("a-long-name.papers.example  3 ")
     assert second.startswith("few.example                 1 ")
-    assert "refused the request (1214)" in first
+    assert "rejected the request (1214)" in first
     assert first[header.index("UNTIL") :].startswith("20")
     assert second.endswith("-")
 
@@ -117,7 +117,7 @@ async def test_the_dialog_lists_and_clears(tmp_path: Path) -> None:
         for part in (
             "papers.example",
             "not listed: 3 errors are needed",
-            "4 errors, last: refused",
+            "4 errors, last: rejected",
             "until 20",
         ):
             assert part in shown

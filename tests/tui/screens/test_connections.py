@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from core.doctor.check import Check, Status
 from core.doctor.child import DoctorFailed
+from core.doctor.findings import Check, Status
 from core.events.types import McpServer, McpStatus
 from core.settings.model import Settings
 from core.telemetry.tracer import Trace
@@ -313,7 +313,7 @@ async def test_a_place_that_takes_no_spans_is_marked(tmp_path: Path, monkeypatch
     async with connections(tmp_path, TOOLKIT, size=(200, 40)) as (app, session, _, _):
         session.trace = Trace("0f3a")
         await until(lambda: "folder; OTLP at traces.example:4318" in screen_text(app))
-        session.trace = Trace("0f3a", troubles={True: "it refused the key (401): check the headers"})
+        session.trace = Trace("0f3a", problems={"collector": "it refused the key (401): check the headers"})
         await until(lambda: "✗ OTLP at traces.example:4318:" in screen_text(app))
         # The lines below come with the next layout.
         await until(lambda: "check the headers" in screen_text(app))

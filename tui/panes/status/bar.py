@@ -43,7 +43,7 @@ OPENS = {"servers": "connections", "cost": "budget", "tracing": "trace-link"}
 
 def traces(settings: Settings) -> list[str]:
     """Where a session with these settings sends its traces; the demo sends nothing."""
-    return [] if settings.demo else Exports.of(token=settings.logfire_token, environ=os.environ).told()
+    return [] if settings.demo else Exports.of(token=settings.logfire_token, environ=os.environ).describe()
 
 
 class StatusLine(Widget):

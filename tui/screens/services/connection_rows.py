@@ -11,13 +11,14 @@ from textual.content import Content
 
 from core.connections.composio.session import SERVER as COMPOSIO
 from core.connections.toolkit import SERVER as TOOLKIT
-from core.connections.user_servers import OwnServer
+from core.connections.user_servers import UserServer
 from core.connections.web_reader import SERVER as WEB_READER
-from core.doctor.check import Check, could_start
+from core.doctor.findings import Check, can_start
 from core.events.tool_names import tool_name
 from core.events.types import McpServer
 from core.provider.credentials import Credential
 from core.redaction.redactor import Redactor
+from core.telemetry.export_errors import Destination
 from core.text import clean, clean_line
 from tui.keys.keymap import Keys
 from tui.render.format import middle_cut, tail_cut
@@ -110,7 +111,7 @@ def server_row(server: McpServer, width: int, *, chosen: bool) -> Content:
 
 
 def about_server(
-    server: McpServer | None, width: int, keys: Keys, written: OwnServer | None = None
+    server: McpServer | None, width: int, keys: Keys, written: UserServer | None = None
 ) -> Content:
     """All there is to be said of a server: its state, its tools as a person reads them, what it failed of.
 
@@ -154,12 +155,12 @@ def credentials(
     servers: dict[str, str],
     traces: Sequence[str],
     trace: str = "",
-    troubles: Mapping[bool, str] | None = None,
+    problems: Mapping[Destination, str] | None = None,
     demo: bool,
 ) -> Content:
     """Which credentials there are and where they are from, which server and model they are for, and where traces go.
 
-    `trace` is the address or the id of the session's own, and `troubles` says why spans do not reach the collector
+    `trace` is the address or the id of the session's own, and `problems` says why spans do not reach the collector
     (True) or Logfire (False).
     """
     lines = [Content.styled("Credentials", "bold")]
@@ -174,7 +175,7 @@ def credentials(
     reach["Composio"] = servers["composio"]
     if demo:
         reach = {"Model": "a scripted one on this machine", "Composio": "a stand-in on this machine"}
-    reach["Traces"] = "; ".join(_target(each, troubles or {}) for each in traces)
+    reach["Traces"] = "; ".join(_target(each, problems or {}) for each in traces)
     if trace:
         reach["Trace"] = trace
     lines += [Content(""), Content.styled("Targets", "bold")]
@@ -183,9 +184,14 @@ def credentials(
     return Content("\n").join(lines)
 
 
-def _target(target: str, troubles: Mapping[bool, str]) -> str:
+def _target(target: str, problems: Mapping[Destination, str]) -> str:
     """Where spans go, marked if they do not arrive there."""
-    why = troubles.get(target.startswith("OTLP")) if target.startswith(("OTLP", "Logfire")) else None
+    destination: Destination | None = None
+    if target.startswith("OTLP"):
+        destination = "collector"
+    elif target.startswith("Logfire"):
+        destination = "logfire"
+    why = problems.get(destination) if destination is not None else None
     return f"✗ {target}: {clean_line(why, 300)}" if why else target
 
 
@@ -212,7 +218,7 @@ def checks(done: Iterable[Check], width: int, keys: Keys, *, running: bool, fail
     elif failure:
         lines.append(Content.styled(f"✗ {clean_line(failure, 400)}", "$error"))
     elif listed:
-        could = could_start(listed)
+        could = can_start(listed)
         told = "✓ A session could start." if could else "✗ No session could start: see to the lines with ✗."
         lines.append(Content.styled(told, "$success" if could else "$error"))
     return Content("\n").join(lines)

@@ -16,13 +16,13 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from core.connections.user_servers import OwnServer
-from core.doctor.check import Check
-from core.doctor.servers import own_servers_of
+from core.connections.user_servers import UserServer, find_user_servers
+from core.doctor.findings import Check
 from core.errors import UniversalAgentError
 from core.events.types import Event, McpServer, McpStatus
 from core.provider.credentials import credentials_of, servers_of
 from core.settings.model import Settings
+from core.telemetry.export_errors import Destination
 from core.telemetry.tracer import trace_targets
 from core.text import clean_line
 from tui.keys.keymap import Keys, keys_of
@@ -96,13 +96,13 @@ class ConnectionsScreen(Modal[None]):
         self._examine = examine
         self._servers: Sequence[McpServer] = ()
         self._unsubscribe: Callable[[], None] = lambda: None
-        self._own: dict[str, OwnServer] = {}
+        self._own: dict[str, UserServer] = {}
         self._checks: list[Check] = []
         self._testing = False
         self._following = False
         self._failure = ""
         self._trace = ""
-        self._troubles: dict[bool, str] = {}
+        self._problems: dict[Destination, str] = {}
         self._credentials: Callable[..., Content] | None = None
 
     def compose(self) -> ComposeResult:
@@ -198,13 +198,13 @@ class ConnectionsScreen(Modal[None]):
         self._show_server()
 
     @property
-    def _written_down(self) -> OwnServer | None:
+    def _written_down(self) -> UserServer | None:
         return self._own.get(self.chosen.name) if self.chosen is not None else None
 
     async def _look_for_own_servers(self) -> None:
         if not self._settings.demo:
-            found = await asyncio.to_thread(own_servers_of, self._settings, Path.cwd())
-            self._own = {each.name: each for each in found if isinstance(each, OwnServer)}
+            found = await asyncio.to_thread(find_user_servers, self._settings, Path.cwd())
+            self._own = {each.name: each for each in found if isinstance(each, UserServer)}
             self._show_server()
 
     async def _look_for_credentials(self) -> None:
@@ -223,7 +223,7 @@ class ConnectionsScreen(Modal[None]):
 
     def _show_credentials(self) -> None:
         if self._credentials is not None:
-            told = self._credentials(width=self._column, trace=self._trace, troubles=self._troubles)
+            told = self._credentials(width=self._column, trace=self._trace, problems=self._problems)
             self.query_one("#connections-credentials", Static).update(told)
 
     @property
@@ -246,9 +246,9 @@ class ConnectionsScreen(Modal[None]):
         trace = self._session.trace
         # Where it can be looked at is known only after a while.
         known = clean_line(trace.link or trace.trace_id, 500) if trace is not None else ""
-        troubles = dict(trace.troubles) if trace is not None else {}
-        if (known, troubles) != (self._trace, self._troubles):
-            self._trace, self._troubles = known, troubles
+        problems = dict(trace.problems) if trace is not None else {}
+        if (known, problems) != (self._trace, self._problems):
+            self._trace, self._problems = known, problems
             self._show_credentials()
 
     def action_reconnect(self) -> None:
@@ -276,10 +276,10 @@ class ConnectionsScreen(Modal[None]):
         start_job(self, self._test, "doctor")
 
     async def _test(self) -> None:
-        from core.doctor.child import examine_beside
+        from core.doctor.child import run_checks_in_child
 
         try:
-            async for check in (self._examine or examine_beside)(self._settings):
+            async for check in (self._examine or run_checks_in_child)(self._settings):
                 self._checks.append(check)
                 self._show_checks()
         except UniversalAgentError as error:

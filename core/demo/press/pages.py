@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from core.demo.articles import Article, Catalogue
 from core.demo.pace import Pace
+from core.demo.press.articles import Article, Catalogue
 
 __all__ = ["ArticlePages"]
 

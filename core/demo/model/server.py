@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from core.demo.model.script import Script, Turn
 from core.demo.pace import LONG_INPUT, PROSE, THINKING, Pace
-from core.demo.script import Script, Turn
 
 __all__ = ["ModelServer"]
 

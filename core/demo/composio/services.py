@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.demo.accounts import Connections
-from core.demo.articles import Article, Catalogue
+from core.demo.composio.accounts import Connections
+from core.demo.composio.video import make_clip
 from core.demo.pace import Pace
 from core.demo.playbook import Library
-from core.demo.video import make_clip
+from core.demo.press.articles import Article, Catalogue
 
 __all__ = ["RemoteSession", "Services", "ToolAnswer", "ToolFailed"]
 

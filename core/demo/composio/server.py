@@ -25,10 +25,10 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from core.demo.accounts import CONNECTABLE, NO_AUTH, Account
-from core.demo.mounts import Mounts
-from core.demo.services import RemoteSession, Services, ToolFailed
-from core.demo.tools import REMOTE_TOOLS, RemoteTool
+from core.demo.composio.accounts import CONNECTABLE, NO_AUTH, Account
+from core.demo.composio.sandbox import Mounts
+from core.demo.composio.services import RemoteSession, Services, ToolFailed
+from core.demo.composio.tools import REMOTE_TOOLS, RemoteTool
 
 __all__ = ["ComposioServer"]
 

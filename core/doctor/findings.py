@@ -1,4 +1,4 @@
-"""What one check of the doctor says, and how it is run: within a time, and without a secret in what it says."""
+"""The finding of a check, and how a check is run: within a time limit, and with secrets masked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.errors import UniversalAgentError
 from core.redaction.redactor import Redactor
 from core.text import clean_line
 
-__all__ = ["Check", "Finding", "Status", "could_start", "failed", "ok", "run", "skipped", "warning"]
+__all__ = ["Check", "Finding", "Status", "can_start", "failed", "ok", "run_check", "skipped", "warning"]
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ _LONGEST = 300
 
 @dataclass(frozen=True)
 class Finding:
-    """How a check went: what was found, and what to do about it."""
+    """The outcome of a check: what was found, and what to do about it."""
 
     status: Status
     found: str
@@ -33,10 +33,10 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A finding with its name, fit to be shown: clean, on one line each, without secrets.
+    """A finding to be shown: clean texts of one line each, without secrets.
 
-    `name` is for programs, `title` for people; without a `required` one no session could start. `seconds` is how
-    long it took.
+    `name` is for programs, `title` for people; no session can start if a `required` check fails. `seconds` is its
+    duration.
     """
 
     name: str
@@ -49,12 +49,12 @@ class Check:
 
 
 def ok(found: str) -> Finding:
-    """All is well."""
+    """It works."""
     return Finding("ok", found)
 
 
 def warning(found: str, advice: str) -> Finding:
-    """It works, but not for sure or not for long."""
+    """It works, but perhaps not reliably or not for long."""
     return Finding("warning", found, advice)
 
 
@@ -64,16 +64,16 @@ def failed(found: str, advice: str) -> Finding:
 
 
 def skipped(found: str, advice: str = "") -> Finding:
-    """There was nothing to be tried."""
+    """There was nothing to check."""
     return Finding("skipped", found, advice)
 
 
-def could_start(checks: Sequence[Check]) -> bool:
-    """Whether a session could start: nothing that it cannot be without has failed."""
+def can_start(checks: Sequence[Check]) -> bool:
+    """Whether a session can start: no required check has failed."""
     return not any(check.required and check.status == "failed" for check in checks)
 
 
-async def run(
+async def run_check(
     name: str,
     title: str,
     work: Awaitable[Finding],
@@ -82,18 +82,18 @@ async def run(
     redactor: Redactor,
     required: bool = False,
 ) -> Check:
-    """Run one check to its end, or until `within` seconds are over; whatever goes wrong is its finding."""
-    begun = time.monotonic()
+    """Run one check for at most `within` seconds; an exception becomes its finding."""
+    started = time.monotonic()
     try:
         async with asyncio.timeout(within):
             finding = await work
     except TimeoutError:
-        finding = failed(f"no answer within {within:g} s", "try again; look at the network and its load")
+        finding = failed(f"no answer within {within:g} s", "try again, and check the network")
     except UniversalAgentError as error:
         finding = failed(str(error), "")
     except Exception as error:
         log.warning("the check %s failed", name, exc_info=error)
-        finding = failed(f"{type(error).__name__}: {error}", "this is a fault of ua-tui: please report it")
+        finding = failed(f"{type(error).__name__}: {error}", "this is a bug in ua-tui: please report it")
     return Check(
         name=name,
         title=title,
@@ -101,10 +101,10 @@ async def run(
         found=_shown(finding.found, redactor),
         advice=_shown(finding.advice, redactor),
         required=required,
-        seconds=round(time.monotonic() - begun, 3),
+        seconds=round(time.monotonic() - started, 3),
     )
 
 
 def _shown(text: str, redactor: Redactor) -> str:
-    # Masked before it is cut, so that no half of a secret is left.
+    # Redacted before it is cut: the redactor would not recognise half a secret.
     return clean_line(redactor.redact(text), _LONGEST)

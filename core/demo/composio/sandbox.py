@@ -1,4 +1,7 @@
-"""The files of a remote sandbox as the stand-in keeps them: presigned addresses to put and get them by."""
+"""The remote sandbox of the demo: the files of its mount, and presigned addresses to transfer them.
+
+The files are those that the recorded scripts would have written.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,58 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-__all__ = ["PREFIX", "Mounts"]
+__all__ = ["PREFIX", "Mounts", "sandbox_files"]
+
+_MONTHS = {"2026-07": 412_300, "2026-08": 398_750, "2026-09": 455_100, "2026-10": 487_920}
+_NAMES = ("July", "August", "September", "October")
+_DAYS = 28
+_SIZE = (640, 400)
+_INK, _PAPER, _BAR, _GRID = "#1f2430", "#ffffff", "#3b6ea5", "#d9dde3"
+
+
+def sandbox_files() -> Mapping[str, bytes]:
+    """The files of a new session: a table of revenue, and its chart."""
+    return {"revenue.csv": _table(), "outputs/monthly_revenue.png": _chart()}
+
+
+def _table() -> bytes:
+    lines = ["date,revenue"]
+    for month, total in _MONTHS.items():
+        each, rest = divmod(total, _DAYS)
+        lines += [f"{month}-{day:02},{each + (rest if day == 1 else 0)}" for day in range(1, _DAYS + 1)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _chart() -> bytes:
+    from PIL import Image, ImageDraw, ImageFont
+
+    width, height = _SIZE
+    picture = Image.new("RGB", _SIZE, _PAPER)
+    draw, font, small = ImageDraw.Draw(picture), ImageFont.load_default(20), ImageFont.load_default(14)
+    draw.text((width / 2, 24), "Revenue by month", _INK, font, anchor="mm")
+    top, bottom, left = 60, height - 50, 80
+    scale = (bottom - top) / 500_000
+    for value in range(0, 500_001, 100_000):
+        y = bottom - value * scale
+        draw.line((left, y, width - 20, y), _GRID)
+        draw.text((left - 10, y), f"{value // 1000} k", _INK, small, anchor="rm")
+    step = (width - 20 - left) / len(_NAMES)
+    for number, (name, total) in enumerate(zip(_NAMES, _MONTHS.values(), strict=True)):
+        middle = left + step * (number + 0.5)
+        draw.rectangle((middle - 40, bottom - total * scale, middle + 40, bottom), _BAR)
+        draw.text((middle, bottom - total * scale - 12), f"{total:,}", _INK, small, anchor="mm")
+        draw.text((middle, bottom + 20), name, _INK, small, anchor="mm")
+    data = BytesIO()
+    picture.save(data, "PNG")
+    return data.getvalue()
+
 
 PREFIX = "/mnt/files"
 STORAGE = "/storage/{ticket}"
@@ -30,9 +78,9 @@ class _Ticket:
 
 @dataclass
 class Mounts:
-    """The one mount, `files`, of every session: its files by session and path.
+    """The mount `files` of every session: its files by session and path.
 
-    `recorded` makes the files that a session's sandbox holds from the beginning.
+    `recorded` makes the files of a new session.
     """
 
     recorded: Callable[[], Mapping[str, bytes]] = dict
@@ -42,21 +90,21 @@ class Mounts:
         self._tickets: dict[str, _Ticket] = {}
 
     def files(self, session_id: str) -> dict[str, bytes]:
-        """The files of a session by their paths below the mount."""
+        """The files of a session by path below the mount."""
         if session_id not in self._files:
             self._files[session_id] = dict(self.recorded())
         return self._files[session_id]
 
     def forget(self, session_id: str) -> None:
-        """Drop the files of a session that is deleted."""
+        """Drop the files of a deleted session."""
         self._files.pop(session_id, None)
 
     def storage_route(self) -> Route:
-        """Where presigned addresses lead; who has one needs no key."""
+        """The route of presigned addresses, which need no key."""
         return Route(STORAGE, self._stored, methods=["GET", "PUT"])
 
     def list(self, session_id: str, prefix: str) -> Response:
-        """Answer with the files whose paths begin with `prefix`."""
+        """Answer with the files whose paths start with `prefix`."""
         now = _stamp(datetime.now(UTC))
         items = [
             {
@@ -78,7 +126,7 @@ class Mounts:
         method: str,
         missing: Callable[[], Response],
     ) -> Response:
-        """Answer with an address to put or get a file by; `missing` answers for one that is not there."""
+        """Answer with an address to write or read a file; `missing` makes the answer for a file that does not exist."""
         path = str(body.get("mount_relative_path", ""))
         if method == "GET" and path not in self.files(session_id):
             return missing()

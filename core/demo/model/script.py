@@ -1,0 +1,237 @@
+"""The script of the demo's model: the next answer, computed from the request alone.
+
+Without state, a retry gives the same answer. Steps are filled with values that are taken out of the conversation.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.demo.model.conversation import Conversation, ToolOutcome, read_conversation
+from core.demo.playbook import Condition, Library, Step, Steps, Value, any_match
+
+__all__ = ["CLASSIFIER_MARK", "Script", "ToolUse", "Turn"]
+
+CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
+_ERROR_LIMIT = 300
+_DELEGATION = ("Agent", "Task")
+_PATH_PART = re.compile(r"([^.\[\]]+)|\[(\*|\d+)\]")
+_FIELD = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A tool call of the model."""
+
+    name: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One answer of the model; its first `overloads` requests are rejected, and `speed` multiplies its pace."""
+
+    text: str = ""
+    thinking: str = ""
+    calls: tuple[ToolUse, ...] = ()
+    overloads: int = 0
+    speed: float = 1.0
+
+
+class Script:
+    """Plays the playbooks of a library."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    def next(self, request: Mapping[str, Any]) -> Turn:
+        """The answer to a Messages API request."""
+        conversation = read_conversation(request)
+        if CLASSIFIER_MARK in conversation.system or CLASSIFIER_MARK in conversation.query:
+            playbook = self._library.named(conversation.query)
+            return Turn(text=playbook.classification if playbook is not None else "COMPLEX")
+        steps = self._steps(conversation)
+        if steps is None:
+            return Turn(text=self._introduction(conversation))
+        if conversation.answers and (failures := [o for o in conversation.last_outcomes if o.failed]):
+            before = _choose(steps, conversation.answers - 1, conversation)
+            if before is None or not before.ignore_failures:
+                step = before.failed if before is not None else None
+                return (
+                    self._turn(step, conversation) if step is not None else Turn(text=_gave_up(failures[0]))
+                )
+        step = _choose(steps, conversation.answers, conversation)
+        if step is None:
+            return Turn(text="That is all there is to this demo script.")
+        return self._turn(step, conversation)
+
+    def _steps(self, conversation: Conversation) -> Steps | None:
+        playbooks = self._library.playbooks.values()
+        if conversation.is_subagent:
+            parts = (part for book in playbooks for part in book.agents.values())
+            part = next((part for part in parts if any_match(part.match, conversation.opening)), None)
+            if part is None:
+                return None
+            return part.sent_back if conversation.sent_back else part.steps
+        for book in playbooks:
+            for entry in book.entries:
+                if any_match(entry.match, conversation.query):
+                    return entry.steps
+        playbook = self._library.named(conversation.query)
+        return playbook.steps if playbook is not None else None
+
+    def _turn(self, step: Step, conversation: Conversation) -> Turn:
+        values = {name: _evaluate(value, conversation) for name, value in step.values.items()}
+        texts = self._library.texts
+        calls = tuple(
+            ToolUse(_tool_name(call.tool, conversation), _fill(call.input, values, texts))
+            for call in step.calls
+        )
+        missing = sorted({call.name for call in calls} - conversation.tools)
+        if missing:
+            return Turn(text=_not_offered(missing), overloads=step.overloads)
+        return Turn(
+            text=_fill(step.text, values, texts),
+            thinking=_fill(step.thinking, values, texts),
+            calls=calls,
+            overloads=step.overloads,
+            speed=step.speed,
+        )
+
+    def _introduction(self, conversation: Conversation) -> str:
+        if conversation.is_subagent:
+            return "This is the scripted demo model. It has no script for this task, so nothing was done."
+        prompts = "\n".join(f"- `{book.prompt}` ({book.title})" for book in self._library.playbooks.values())
+        return f"This is the scripted demo model. It can play:\n\n{prompts}\n\nType one of these to try it."
+
+
+def _choose(steps: Steps, index: int, conversation: Conversation) -> Step | None:
+    """The step at `index`, or of its alternatives the first whose condition holds."""
+    if not 0 <= index < len(steps):
+        return None
+    found = steps[index]
+    alternatives: tuple[Step, ...] = found if isinstance(found, tuple) else (found,)
+    return next((step for step in alternatives if _holds(step.when, conversation)), None)
+
+
+def _tool_name(name: str, conversation: Conversation) -> str:
+    """The sub-agent tool has two names: the one that is offered is used."""
+    if name in _DELEGATION and name not in conversation.tools:
+        return next((other for other in _DELEGATION if other in conversation.tools), name)
+    return name
+
+
+def _gave_up(outcome: ToolOutcome) -> str:
+    reason = " ".join(outcome.text.split())[:_ERROR_LIMIT] or "no reason was given"
+    tool = outcome.name.rsplit("__", 1)[-1] or "a tool"
+    return (
+        f"I could not continue: `{tool}` did not run.\n\n> {reason}\n\n"
+        "Nothing else was done. Ask again to retry, or to allow it."
+    )
+
+
+def _not_offered(names: list[str]) -> str:
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"I would need {listed} for this, which this session does not offer. Nothing was done."
+
+
+def _evaluate(value: Value, conversation: Conversation) -> Any:
+    """Compute a value: a list of rows, a string when it joins, a number when it counts, or its default."""
+    rows = _rows(value, conversation)
+    if value.count:
+        return len(rows)
+    if value.each:
+        rows = [_format(value.each, index, row, as_html=value.html) for index, row in enumerate(rows, 1)]
+    if not rows:
+        return value.default
+    if value.join is not None:
+        return value.join.join(str(row) for row in rows)
+    return rows
+
+
+def _holds(condition: Condition | None, conversation: Conversation) -> bool:
+    """Whether the condition of a step is met; a step without one can always be played."""
+    if condition is None:
+        return True
+    found = _evaluate(condition.value, conversation)
+    texts = found if isinstance(found, list) else [found]
+    return any(re.search(condition.matches, str(text), re.IGNORECASE) for text in texts)
+
+
+def _fill(template: Any, values: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
+    """Replace `${name}` in strings, `{"$value": name}` and `{"$file": name}` anywhere in `template`."""
+    match template:
+        case str():
+            return _PLACEHOLDER.sub(lambda found: _text(values.get(found[1], found[0])), template)
+        case {"$value": str(name)}:
+            return values.get(name)
+        case {"$file": str(name)}:
+            return _fill(texts[name], values, texts)
+        case dict():
+            return {key: _fill(item, values, texts) for key, item in template.items()}
+        case list():
+            return [_fill(item, values, texts) for item in template]
+        case _:
+            return template
+
+
+def _rows(value: Value, conversation: Conversation) -> list[Any]:
+    rows: list[Any] = []
+    if value.source == "workspace":
+        rows = [conversation.workspace] if conversation.workspace else []
+    elif value.source == "prompt":
+        rows = _read(value, conversation.opening, None)
+    elif value.source:
+        outcome = next((o for o in reversed(conversation.outcomes) if o.is_of(value.source)), None)
+        rows = _read(value, outcome.text, outcome.data) if outcome is not None else []
+    rows = rows[value.skip :]
+    if value.limit is not None:
+        rows = rows[: value.limit]
+    for more in value.plus:
+        rows = rows + [row for row in _rows(more, conversation) if row not in rows]
+    return rows
+
+
+def _read(value: Value, text: str, data: Any) -> list[Any]:
+    if value.regex:
+        return list(
+            dict.fromkeys(found.group(found.re.groups and 1) for found in re.finditer(value.regex, text))
+        )
+    if value.path:
+        return _walk(data, value.path)
+    return [text]
+
+
+def _walk(data: Any, path: str) -> list[Any]:
+    """Follow a dotted path with [n] and [*]; a part that does not match yields nothing."""
+    found = [data]
+    for key, index in _PATH_PART.findall(path):
+        following: list[Any] = []
+        for item in found:
+            if key:
+                following += [item[key]] if isinstance(item, dict) and key in item else []
+            elif isinstance(item, list):
+                following += item if index == "*" else item[int(index) : int(index) + 1]
+        found = following
+    return found
+
+
+def _format(template: str, index: int, row: Any, *, as_html: bool) -> str:
+    fields = {"n": index, **(row if isinstance(row, dict) else {"row": row})}
+
+    def field(found: re.Match[str]) -> str:
+        text = _text(fields.get(found[1], ""))
+        return html.escape(text) if as_html else text
+
+    return _FIELD.sub(field, template)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value)
+    return "" if value is None else str(value)

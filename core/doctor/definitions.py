@@ -1,0 +1,49 @@
+"""Checks the files of sub-agents and skills: one finding for all, or one for each file with a problem."""
+
+from __future__ import annotations
+
+from core.agent.definitions.roster import (
+    Roster,
+    RosterEntry,
+    expected_servers,
+    problems_of,
+    read_roster,
+    roster_entries,
+)
+from core.doctor.findings import Finding, failed, ok
+from core.settings.model import Places, Settings
+
+__all__ = ["check_definitions"]
+
+_MOST = 20
+
+
+def check_definitions(settings: Settings, places: Places) -> dict[str, Finding]:
+    """Read every file as a session in the current folder would; gives findings by title."""
+    roster = read_roster(settings, places)
+    listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
+    found = {
+        f"{'Skill' if entry.kind == 'skill' else 'Sub-agent'} {entry.name}": failed(
+            " ".join(problems), f"{_consequence(entry)}; ua-tui agents lists every file"
+        )
+        for entry in listed
+        if (problems := problems_of(entry))
+    }
+    if roster.not_chosen:
+        found["Skills"] = failed(" ".join(roster.not_chosen), "correct the setting skills")
+    if len(found) > _MOST:
+        more = failed(f"{len(found) - _MOST} more files have problems", "ua-tui agents lists every file")
+        found = dict(list(found.items())[:_MOST]) | {"More files": more}
+    return found or {"Sub-agents": ok(_counted(roster))}
+
+
+def _consequence(entry: RosterEntry) -> str:
+    if entry.state == "broken":
+        return "sessions use it without the invalid parts"
+    return "sessions do not use it"
+
+
+def _counted(roster: Roster) -> str:
+    skills = len(roster.skills.skills)
+    chosen = f"{len(roster.chosen)} of {skills} skills are on" if skills else "no skills"
+    return f"{len(roster.subagents)} sub-agents, {chosen}"
