@@ -30,6 +30,7 @@ from core.settings.model import load_settings
 from core.storage.workspace import WORKSPACES
 from tests.many_sessions import lay_sessions
 from tui.app.app import UaTuiApp
+from tui.app.session_source import LiveSource
 from tui.app.sessions_app import SessionsApp
 from tui.compose import compose_session
 from tui.panes.workspace.pane import WorkspacePane
@@ -170,7 +171,7 @@ async def _playing(
         made.set_result(session)
         return session
 
-    app = UaTuiApp(settings, build, query, state_dir=base / "state")
+    app = UaTuiApp(settings, LiveSource(build), query, state_dir=base / "state")
     async with app.run_test(size=size) as pilot:
         yield app, pilot, await asyncio.wait_for(made, DEADLINE), happened
 

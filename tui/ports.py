@@ -234,7 +234,7 @@ class ScreenHost(Protocol):
         ...
 
     @property
-    def modelling(self) -> Openable:
+    def model_selection(self) -> Openable:
         """The choice of the model."""
         ...
 
@@ -244,7 +244,7 @@ class ScreenHost(Protocol):
         ...
 
     @property
-    def spending(self) -> Openable:
+    def budget(self) -> Openable:
         """The spending limit."""
         ...
 

@@ -13,7 +13,8 @@ from core.history.session import PastSession
 from core.settings.model import load_settings
 from tests.bench.heartbeat import Heartbeat
 from tests.bench.processes import resident_mb
-from tui.replay.app import PastApp
+from tui.app.app import UaTuiApp
+from tui.replay.past_source import PastSource
 
 SIZE = (160, 45)
 SECONDS = 300.0
@@ -23,16 +24,17 @@ OPENING, READING = "opening", "reading"
 
 async def opened(folder: Path) -> dict[str, object]:
     """Open it, wait until the whole is on the screen, and tell what the heart felt; seconds and MB."""
-    app = PastApp(load_settings({"workspace_base": folder.parent.parent}), PastSession(folder))
+    source = PastSource(PastSession(folder))
+    app = UaTuiApp(load_settings({"workspace_base": folder.parent.parent}), source)
     heart = Heartbeat()
     heart.phase = OPENING
     began = time.perf_counter()
     async with app.run_test(size=SIZE):
         heart.start()
         async with asyncio.timeout(SECONDS):
-            await app.begun.wait()
+            await source.end_shown.wait()
             heart.phase = READING
-            await app.filled.wait()
+            await source.all_shown.wait()
         whole = time.perf_counter() - began
         await asyncio.sleep(SETTLE)
         heart.stop()

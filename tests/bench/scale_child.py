@@ -15,6 +15,7 @@ from core.observation import McpObservation, TextContent
 from core.settings.model import Settings
 from tests.tui.fakes import FakeSession, FakeWorkspace
 from tui.app.app import UaTuiApp
+from tui.app.session_source import LiveSource
 from tui.ports import Spawn
 from tui.terminal.clipboard import Clipboard
 
@@ -66,7 +67,10 @@ def main(base: Path) -> None:
         return session
 
     clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
-    ScaleApp(Settings(workspace_base=base), build, state_dir=base / "state", clipboard=clipboard).run()
+    app = ScaleApp(
+        Settings(workspace_base=base), LiveSource(build), state_dir=base / "state", clipboard=clipboard
+    )
+    app.run()
 
 
 if __name__ == "__main__":

@@ -22,11 +22,13 @@ START, SESSION, CLOSE = "start", "session", "close"
 
 async def in_app(settings: Settings, heart: Heartbeat) -> None:
     """The session in the real application, with Textual's headless driver in place of a terminal."""
-    from tui.app.runner import make_app
+    from tui.app.session_source import LiveSource
+    from tui.cli.full_screen import make_app
     from tui.ports import SessionPort, Spawn
 
     app = make_app(settings, QUERY)
-    build = app._build
+    assert isinstance(app.source, LiveSource)
+    build = app.source.build
     finished = asyncio.Event()
 
     def follow(event: Event) -> None:
@@ -40,7 +42,7 @@ async def in_app(settings: Settings, heart: Heartbeat) -> None:
         session.bus.subscribe(follow)
         return session
 
-    app._build = build_followed
+    app.source.build = build_followed
     async with app.run_test(size=SIZE):
         heart.start()
         async with asyncio.timeout(SECONDS):

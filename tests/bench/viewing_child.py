@@ -167,7 +167,7 @@ MODES = {"files": _bring_files, "see": _see_files, "sort": _sort}
 
 async def measured(mode: str) -> dict[str, Any]:
     """Run one mode in a session without a query; times in milliseconds."""
-    from tui.app.runner import make_app
+    from tui.cli.full_screen import make_app
     from tui.panes.workspace.pane import WorkspacePane
 
     heart = Heartbeat()

@@ -47,7 +47,9 @@ class Served:
         """The processes of the sessions that live."""
         told = subprocess.run(["ps", "-A", "-ww", "-o", "args"], capture_output=True, text=True, check=True)
         return [
-            line for line in told.stdout.splitlines() if "tui.serve.child" in line and str(self.base) in line
+            line
+            for line in told.stdout.splitlines()
+            if "tui.cli.served_tab" in line and str(self.base) in line
         ]
 
 

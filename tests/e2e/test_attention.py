@@ -20,7 +20,7 @@ def test_a_question_calls_whoever_looks_elsewhere_and_nobody_else(tmp_path: Path
         screen.rest()
         assert b"\x1b[?1004h" in screen.written
         assert screen.written.count(CALL) == 1
-        assert CALL + b"an account waits to be connected: Email the report to the team\x07" in screen.written
+        assert CALL + b"an account needs to be connected: Email the report to the team\x07" in screen.written
         screen.type(FOCUS + "\r")
         screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
         screen.rest()

@@ -37,7 +37,7 @@ async def ask(session: FakeSession, app: UaTuiApp, pilot: Pilot[str], question: 
 
 async def settled(app: UaTuiApp, pilot: Pilot[str]) -> None:
     """Wait until the session is open and everything published has reached the screen."""
-    while app._pump._held:
+    while app.pump.is_paused:
         await pilot.pause()
     if workers := [worker for worker in app.workers if worker.group in ("agent", "screen")]:
         await finished(workers)
@@ -47,7 +47,7 @@ async def settled(app: UaTuiApp, pilot: Pilot[str]) -> None:
 async def shown(app: UaTuiApp, pilot: Pilot[str]) -> None:
     """Wait until everything published has reached the screen."""
     await pilot.pause()
-    app._pump.flush()
+    app.pump.flush()
     await pilot.pause()
 
 

@@ -27,6 +27,7 @@ from core.provider.models import KnownModel, ModelChoice
 from core.settings.model import Settings
 from core.telemetry.tracer import Trace
 from tui.app.app import UaTuiApp
+from tui.app.session_source import LiveSource
 from tui.ports import Spawn
 from tui.terminal.clipboard import Clipboard
 
@@ -225,4 +226,4 @@ def make_app(
     chosen = Settings(workspace_base=tmp_path, **settings)  # type: ignore[arg-type]  # fields of Settings
     # No test may touch the clipboard of whoever runs it.
     clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
-    return UaTuiApp(chosen, build, first_query, state_dir=tmp_path / "state", clipboard=clipboard)
+    return UaTuiApp(chosen, LiveSource(build), first_query, state_dir=tmp_path / "state", clipboard=clipboard)

@@ -16,7 +16,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tui.app.base_app import StyledApp
+from tui.app.base_app import BaseApp
 from tui.terminal.clipboard import Clipboard
 
 __all__ = [
@@ -98,7 +98,7 @@ class Drawn(App[str]):
         return self._picture
 
 
-class Stage(StyledApp):
+class Stage(BaseApp):
     """Has all the styles, and nothing on its screen."""
 
     def __init__(self, theme: str | None = None) -> None:

@@ -1,15 +1,15 @@
-"""The application: it lends the session workers, shows its events, and passes on what the person says."""
+"""The full-screen application around one session."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Iterable, Sequence
-from importlib import import_module
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.content import Content
@@ -19,61 +19,63 @@ from textual.worker import Worker, WorkerState
 
 from core.concurrency.garbage_collection import deferred
 from core.errors import CredentialsError
-from core.events.types import ErrorRaised, Event, QueryFinished, QueryReceived
-from core.provider.error_messages import AT_LIMIT
 from core.settings.model import Settings
-from tui.app.base_app import StyledApp
+from tui.app.base_app import BaseApp
 from tui.app.commands import commands_of
-from tui.app.controllers.attention import AttentiveApp
-from tui.app.controllers.budget import Spending
-from tui.app.controllers.failures import DEMO, Failures, told
-from tui.app.controllers.model_choice import Modelling
-from tui.app.controllers.navigation import Above
-from tui.app.controllers.prompt_hint import WayBack
+from tui.app.controllers.budget import Budget
+from tui.app.controllers.failures import Failures, error_text
+from tui.app.controllers.model_choice import ModelSelection
+from tui.app.controllers.navigation import Navigation
+from tui.app.controllers.prompt_hint import PromptHint
 from tui.app.controllers.queries import Queries
-from tui.app.controllers.questions import Asks
+from tui.app.controllers.questions import Questions
 from tui.app.controllers.setup import NOT_SET_UP, Setup
-from tui.app.controllers.shutdown import Leaving
-from tui.app.controllers.typed_ahead import TypedAheadApp
-from tui.app.event_pump import EventPump
+from tui.app.controllers.shutdown import Shutdown
+from tui.app.controllers.typed_ahead import TypedAhead
+from tui.app.event_pump import EventHandler, EventPump
 from tui.app.main_screen import MainScreen
+from tui.app.open_session import open_read_only
 from tui.graphics.app import GraphicsApp
-from tui.keys.keymap import ChosenKeysApp, choose_keys
-from tui.keys.ordering import OrderedKeysApp
-from tui.layout.frame import PANES, Frame
+from tui.keys.keymap import choose_keys
+from tui.layout.frame import Frame
 from tui.layout.store import KeptLayout
-from tui.panes.status.bar import StatusLine, traces
+from tui.panes.spec import pane_specs
+from tui.panes.status.bar import StatusLine
 from tui.panes.status.notice import NoticeBar
-from tui.ports import Build, SessionPort
+from tui.ports import SessionPort
 from tui.render.activity import AtWork
 from tui.terminal.copy import copy_text
 from tui.terminal.disconnect import guard_output
 from tui.terminal.paste import guard_pastes
-from tui.terminal.suspend import SuspendingApp
 
 if TYPE_CHECKING:
+    from tui.app.controllers.attention import Attention
+    from tui.app.session_source import SessionSource
     from tui.panes.conversation.pane import ConversationPane
     from tui.panes.prompt.pane import Prompt
     from tui.terminal.clipboard import Clipboard
 
-__all__ = ["DEMO", "UaTuiApp"]
+__all__ = ["UaTuiApp"]
 
 AGAIN_SECONDS = 2.0
+NOTE_SECONDS = 20.0
 
 log = logging.getLogger(__name__)
 
 
-class UaTuiApp(
-    AttentiveApp, OrderedKeysApp, ChosenKeysApp, TypedAheadApp, GraphicsApp, SuspendingApp, StyledApp
-):
+class UaTuiApp(GraphicsApp, BaseApp):
     """The full screen around one session.
 
+    It mounts the frame, starts workers, and passes keys, messages and events on. What to do with them is up to its
+    controllers, which see it as an `AppPort`.
+
     Args:
-        settings: what the person configured.
-        build: makes the session; called behind the first frame, may import what is heavy.
+        settings: what the user configured.
+        source: opens the session behind the first frame.
         first_query: sent by itself as soon as the session is ready.
-        state_dir: where the prompt's history and the sizes of the panes are kept; the user's state folder by default.
+        state_dir: where the history of the prompt and the layout are stored; the user's state folder by default.
         clipboard: knows the routes to one; by default those that fit this terminal.
+        layout: stores the sizes of the panes; by default in `state_dir`, or nowhere if the session is read-only.
     """
 
     TITLE = "ua-tui"
@@ -92,37 +94,41 @@ class UaTuiApp(
     def __init__(
         self,
         settings: Settings,
-        build: Build,
+        source: SessionSource,
         first_query: str | None = None,
         *,
         state_dir: Path | None = None,
         clipboard: Clipboard | None = None,
+        layout: KeptLayout | None = None,
     ) -> None:
-        super().__init__(clipboard, settings.theme)
+        super().__init__(clipboard, settings.theme, choose_keys(settings.keys))
         self.settings = settings
         self.picture_setting = settings.pictures
-        self.use_keys(choose_keys(settings.keys))
-        self._build = build
+        self.source = source
+        self.attention: Attention | None = None
+        self.typed_at = float("-inf")
+        """When the user typed into the prompt last, whether or not the text is there yet."""
         self._state_dir = state_dir
-        self.kept_layout: KeptLayout | None = KeptLayout(state_dir)
+        self._layout = layout if layout or source.is_read_only else KeptLayout(state_dir)
         self._session: SessionPort | None = None
-        self.queries = Queries(self, first_query)
         self._early_state = "starting"
-        self.leaving = Leaving(self)
-        self.above = Above(self)
-        self.at_work = AtWork()
-        self._failures = Failures(self)
-        self.spending = Spending(self)
-        self.modelling = Modelling(self)
-        self.setup = Setup(self)
-        self.way_back = WayBack(self)
         self._copy_pressed_at = 0.0
-        self._pump = EventPump(self.call_later, self._deliver)
-        self._pump.hold()
-        self._asks = Asks(self)
+        self._pump = EventPump(self.call_later, self._on_handler_failure)
+        self._pump.pause()
+        self._typed_ahead = TypedAhead(self)
+        self._activity = AtWork()
+        self.queries = Queries(self, first_query)
+        self.shutdown = Shutdown(self, self.queries, self._activity)
+        self.setup = Setup(self, self.shutdown)
+        self.failures = Failures(self, self.queries, self.setup, self.shutdown)
+        self.questions = Questions(self)
+        self.budget = Budget(self, self.queries)
+        self.model_selection = ModelSelection(self)
+        self.navigation = Navigation(self, self.shutdown, lambda folder: open_read_only(self, folder))
+        self.prompt_hint = PromptHint(self)
 
     def get_driver_class(self) -> type[Driver]:
-        """Have the terminal read so that nothing in a paste counts as a key, and written to even when it is gone."""
+        """Read the terminal so that nothing in a paste counts as a key, and write to it even if it is gone."""
         guard_pastes()
         guard_output()
         return super().get_driver_class()
@@ -130,25 +136,21 @@ class UaTuiApp(
     # -- the screen -------------------------------------------------------------------------------
 
     def get_default_screen(self) -> MainScreen:
-        """Give the screen that the frame stands on."""
+        """Make the screen of the frame."""
         return MainScreen()
 
     def compose(self) -> ComposeResult:
         """Put down what the first frame shows."""
-        yield Frame(self.size.width, self.kept_layout)
+        yield Frame(self.size.width, self.source, self._layout)
         yield NoticeBar()
-        yield StatusLine(
-            demo=self.settings.demo,
-            model=self.settings.model,
-            mode=self.settings.effective_permission_mode,
-            limit=self.settings.max_cost_usd,
-            tracing=traces(self.settings),
-        )
+        yield self.source.make_status(self.settings)
 
     @property
     def session_folder(self) -> Path | None:
-        """Where the session's files are; None when there was none."""
-        return self._session.workspace.path if self._session is not None else None
+        """The session's folder; None before there is one, or when nothing may be written into it."""
+        if self._session is None or self.source.is_read_only:
+            return None
+        return self._session.workspace.path
 
     @property
     def frame(self) -> Frame:
@@ -162,25 +164,58 @@ class UaTuiApp(
 
     @property
     def notice(self) -> NoticeBar:
-        """The bar for what went wrong."""
+        """The bar for problems."""
         return self.screen_stack[0].query_one(NoticeBar)
 
     def on_mount(self) -> None:
         """Show the first frame before anything else is done."""
-        self.hold_keys()
-        self.leaving.heed_signals()
+        self.key_queue.pause()
+        self.shutdown.install_signal_handlers()
         self.call_after_refresh(self._after_first_frame)
 
     async def _after_first_frame(self) -> None:
         self.read_other_styles()
         await asyncio.to_thread(_import_panes)
         await self.frame.fill()
-        self.way_back.begin()
-        await self.release_keys()
-        self._pump.release()
+        self._pump.handlers = self._event_handlers()
+        self.watch(self.screen_stack[0], "focused", self.prompt_hint.update)
+        await self.key_queue.resume()
+        self._pump.resume()
         self.spawn(self._open(), "session", "agent")
-        self.spawn(self._open_history(), "history", "screen")
-        self.above.tell_passed_over()
+        if not self.source.is_read_only:
+            self.spawn(self._open_history(), "history", "screen")
+        self._notify_ignored_files()
+
+    def _event_handlers(self) -> list[EventHandler]:
+        """Everything that is given the session's events, in this order."""
+        return [
+            self.failures,
+            *self.frame.panes,
+            self.frame,
+            self.status,
+            self._activity,
+            self.shutdown,
+            self.questions,
+            self.budget,
+            *([self.attention] if self.attention is not None else []),
+            self.queries,
+            self.prompt_hint,
+        ]
+
+    def _on_handler_failure(self, handler: EventHandler) -> None:
+        self.notice.show(f"{type(handler).__name__} could not handle an event; details are in run.log.")
+
+    def _notify_ignored_files(self) -> None:
+        """Say which of the user's files could not be used as they are."""
+        keys, layout = self.keys.problems, self._layout.problem if self._layout is not None else ""
+        for each in (*keys, layout):
+            if each:
+                log.warning("%s", each)
+        if len(keys) > 1:
+            keys = (f"{len(keys)} key settings are ignored: {self.keys.shown('help.all')} says why.",)
+        for each in (*keys, layout):
+            if each:
+                self.notify(each, severity="warning", timeout=NOTE_SECONDS, markup=False)
 
     # -- work in the background -------------------------------------------------------------------
 
@@ -189,7 +224,7 @@ class UaTuiApp(
         return self.run_worker(work, name=name, group=group, exit_on_error=False)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Show what a worker failed of."""
+        """Show the failure of a worker."""
         if event.state is not WorkerState.ERROR:
             return
         error = event.worker.error
@@ -198,31 +233,16 @@ class UaTuiApp(
         log.error("%s failed", name, exc_info=error)
         if name in ("session", "restart") or isinstance(error, CredentialsError):
             self._early_state = NOT_SET_UP if isinstance(error, CredentialsError) else "failed"
-            self._failures.of_start(name, error)
+            self.failures.handle_start_failure(name, error)
         else:
-            self.notice.show(f"{name}: {told(error)}")
+            self.notice.show(f"{name}: {error_text(error)}")
 
     async def _open(self) -> None:
         with deferred():
-            await self._start_session()
-        self.queries.send_on()
-        self.queries.tell_unsent()
+            await self.source.open(self)
+        self.queries.send_unsent()
+        self.queries.notify_unsent()
         self.status.state = self.state
-
-    async def _start_session(self) -> None:
-        if self._session is None:
-            self._early_state = "starting"
-            self.status.follow(lambda: self.state)
-            session = await self._build(self.spawn)
-            session.bus.subscribe(self._pump.receive)
-            self._session = session
-            self.status.facts.trace = lambda: session.trace
-            self.frame.folder = session.workspace.path
-            self.frame.prompt.offer_files(session.workspace.path)
-            self.frame.prompt.of_agent = lambda: session.commands
-            await session.start()
-        else:
-            await self._session.restart()
 
     async def _open_history(self) -> None:
         from tui.panes.prompt.history import history_of
@@ -231,40 +251,24 @@ class UaTuiApp(
         self.frame.prompt.use_history(history)
         self.frame.prompt.offer_commands(commands_of(self))
 
-    # -- events -----------------------------------------------------------------------------------
+    # -- the session ------------------------------------------------------------------------------
 
-    def _deliver(self, events: Sequence[Event]) -> None:
-        for event in events:
-            match event:
-                case QueryReceived():
-                    self.notice.clear()
-                case QueryFinished(status="error", error=error) if self._is_news(error):
-                    self.notice.show(
-                        error or "The query failed.",
-                        f"{self.keys.shown('show.conversation')} shows the conversation",
-                    )
-                case ErrorRaised():
-                    self._failures.take(event)
-                case _:
-                    pass
-        for pane in (*self.frame.panes, self.frame, self.status):
-            try:
-                pane.handle_events(events)
-            except Exception:
-                log.exception("%s could not show %d events", type(pane).__name__, len(events))
-                self.notice.show(f"{type(pane).__name__} could not show what came; run.log says why.")
-        self.at_work.handle_events(events)
-        self.leaving.look()
-        self._asks.handle_events(events)
-        self.spending.handle_events(events)
-        self.call_back(events)
-        self.queries.show()
-        self._failures.look()
-        self.way_back.look()
+    @property
+    def pump(self) -> EventPump:
+        """Takes the session's events, and brings them to the screen."""
+        return self._pump
 
-    def _is_news(self, error: str | None) -> bool:
-        """Whether a query failed unseen, and of something that opens no dialog."""
-        return not (self.frame.shows("conversation") or error == AT_LIMIT or self.state == "failed")
+    def attach(self, session: SessionPort) -> None:
+        """Make `session` the session of the application."""
+        self._session = session
+
+    def set_state(self, state: str) -> None:
+        """Set what is shown as the state until there is a session."""
+        self._early_state = state
+
+    def shut_down(self) -> None:
+        """Close the session, then the application."""
+        self.shutdown.begin("quit")
 
     @property
     def session(self) -> SessionPort | None:
@@ -272,57 +276,88 @@ class UaTuiApp(
         return self._session
 
     @property
-    def waiting(self) -> int:
-        """How many queries wait."""
-        return len(self.queries.waiting)
-
-    @property
     def state(self) -> str:
         """What the session is doing."""
         return self._early_state if self._session is None else str(self._session.state)
 
-    # -- what the person says ---------------------------------------------------------------------
+    # -- the prompt -------------------------------------------------------------------------------
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
-        """Hand a query on, or keep it until the session can take it."""
+        """Send a query."""
         self.queries.send(event.text)
         self.status.state = self.state
 
     def on_prompt_commanded(self, event: Prompt.Commanded) -> None:
-        """Do what the person named."""
+        """Run a command."""
         self.call_later(event.command.run)
 
     def on_text_area_changed(self) -> None:
-        """Note that somebody is typing: a dialog that opens now must not take the keys for answers."""
+        """Note that the user types: a dialog that opens now must not take the keys for answers."""
         self.typed_at = time.monotonic()
 
     def on_prompt_steered(self, event: Prompt.Steered) -> None:
-        """Say something into the running query."""
+        """Send a message to the running query."""
         self.queries.steer(event.text)
 
     def on_prompt_take_back(self) -> None:
-        """Put the newest queued query back into the prompt."""
-        self.queries.take_back()
+        """Move the newest queued query back into the prompt."""
+        self.queries.edit_last()
 
     def on_conversation_pane_suggested(self, event: ConversationPane.Suggested) -> None:
-        """Write what was clicked into the prompt, unless something is being written there."""
+        """Write the clicked suggestion into the prompt, unless there is text in it."""
         if not self.frame.prompt.value:
             self.frame.prompt.put(event.query)
         self.frame.show("prompt")
 
     def on_prompt_go_on(self) -> None:
-        """Let held queries run."""
-        self.queries.go_on()
+        """Run the paused queries."""
+        self.queries.resume()
 
     def on_prompt_open_queue(self) -> None:
-        """Show all that waits."""
+        """Open the list of waiting queries."""
         self.queries.open()
 
     # -- keys -------------------------------------------------------------------------------------
 
+    async def on_event(self, event: events.Event) -> None:
+        """Note that the user is at the screen and may be typing, then deliver an event."""
+        if isinstance(event, events.InputEvent) and self.attention is not None:
+            self.attention.touched()
+        if isinstance(event, events.Key | events.Paste) and self._is_typed(event):
+            self.typed_at = time.monotonic()
+        await super().on_event(event)
+
+    async def deliver_event(self, event: events.Event) -> None:
+        """Give an event to the widget it is for; text typed before a dialog could be read is for the prompt."""
+        if not self._typed_ahead.redirect(event):
+            await super().deliver_event(event)
+
+    def _is_typed(self, event: events.Key | events.Paste) -> bool:
+        if len(self.screen_stack) != 1 or (isinstance(event, events.Key) and not event.is_printable):
+            return False
+        # Nothing has the focus until the prompt is mounted.
+        return self.focused is None or self.focused.id == "prompt"
+
+    def on_app_focus(self) -> None:
+        """Note that the terminal has the focus."""
+        if self.attention is not None:
+            self.attention.focused = True
+
+    def on_app_blur(self) -> None:
+        """Note that the terminal has lost the focus."""
+        if self.attention is not None:
+            self.attention.focused = False
+
+    def write_to_terminal(self, text: str) -> None:
+        """Send a sequence to the terminal, if there is one: not before the start, nor after the end."""
+        if self._driver is not None:
+            self._driver.write(text)
+
     def action_escape(self) -> None:
-        """Stop the agent; when it rests, share the screen again, or change between prompt and panes."""
-        if self._session is not None and self.state == "running":
+        """Stop the agent; else leave the maximised pane, close a session opened from a list, or toggle the prompt."""
+        if self.source.closes_on_escape and not self.frame.maximised:
+            self.shutdown.request()
+        elif self._session is not None and self.state == "running" and not self.source.is_read_only:
             self.spawn(self._session.interrupt(), "interrupt", "agent")
             self.status.handle_events([])
         elif self.frame.is_zoomed:
@@ -331,11 +366,11 @@ class UaTuiApp(
             self.frame.show("conversation" if self.frame.prompt.has_focus else "prompt")
 
     def open_sessions(self) -> None:
-        """Show the sessions."""
-        self.above.sessions()
+        """Show all sessions."""
+        self.navigation.open_sessions()
 
     def on_status_line_opened(self, event: StatusLine.Opened) -> None:
-        """Run the command of the cell that was clicked; where there is none, show the whole status."""
+        """Run the command of the clicked cell; show the whole status if it has none."""
         command = next((each for each in commands_of(self) if each.name == event.command), None)
         if command is not None:
             command.run()
@@ -344,16 +379,30 @@ class UaTuiApp(
 
             self.push_screen(StatusScreen(event.rows))
 
+    def action_stop(self) -> None:
+        """Stop the agent, or say that it does not run."""
+        if self._session is None or self.state != "running":
+            self.notify("The agent is not running: nothing to stop.", markup=False)
+        else:
+            self.action_escape()
+
     def action_restart(self) -> None:
-        """Start the agent again after it failed."""
-        if self.state not in ("failed", NOT_SET_UP):
+        """Start the agent again after a failure, or say why not."""
+        if self.source.is_read_only:
+            self.notify("Read-only: past session.", markup=False)
+        elif self.state in ("failed", NOT_SET_UP):
+            self.restart_agent()
+        else:
             self.notify("The agent is running: nothing to restart.", markup=False)
-            return
-        self._failures.forget()
-        self.spawn(self._open(), "restart" if self._session else "session", "agent")
+
+    def restart_agent(self) -> None:
+        """Start the agent again after a failure."""
+        if self.state in ("failed", NOT_SET_UP):
+            self.failures.clear()
+            self.spawn(self._open(), "restart" if self._session else "session", "agent")
 
     def action_copy_or_quit(self) -> None:
-        """Copy the selection; without one, say how to quit, and quit when pressed twice."""
+        """Copy the selection; without one say how to quit, and quit when pressed twice."""
         from textual.widgets import TextArea
 
         focused = self.focused
@@ -367,24 +416,25 @@ class UaTuiApp(
             self.call_later(self.action_quit)
             return
         self._copy_pressed_at = now
-        told = f"Nothing is selected. Press {self.keys.shown('copy')} again to quit."
-        self.notify(told, markup=False, timeout=AGAIN_SECONDS)
+        message = f"Nothing is selected. Press {self.keys.shown('copy')} again to quit."
+        self.notify(message, markup=False, timeout=AGAIN_SECONDS)
 
     async def action_quit(self) -> None:
-        """Quit; ask first while work runs; leave at once when pressed again."""
-        self.leaving.ask()
+        """Quit; confirm first while work runs; quit at once when pressed again."""
+        self.shutdown.request()
 
     # -- the end ----------------------------------------------------------------------------------
 
     async def on_unmount(self) -> None:
-        """Close the session after a failure of the screen itself; give the signals back."""
-        await self.leaving.finish()
+        """Remove the signal handlers, and close the session if the screen itself failed."""
+        await self.shutdown.finish()
+        await self.source.close()
 
     def _fatal_error(self) -> None:
         # Textual's own report prints local variables, which may hold secrets.
         log.error("the screen failed", exc_info=self._exception)
-        why = told(self._exception) if self._exception else "unknown"
-        self.panic(Content(f"ua-tui stopped because of a fault of its own: {why}"))
+        why = error_text(self._exception) if self._exception else "unknown"
+        self.panic(Content(f"ua-tui stopped because of an internal error: {why}"))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer every action by name."""
@@ -392,6 +442,6 @@ class UaTuiApp(
 
 
 def _import_panes() -> None:
-    """Import what `Frame.fill` is going to need, beside the event loop."""
-    for name in ("workspace.preview", "prompt.pane", *(f"{name}.pane" for _, name, _ in PANES)):
-        import_module(f"tui.panes.{name}")
+    """Import what the frame is filled with, beside the event loop."""
+    for spec in pane_specs():
+        spec.load()

@@ -1,4 +1,4 @@
-"""The looks of the application: its styles, themes, and what may reach the terminal."""
+"""The base of every full-screen application: its styles and themes, its keys, and what may reach the terminal."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
+from textual.app import SuspendNotSupported
+from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.worker import Worker
 
 from core.text import clean_line
+from tui.keys.keymap import ActiveBindings, Keys
+from tui.keys.ordering import KeyQueue
 from tui.terminal.browser import BrowsingApp
 from tui.terminal.copy import CopyingApp
 from tui.terminal.output_filter import ControlFilter
+from tui.terminal.suspend import suspend_process
 from tui.theme.colors_256 import PaletteFilter
 from tui.theme.stylesheet import CachedStylesheet
 from tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
@@ -22,32 +28,41 @@ if TYPE_CHECKING:
     from tui.terminal.clipboard import Clipboard
     from tui.theme.store import ThemeStore
 
-__all__ = ["StyledApp"]
+__all__ = ["BaseApp"]
 
 STYLES = Path(__file__).parents[2] / "styles"
 FIRST_STYLES = ("app.tcss", "status.tcss")
 
 
-class StyledApp(CopyingApp, BrowsingApp):
+class BaseApp(CopyingApp, BrowsingApp):
     """An application in the styles of ua-tui, of which the first frame reads only what it needs.
+
+    Its keys are the active ones, each takes effect before the next, and Ctrl+Z suspends it.
 
     Args:
         routes: knows the routes to a clipboard; by default those that fit the terminal.
-        theme: the theme wanted, by its name in the settings; None for the usual one.
+        theme: the name of a theme in the settings; None for the default.
+        keys: the active keys.
 
     Attributes:
-        theme_store: where a theme that is chosen from the list is kept; None forgets it.
-        chosen_theme: the one that was chosen so, by its name in the settings; None before.
+        theme_store: where a theme that is chosen from the list is stored; None stores it nowhere.
+        chosen_theme: the name in the settings of the theme that was chosen; None before.
 
     Raises:
         SettingsError: there is no such theme.
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+z", "suspend_process", "Suspend", id="app.suspend", show=False, priority=True),
+    ]
     stylesheet: CachedStylesheet
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
 
-    def __init__(self, routes: Clipboard | None, theme: str | None) -> None:
+    def __init__(self, routes: Clipboard | None, theme: str | None, keys: Keys | None = None) -> None:
         super().__init__(routes)
+        self.keys = Keys()
+        self.use_keys(keys or self.keys)
+        self.key_queue = KeyQueue(self, self.deliver_event)
         self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
         # Always the same one: strips keep what each filter made of them.
         self._fence = ControlFilter()
@@ -57,10 +72,55 @@ class StyledApp(CopyingApp, BrowsingApp):
         self.theme = theme_named(theme, self.available_themes)
         self.theme_store: ThemeStore | None = None
         self.chosen_theme: str | None = None
-        self._keeping = asyncio.Lock()
+        self._storing = asyncio.Lock()
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    def use_keys(self, keys: Keys) -> None:
+        """Make these the active keys."""
+        self.keys = keys
+        self._active_bindings = ActiveBindings(keys)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Deliver an event; a key waits until the one before it was handled."""
+        await self.key_queue.handle(event)
+
+    async def deliver_event(self, event: events.Event) -> None:
+        """Give an event to the widget it is for."""
+        await super().on_event(event)
+
+    def on_key_queue_key_followed(self, message: KeyQueue.KeyFollowed) -> None:
+        """Let the next key be delivered."""
+        self.key_queue.on_key_followed(message)
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        if not self.keys.chosen:
+            return await super()._check_bindings(key, priority)
+        chain = self.screen._binding_chain if priority else self.screen._modal_binding_chain
+        for node, _ in reversed(chain) if priority else chain:
+            for binding in self._active_bindings.of(node).get(key, ()):
+                if binding.priority == priority and await self.run_action(binding.action, node):
+                    return True
+        return False
+
+    def action_suspend_process(self) -> None:
+        """Give the terminal back to the shell, and stop until it continues this program in its foreground.
+
+        The whole process group is stopped, as the terminal itself would do it: with the agent's half running and this
+        one stopped, calls would run into their time limits. The agent continues where it was.
+        """
+        try:
+            with self.suspend():
+                stopped = suspend_process()
+        except SuspendNotSupported:
+            stopped = False
+        if not stopped:
+            self.notify("No shell could continue the program after Ctrl+Z.", markup=False)
+
+    # -- styles -----------------------------------------------------------------------------------
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Let nothing through to the terminal that could steer it."""
+        """Let no control sequence through to the terminal."""
         palette = [self._palette] if self._palette.enabled else []
         return [*super().get_line_filters(), *palette, self._fence]
 
@@ -69,17 +129,27 @@ class StyledApp(CopyingApp, BrowsingApp):
         return MISSING
 
     def get_css_variables(self) -> dict[str, str]:
-        """Give the variables of the theme, those of a theme that is not ours such that it can be read."""
+        """Return the variables of the theme; those of a foreign theme are changed until they are readable."""
         variables = readable(self.current_theme, super().get_css_variables())
         self.theme_variables = variables
         return variables
 
     def refresh_css(self, animate: bool = True) -> None:
-        """Style everything anew; before there is a screen nothing has been styled, and one parse is enough."""
+        """Style everything again; before there is a screen nothing has been styled, and one parse is enough."""
         if self.screen_stack:
             super().refresh_css(animate)
         else:
             self.stylesheet.set_variables(self.get_css_variables())
+
+    def read_other_styles(self) -> None:
+        """Read the styles of everything behind the first frame."""
+        for path in sorted(STYLES.glob("*.tcss")):
+            if path.name not in FIRST_STYLES:
+                self.stylesheet.read(path)
+        # Reading alone does not make Textual forget the rules it has looked up so far.
+        self.stylesheet.parse()
+
+    # -- commands ---------------------------------------------------------------------------------
 
     def action_command_palette(self) -> None:
         """Offer every command by name."""
@@ -101,7 +171,7 @@ class StyledApp(CopyingApp, BrowsingApp):
         show_help(self)
 
     def search_themes(self) -> None:
-        """Offer the themes, and get ours ready while one is chosen."""
+        """Offer the themes, and prepare ours while one is chosen."""
         from tui.app.theme_picker import ThemeList
         from tui.screens.application.command_palette import Palette
 
@@ -111,7 +181,7 @@ class StyledApp(CopyingApp, BrowsingApp):
         )
 
     def choose_theme(self, name: str) -> None:
-        """Show a theme that the person chose, by its name in the settings, and keep the choice.
+        """Show the theme `name`, as the settings call it, and store the choice.
 
         Raises:
             SettingsError: there is no such theme.
@@ -119,25 +189,17 @@ class StyledApp(CopyingApp, BrowsingApp):
         self.theme = theme_named(name, self.available_themes)
         self.chosen_theme = setting_of(self.theme)
         if self.theme_store is not None:
-            work = self._keep_theme(self.theme_store, self.chosen_theme)
+            work = self._store_theme(self.theme_store, self.chosen_theme)
             _: Worker[None] = self.run_worker(work, name="theme", group="kept theme", exit_on_error=False)
 
-    async def _keep_theme(self, kept: ThemeStore, name: str) -> None:
+    async def _store_theme(self, store: ThemeStore, name: str) -> None:
         # One after the other: the last choice is the one that stays.
-        async with self._keeping:
-            if told := await asyncio.to_thread(kept.keep, name):
-                self.notify(clean_line(told, 500), severity="warning", markup=False)
+        async with self._storing:
+            if problem := await asyncio.to_thread(store.keep, name):
+                self.notify(clean_line(problem, 500), severity="warning", markup=False)
 
     async def _prepare_themes(self) -> None:
         for theme in THEMES:
             variables = {**MISSING, **theme.to_color_system().generate(), **theme.variables}
             for _ in self.stylesheet.preparing(variables):
                 await asyncio.sleep(0)
-
-    def read_other_styles(self) -> None:
-        """Read the styles of what stands behind the first frame."""
-        for path in sorted(STYLES.glob("*.tcss")):
-            if path.name not in FIRST_STYLES:
-                self.stylesheet.read(path)
-        # Reading alone does not make Textual forget the rules it has looked up so far.
-        self.stylesheet.parse()

@@ -1,67 +1,93 @@
-"""From the bus to the panes: events are gathered and handed on in batches, and nothing runs in between."""
+"""From the bus to the screen: events are gathered and handed in batches to a list of handlers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from core.events.types import Event
 
-__all__ = ["EventPump"]
+__all__ = ["EventHandler", "EventPump"]
 
 INTERVAL = 1 / 15
 
+log = logging.getLogger(__name__)
+
+
+class EventHandler(Protocol):
+    """A pane or a controller that is given every event."""
+
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Handle a batch of events, in order."""
+        ...
+
 
 class EventPump:
-    """A subscriber that calls `deliver` with everything that came, in order, at most 15 times a second.
+    """A subscriber that gives every handler what was published, in order, at most 15 times a second.
 
     The first event after a quiet time is handed on at once; while events keep coming one timer call
     is pending at a time; without events there is none. Belongs to the event loop's thread, as the bus does.
 
     Args:
         schedule: runs a function on the screen's message queue (`App.call_later`).
-        deliver: gets each batch, never empty.
+        report_failure: is given a handler that raised; the others get the batch all the same.
+        handlers: get each batch, one after the other; a batch is never empty.
+        interval: the least time between two batches, in seconds.
     """
 
     def __init__(
         self,
         schedule: Callable[[Callable[[], None]], object],
-        deliver: Callable[[Sequence[Event]], None],
+        report_failure: Callable[[EventHandler], None],
+        handlers: Iterable[EventHandler] = (),
         interval: float = INTERVAL,
     ) -> None:
+        self.handlers: list[EventHandler] = list(handlers)
         self._schedule = schedule
-        self._deliver = deliver
+        self._report_failure = report_failure
         self._interval = interval
         self._waiting: list[Event] = []
         self._due = False
         self._last = -interval
-        self._held = False
+        self._paused = False
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether events are kept back."""
+        return self._paused
 
     def receive(self, event: Event) -> None:
-        """Take an event from the bus."""
+        """Add an event from the bus to the next batch."""
         self._waiting.append(event)
         self._plan()
 
-    def hold(self) -> None:
-        """Keep events until `release`: there is nobody to show them to yet."""
-        self._held = True
+    def pause(self) -> None:
+        """Keep events until `resume`, because nothing can show them yet."""
+        self._paused = True
 
-    def release(self) -> None:
-        """Hand on what was kept, and everything from now on."""
-        self._held = False
+    def resume(self) -> None:
+        """Hand on the events that were kept, and all later ones."""
+        self._paused = False
         self._plan()
 
     def flush(self) -> None:
-        """Hand on now what waits."""
+        """Hand on the waiting events now."""
         self._due = False
-        if self._held or not self._waiting:
+        if self._paused or not self._waiting:
             return
         batch, self._waiting = self._waiting, []
         self._last = asyncio.get_running_loop().time()
-        self._deliver(batch)
+        for handler in self.handlers:
+            try:
+                handler.handle_events(batch)
+            except Exception:
+                log.exception("%s could not handle %d events", type(handler).__name__, len(batch))
+                self._report_failure(handler)
 
     def _plan(self) -> None:
-        if self._due or self._held or not self._waiting:
+        if self._due or self._paused or not self._waiting:
             return
         self._due = True
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The screen under all others: it takes a new size and a change of the terminal's focus at once, for what they cost."""
+"""The screen below all others, which avoids needless layouts and restyling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
-from tui.layout.frame import PANES, Frame
+from tui.layout.frame import Frame
+from tui.panes.spec import tab_specs
 
 __all__ = ["MainScreen"]
 
@@ -23,8 +24,8 @@ class MainScreen(Screen[None], inherit_bindings=False):
         Binding("tab", "step(1)", "Next pane", id="next_pane", show=False),
         Binding("shift+tab", "step(-1)", "Previous pane", id="previous_pane", show=False),
         *(
-            Binding(f"{n},f{n + 1},alt+{n}", f"show('{name}')", title, id=f"show.{name}", show=False)
-            for n, name, title in PANES
+            Binding(spec.keys, f"show('{spec.name}')", spec.title, id=f"show.{spec.name}", show=False)
+            for spec in tab_specs()
         ),
     ]
 
@@ -42,40 +43,40 @@ class MainScreen(Screen[None], inherit_bindings=False):
         self.query_one(Frame).show(name)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Show the first frame in the styles it was mounted with, which nothing has changed since."""
+        """Show the first frame in the styles it was mounted with; nothing has changed them since."""
         if self._arranged_for is None:
             event.refresh_styles = False
 
     def on_resize(self, event: events.Resize) -> None:
         """Arrange the panes for the new size before anything is painted in it, so that all is painted once."""
         if event.size == self._arranged_for:
-            # A screen that took a size tells itself, and would lay out and paint all of it again.
+            # A screen that was resized sends itself this event, and would lay out and paint everything again.
             event.prevent_default()
             return
         self._arranged_for = event.size
-        # The layout would find this changed, and ask for another one and for all to be painted again.
+        # If the layout found this changed, it would ask for another layout and repaint everything.
         self.set_reactive(Widget.virtual_size, event.size)
         for frame in self.query(Frame):
             frame.lay_out()
 
     def on_layout(self, message: messages.Layout) -> None:
-        """Lay nothing out for a scroll bar that took the size it was given: nothing stands in one."""
+        """Lay nothing out for a scroll bar that was resized: it has no children."""
         if isinstance(message.widget, ScrollBar):
             message.stop()
             message.prevent_default()
 
     def _forward_event(self, event: events.Event) -> None:
-        """Let a border be dragged: the panes on both sides of it would take the mouse for themselves."""
+        """Let a border be dragged: otherwise the panes on both sides of it would get the mouse."""
         if isinstance(event, events.MouseEvent) and not event.is_forwarded:
             frame = next((each for each in self.children if isinstance(each, Frame)), None)
-            if frame is not None and frame.splits.take(event):
+            if frame is not None and frame.splits.handle_mouse(event):
                 return
         super()._forward_event(event)
 
     def update_node_styles(self, animate: bool = True) -> None:
-        """Style everything anew, but not because the terminal's focus came or went.
+        """Style everything again, but not because the terminal's focus came or went.
 
-        No rule that the panes are drawn by asks for that, and Textual styles the widget that has the focus by itself.
+        No rule for the panes depends on that, and Textual styles the focused widget by itself.
         """
         focused = self.app.app_focus
         if focused == self._terminal_focused:

@@ -1,19 +1,28 @@
-"""The list of themes in the command palette: ours first, by the names that the settings know, then Textual's."""
+"""The list of themes in the command palette: ours first, by their names in the settings, then Textual's."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from tui.app.base_app import StyledApp
 from tui.theme.themes import ABOUT, listed
 
 __all__ = ["ThemeList"]
 
 
+@runtime_checkable
+class HasThemes(Protocol):
+    """An application whose theme can be chosen by its name in the settings."""
+
+    def choose_theme(self, name: str) -> None:
+        """Show a theme, and store the choice."""
+        ...
+
+
 class ThemeList(Provider):
-    """Offers every theme; one that is chosen is kept."""
+    """Offers every theme; the chosen one is stored."""
 
     async def discover(self) -> Hits:
         """Offer all of them."""
@@ -21,7 +30,7 @@ class ThemeList(Provider):
             yield DiscoveryHit(name, partial(self._choose, name), help=ABOUT.get(name))
 
     async def search(self, query: str) -> Hits:
-        """Offer those with such a name."""
+        """Offer those with a matching name."""
         matcher = self.matcher(query)
         for name in self._names():
             if (score := matcher.match(name)) > 0:
@@ -38,5 +47,5 @@ class ThemeList(Provider):
 
     def _choose(self, name: str) -> None:
         app = self.app
-        assert isinstance(app, StyledApp)
+        assert isinstance(app, HasThemes)
         app.choose_theme(name)

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from tui.cli.arguments import (
-    EXIT_FAILED,
-    EXIT_USAGE,
     WrongUsage,
     command_first,
     read_arguments,
@@ -18,10 +16,9 @@ from tui.cli.arguments import (
 )
 from tui.cli.output import complain
 from tui.cli.table import COMMANDS
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
 __all__ = ["main"]
-
-EXIT_INTERRUPTED = 130
 
 # What a full or broken disk says of a write to standard output.
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)

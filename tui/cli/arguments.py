@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from tui.terminal.exit_codes import EXIT_USAGE
+
 if TYPE_CHECKING:
     from core.settings.model import Settings
 
+
 __all__ = [
-    "EXIT_FAILED",
-    "EXIT_USAGE",
     "Adder",
     "Command",
     "WrongUsage",
@@ -36,8 +37,6 @@ __all__ = [
     "wrong_usage",
 ]
 
-EXIT_FAILED = 1
-EXIT_USAGE = 2
 
 Adder = Callable[[argparse.ArgumentParser], object]
 """Adds arguments to a parser, or text to its help."""

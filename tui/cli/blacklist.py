@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import UniversalAgentError
 from core.text import clean_line
-from tui.cli.arguments import EXIT_FAILED, EXIT_USAGE, add_sessions_folder
+from tui.cli.arguments import add_sessions_folder
 from tui.cli.output import complain, print_line, print_table
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from core.web_reader.blacklist import Blacklist, Listing

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from core.text import clean_line
-from tui.cli.arguments import EXIT_FAILED, EXIT_USAGE
 from tui.cli.output import complain, print_line, print_table
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from core.connections.composio.accounts import Accounts, Link, Toolkit

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from core.text import clean_line
-from tui.cli.arguments import EXIT_FAILED
 from tui.cli.output import print_line
+from tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
     from core.doctor.findings import Check

@@ -18,8 +18,9 @@ import msgspec
 from core.errors import UniversalAgentError, WorkspaceError
 from core.storage.compression import SUFFIX, Unpacked
 from core.text import clean_line
-from tui.cli.arguments import EXIT_FAILED, EXIT_USAGE, add_no_plugins
+from tui.cli.arguments import add_no_plugins
 from tui.cli.output import complain, print_line
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from core.events.types import Event

@@ -1,4 +1,4 @@
-"""`ua-tui open`: a past session on the full screen, only to be read."""
+"""`ua-tui open`: a past session on the full screen, read-only."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sys
 from functools import partial
 
 from core.errors import JournalError, SettingsError, UniversalAgentError
-from tui.cli.arguments import EXIT_FAILED, EXIT_USAGE, add_session, add_sessions_folder, add_theme
+from tui.cli.arguments import add_session, add_sessions_folder, add_theme
 from tui.cli.output import complain
+from tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 __all__ = ["add_arguments", "run"]
 
-_say = partial(complain, prog="ua-tui open")
+_complain = partial(complain, prog="ua-tui open")
 _EXAMPLES = """\
 Nothing is written into the session's folder, no agent is started and no key is needed.
 
@@ -31,16 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_session(parser)
     add_sessions_folder(parser)
     add_theme(parser)
-    # For the list of sessions, which shows one this way and waits.
+    # For the list of sessions, which opens one this way and waits.
     parser.add_argument("--back", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry the command out; returns the exit code: 0, 1 when the screen failed, 2 when there is no such session."""
+    """Show the session; returns the exit code: 0, 1 if the screen failed, 2 if there is no such session."""
     import logging
     from pathlib import Path
 
-    # There is no log to write; without any handler what is logged would go to the terminal.
+    # No log is written; without any handler log messages would go to the terminal.
     logging.getLogger().addHandler(logging.NullHandler())
     from core.history.lookup import find_session
     from core.history.session import PastSession
@@ -51,40 +52,40 @@ def run(args: argparse.Namespace) -> int:
         settings = load_settings({"workspace_base": base, "theme": args.theme})
         session = PastSession(find_session(settings.workspace_base, args.session))
     except (JournalError, SettingsError) as error:
-        return _say(str(error), EXIT_USAGE)
+        return _complain(str(error), EXIT_USAGE)
     except UniversalAgentError as error:
-        return _say(str(error), EXIT_FAILED)
+        return _complain(str(error), EXIT_FAILED)
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
-        return _say(
+        return _complain(
             "the full screen needs a terminal; transcript.md in the session's folder reads without one",
             EXIT_FAILED,
         )
     if os.environ.get("TERM", "") in {"", "dumb"}:
-        return _say(
+        return _complain(
             "the full screen needs a terminal that can move its cursor, but TERM is dumb", EXIT_FAILED
         )
     from core.concurrency.garbage_collection import put_off
 
-    # Until the first frame stands, hardly anything becomes garbage.
+    # Hardly anything becomes garbage before the first frame.
     put_off()
     from dataclasses import replace
 
+    from tui.app.app import UaTuiApp
+    from tui.app.results import resumed_folder
     from tui.layout.store import KeptLayout
-    from tui.replay.app import PastApp
+    from tui.replay.past_source import PastSource
     from tui.theme.store import ThemeStore
 
     try:
-        app = PastApp(settings, session, layout=KeptLayout(), back=args.back)
+        app = UaTuiApp(settings, PastSource(session, from_list=args.back), layout=KeptLayout())
     except SettingsError as error:
-        return _say(str(error), EXIT_USAGE)
+        return _complain(str(error), EXIT_USAGE)
     app.theme_store = ThemeStore()
     result = app.run()
     settings = replace(settings, theme=app.chosen_theme or settings.theme)
-    from tui.app.sessions_app import resumed_folder
-
     if (folder := resumed_folder(result)) is not None:
         from core.session.resume import prepare_resume
-        from tui.app.runner import run_screen
+        from tui.cli.full_screen import run_screen
 
         settings, resume = prepare_resume(settings, folder)
         return run_screen(settings, resume=resume)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from tui.cli.arguments import EXIT_FAILED
+from tui.terminal.exit_codes import EXIT_FAILED
 
 __all__ = ["complain", "print_line", "print_table"]
 

@@ -40,9 +40,9 @@ def start_on_screen(settings: Settings, query: str | None, resume: Resume | None
         )
     from core.concurrency.garbage_collection import put_off
 
-    # Until the first frame stands, hardly anything becomes garbage.
+    # Hardly anything becomes garbage before the first frame.
     put_off()
-    from tui.app.runner import run_screen
+    from tui.cli.full_screen import run_screen
 
     return run_screen(settings, first_query=query, resume=resume)
 

@@ -79,7 +79,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _sessions(args: argparse.Namespace) -> int:
     from core.session.resume import prepare_resume
-    from tui.app.sessions_app import run
+    from tui.cli.sessions import run
 
     settings, folder = run(args)
     if folder is None:

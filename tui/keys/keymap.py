@@ -1,4 +1,4 @@
-"""The keys that hold: the standard ones, and what the settings make of them."""
+"""The active keys: the standard ones, and those that the settings replace."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 from textual.app import App
 from textual.binding import Binding
@@ -19,7 +20,7 @@ from tui.keys.key_table import ALWAYS_HELD, GUARDED, HANDLED, STANDARD
 from tui.keys.names import is_typed, key_name, shown_key
 from tui.keys.table import together
 
-__all__ = ["ChosenKeysApp", "Keys", "choose_keys", "keys_of", "written_key"]
+__all__ = ["ActiveBindings", "HasKeys", "Keys", "choose_keys", "keys_of", "written_key"]
 
 _EDITING = frozenset(
     {"up", "down", "left", "right", "home", "end", "pageup", "pagedown", "backspace", "delete", "tab"}
@@ -43,12 +44,12 @@ class Keys:
         chosen = self.chosen.get(name)
         return tuple(STANDARD[name].split(",")) if chosen is None else chosen
 
-    def deed(self, place: str, key: str) -> str | None:
-        """Return what a key does in a place that looks at its keys itself, by the part of its name after the place."""
-        return self._deeds.get((place, key))
+    def action(self, place: str, key: str) -> str | None:
+        """Return what a key does in a place that handles its keys itself: the part of its name after the place."""
+        return self._actions.get((place, key))
 
     @cached_property
-    def _deeds(self) -> Mapping[tuple[str, str], str]:
+    def _actions(self) -> Mapping[tuple[str, str], str]:
         names = [name for name in STANDARD if name in HANDLED]
         return {(name.split(".")[0], key): name.split(".")[1] for name in names for key in self.of(name)}
 
@@ -61,9 +62,19 @@ class Keys:
 STANDARD_KEYS = Keys()
 
 
+@runtime_checkable
+class HasKeys(Protocol):
+    """An application with keys of its own."""
+
+    @property
+    def keys(self) -> Keys:
+        """The active keys."""
+        ...
+
+
 def keys_of(app: App[object]) -> Keys:
-    """Return the keys that hold in `app`."""
-    return app.keys if isinstance(app, ChosenKeysApp) else STANDARD_KEYS
+    """Return the active keys of `app`."""
+    return app.keys if isinstance(app, HasKeys) else STANDARD_KEYS
 
 
 def written_key(widget: Widget, key: str) -> str:
@@ -83,48 +94,34 @@ def written_key(widget: Widget, key: str) -> str:
     return key
 
 
-class ChosenKeysApp(App[str]):
-    """An application in which the keys are those that were chosen.
+class ActiveBindings:
+    """The bindings of widgets with the keys that were chosen.
 
-    Textual has a keymap, too. It is applied after the keys were taken out that are text where a person types, so that
-    one of those could not be moved to a key that works there; and it takes every action off a key of which one moves.
+    Textual has a keymap, too. It is applied after removing the keys that are text in an input, so one of those could
+    not be moved to a key that works there; and it takes every action off a key from which one moves.
     """
 
-    keys: Keys = STANDARD_KEYS
-    _bound: dict[type[DOMNode], dict[str, list[Binding]]] | None = None
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._by_class: dict[type[DOMNode], dict[str, list[Binding]]] = {}
 
-    def use_keys(self, keys: Keys) -> None:
-        """Let these keys hold."""
-        self.keys = keys
-        self._bound = {}
-
-    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
-        if not self.keys.chosen:
-            return await super()._check_bindings(key, priority)
-        chain = self.screen._binding_chain if priority else self.screen._modal_binding_chain
-        for node, _ in reversed(chain) if priority else chain:
-            for binding in self._bindings_of(node).get(key, ()):
-                if binding.priority == priority and await self.run_action(binding.action, node):
-                    return True
-        return False
-
-    def _bindings_of(self, node: DOMNode) -> dict[str, list[Binding]]:
-        assert self._bound is not None
-        held = self._bound.get(type(node))
-        if held is None:
-            held = self._bound[type(node)] = {}
+    def of(self, node: DOMNode) -> Mapping[str, list[Binding]]:
+        """Return the bindings of `node` by key."""
+        bindings = self._by_class.get(type(node))
+        if bindings is None:
+            bindings = self._by_class[type(node)] = {}
             done: set[Binding] = set()
             for key, binding in node._bindings:
-                chosen = self.keys.chosen.get(binding.id or "")
+                chosen = self._keys.chosen.get(binding.id or "")
                 if chosen is None:
-                    held.setdefault(key, []).append(binding)
+                    bindings.setdefault(key, []).append(binding)
                     continue
-                one = binding.with_key("")
-                if one not in done:
-                    done.add(one)
+                action = binding.with_key("")
+                if action not in done:
+                    done.add(action)
                     for each in chosen:
-                        held.setdefault(each, []).append(binding)
-        return held
+                        bindings.setdefault(each, []).append(binding)
+        return bindings
 
 
 def choose_keys(choices: Sequence[KeyChoice]) -> Keys:

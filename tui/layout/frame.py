@@ -1,4 +1,6 @@
-"""The four panes and the prompt on one screen: side by side, in tabs, or one alone.
+"""The panes and the prompt on one screen: side by side, in tabs, or one alone.
+
+Which panes there are, and in which column, is said by their `PaneSpec`s. At present:
 
 Frame
 ├── #talk       PaneTabs · ConversationPane · Prompt
@@ -25,28 +27,38 @@ from tui.layout.pane_requests import PaneRequests
 from tui.layout.splitters import Splits
 from tui.layout.store import KeptLayout
 from tui.layout.tabs import PaneTabs
-from tui.widgets.placeholder import ASK, Placeholder
+from tui.panes.spec import PaneSpec, pane_specs, side_specs, tab_specs
+from tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
     from tui.panes.prompt.pane import Prompt
 
-__all__ = ["BREAKPOINTS", "PANES", "Frame", "Pane"]
+__all__ = ["BREAKPOINTS", "Frame", "Pane", "SessionSource"]
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (140, "-wide")]
 LEAST_FRAMED = 10
 """The lines of a terminal below which panes and prompt have no border: there is hardly room for what is in them."""
-PANES = (
-    (1, "conversation", "Conversation"),
-    (2, "trace", "Trace"),
-    (3, "observers", "Observers"),
-    (4, "workspace", "Workspace"),
-)
-SIDE = PANES[1:]
-CYCLE = ("conversation", "prompt", "trace", "observers", "workspace", "preview")
-ROOM_FOR_PREVIEW = 30
 CELLS_A_STEP = 4
 LINES_A_STEP = 2
-TOLD_SECONDS = 3.0
+NOTE_SECONDS = 3.0
+
+
+class SessionSource(Protocol):
+    """Where the shown session comes from, as far as the frame needs to know: it makes the panes."""
+
+    @property
+    def placeholder(self) -> str:
+        """The text of the empty prompt."""
+        ...
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether nothing can be typed into the prompt."""
+        ...
+
+    def make_pane(self, spec: PaneSpec) -> Widget:
+        """Make a pane or the prompt; it is imported only then, behind the first frame."""
+        ...
 
 
 @runtime_checkable
@@ -67,11 +79,10 @@ class Frame(PaneRequests):
 
     Args:
         width: of the screen, in cells.
-        kept: where the sizes of the panes, and the one at the side, are kept; None forgets them.
+        source: makes the panes for the session that is shown.
+        layout: stores the sizes of the panes, and the one at the side; None stores them nowhere.
     """
 
-    WORDS: ClassVar[str] = ASK
-    """What stands in the prompt until it is there."""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("z", "maximise", "Maximise the pane", id="pane.maximise", show=False),
         Binding("greater_than_sign", "widen(1)", "Wider", id="pane.wider", show=False),
@@ -81,59 +92,42 @@ class Frame(PaneRequests):
         Binding("0", "reset_sizes", "Standard sizes", id="pane.standard", show=False),
     ]
 
-    def __init__(self, width: int, kept: KeptLayout | None = None) -> None:
+    def __init__(self, width: int, source: SessionSource, layout: KeptLayout | None = None) -> None:
         # A class that is there from the start costs nothing; one set later has every widget styled again.
         super().__init__(id="frame", classes=_breakpoint(width))
         self.active = "conversation"
         self.maximised = False
-        self.splits = Splits(self, kept)
+        self._source = source
+        self.splits = Splits(self, layout)
         self.side: str = self.splits.side
-        self._told_at = float("-inf")
+        self._noted_at = float("-inf")
 
     def compose(self) -> ComposeResult:
         """Put down an empty box in place of each pane and of the prompt."""
-        with Column(id="talk"):
-            yield PaneTabs()
-            yield Placeholder("conversation", "Conversation")
-            yield Placeholder("prompt", text=self.WORDS)
-        with Column(id="machinery"):
-            yield PaneTabs()
-            yield Placeholder("trace", "Trace")
-            yield Placeholder("observers", "Observers")
-        with Column(id="files"):
-            yield PaneTabs()
-            yield Placeholder("workspace", "Workspace")
-            yield Placeholder("preview", "Preview")
+        for column, specs in _columns().items():
+            with Column(id=column):
+                yield PaneTabs()
+                for spec in specs:
+                    placeholder = self.placeholder if spec.name == "prompt" else ""
+                    yield Placeholder(spec.name, spec.title, text=placeholder)
 
-    def make_panes(self) -> Sequence[Widget]:
-        """Make the panes and the prompt; they are imported only here, behind the first frame."""
-        from tui.panes.conversation.pane import ConversationPane
-        from tui.panes.observers.pane import ObserversPane
-        from tui.panes.prompt.pane import Prompt
-        from tui.panes.trace.pane import TracePane
-        from tui.panes.workspace.pane import WorkspacePane
-        from tui.panes.workspace.preview import PreviewPane
-
-        return (
-            ConversationPane(id="conversation"),
-            Prompt(id="prompt"),
-            TracePane(id="trace"),
-            ObserversPane(id="observers"),
-            WorkspacePane(id="workspace"),
-            PreviewPane(id="preview"),
-        )
+    @property
+    def placeholder(self) -> str:
+        """The text of the empty prompt."""
+        return self._source.placeholder
 
     async def fill(self) -> None:
         """Put the panes and the prompt in their places."""
         with self.app.batch_update():
-            for pane in self.make_panes():
+            for spec in pane_specs():
+                pane = self._source.make_pane(spec)
                 slot = self.query_one(f"#{pane.id}", Placeholder)
                 column = slot.parent
                 assert isinstance(column, Column)
                 place = column.children.index(slot)
                 await slot.remove()
                 await column.mount(pane, before=place if place < len(column.children) else None)
-            if self.screen.focused is None and self.app.AUTO_FOCUS:
+            if self.screen.focused is None and not self._source.is_read_only:
                 self.screen.set_focus(self.prompt)
         self.lay_out()
 
@@ -147,8 +141,8 @@ class Frame(PaneRequests):
     @property
     def panes(self) -> Iterator[Pane]:
         """The panes that show events, once they are there."""
-        for name in ("conversation", "trace", "observers", "workspace", "preview"):
-            pane = self.query_one(f"#{name}")
+        for spec in pane_specs():
+            pane = self.query_one(f"#{spec.name}")
             if isinstance(pane, Pane):
                 yield pane
 
@@ -177,25 +171,17 @@ class Frame(PaneRequests):
         """Show what the mode and the active pane call for, hide the rest."""
         mode = self.mode
         chosen = self.active if mode == "single" else self.side
-        shown = {"conversation", "trace", "observers", "workspace", "preview", "prompt"}
-        if mode == "medium":
-            shown -= {name for _, name, _ in SIDE if name != chosen}
-        elif mode == "single":
-            shown -= {name for _, name, _ in PANES if name != chosen}
-        if "workspace" not in shown or (mode != "wide" and self.app.size.height < ROOM_FOR_PREVIEW):
-            shown.discard("preview")
         had_preview = self.shows("preview")
-        for column, names in (
-            ("talk", ("conversation",)),
-            ("machinery", ("trace", "observers")),
-            ("files", ("workspace", "preview")),
-        ):
-            self.query_one(f"#{column}").display = any(name in shown for name in names)
-            for name in names:
-                self.query_one(f"#{name}").display = name in shown
-            tabs = self.query_one(f"#{column} PaneTabs", PaneTabs)
-            tabs.display = mode == "single" or (mode == "medium" and column != "talk")
-            tabs.show(PANES if mode == "single" else SIDE, chosen)
+        shown = self._shown(mode, chosen)
+        tabs = tab_specs() if mode == "single" else side_specs()
+        first = tab_specs()[0].column
+        for column, specs in _columns().items():
+            self.query_one(f"#{column}").display = any(spec.name in shown for spec in specs if spec.number)
+            for spec in specs:
+                self.query_one(f"#{spec.name}").display = spec.name in shown
+            row = self.query_one(f"#{column} PaneTabs", PaneTabs)
+            row.display = mode == "single" or (mode == "medium" and column != first)
+            row.show(tabs, chosen)
         self._mark_maximised()
         self.splits.apply()
         current = _breakpoint(self.app.size.width)
@@ -209,8 +195,20 @@ class Frame(PaneRequests):
         ):
             self._workspace.announce()
 
+    def _shown(self, mode: str, chosen: str) -> set[str]:
+        """The names of the panes to show."""
+        choice = {"single": tab_specs(), "medium": side_specs()}.get(mode, ())
+        hidden = {spec.name for spec in choice if spec.name != chosen}
+        for spec in pane_specs():
+            has_room = mode == "wide" or self.app.size.height >= spec.least_lines
+            if spec.shown_with in hidden or not has_room:
+                hidden.add(spec.name)
+        return {spec.name for spec in pane_specs()} - hidden
+
     def show(self, name: str) -> None:
-        """Bring the pane `name` (or the prompt) to sight and focus it."""
+        """Show the pane `name` (or the prompt), and focus it; instead of a read-only prompt the conversation."""
+        if name == "prompt" and self._source.is_read_only:
+            name = "conversation"
         self._activate(name)
         target = _focusable(self.query_one(f"#{name}"))
         if target is not None:
@@ -224,10 +222,12 @@ class Frame(PaneRequests):
     def step(self, by: int) -> None:
         """Move the focus to the next or the previous pane, hidden ones included."""
         here = self._of(self.screen.focused) or "prompt"
-        place = CYCLE.index(here)
-        for offset in range(1, len(CYCLE)):
-            name = CYCLE[(place + by * offset) % len(CYCLE)]
-            if name == "preview" and not self.query_one("#preview").display:
+        cycle = [spec.name for spec in pane_specs()]
+        place = cycle.index(here)
+        for offset in range(1, len(cycle)):
+            name = cycle[(place + by * offset) % len(cycle)]
+            is_tab = name in {spec.name for spec in tab_specs()}
+            if not is_tab and not self.query_one(f"#{name}").display:
                 continue
             if _focusable(self.query_one(f"#{name}")) is not None:
                 self.show(name)
@@ -236,12 +236,10 @@ class Frame(PaneRequests):
     def action_maximise(self) -> None:
         """Give the focused pane the whole screen, or share it again; where it has that anyway, say so."""
         is_alone = self.app.size.width < BREAKPOINTS[1][0]
-        if is_alone and monotonic() - self._told_at > TOLD_SECONDS:
-            self._told_at = monotonic()
-            told = (
-                f"A pane has the whole screen already: it takes {BREAKPOINTS[1][0]} columns to show several."
-            )
-            self.notify(told, timeout=TOLD_SECONDS, markup=False)
+        if is_alone and monotonic() - self._noted_at > NOTE_SECONDS:
+            self._noted_at = monotonic()
+            message = f"Only one pane fits: several need a terminal of {BREAKPOINTS[1][0]} columns."
+            self.notify(message, timeout=NOTE_SECONDS, markup=False)
         self.maximised = not self.maximised and not is_alone
         self.lay_out()
 
@@ -259,9 +257,9 @@ class Frame(PaneRequests):
 
     def _resize(self, **by: int) -> None:
         moved = self.splits.resize(self._of(self.screen.focused) or self.active, **by)
-        if not moved and monotonic() - self._told_at > TOLD_SECONDS:
-            self._told_at = monotonic()
-            self.notify("There is no border of this pane to move.", timeout=TOLD_SECONDS, markup=False)
+        if not moved and monotonic() - self._noted_at > NOTE_SECONDS:
+            self._noted_at = monotonic()
+            self.notify("This pane has no border to move.", timeout=NOTE_SECONDS, markup=False)
 
     async def on_unmount(self) -> None:
         """Keep the sizes that were changed a moment ago."""
@@ -282,15 +280,15 @@ class Frame(PaneRequests):
     def _mark_maximised(self) -> None:
         """Say in the border of a pane that was given the whole screen how it is shared again."""
         words = f"maximised · {keys_of(self.app).shown('pane.maximise')} back" if self.is_zoomed else ""
-        for _, name, _ in PANES:
-            pane = self.query_one(f"#{name}")
-            if name == "workspace" and not isinstance(pane, Placeholder):
+        for spec in tab_specs():
+            pane = self.query_one(f"#{spec.name}")
+            if spec.name == "workspace" and not isinstance(pane, Placeholder):
                 self._workspace.stand(words)
             else:
                 pane.border_subtitle = Content(words)
 
     def _activate(self, name: str) -> None:
-        active = {"prompt": "conversation", "preview": "workspace"}.get(name, name)
+        active = _tab_of(name)
         side = active if active != "conversation" else self.side
         if (active, side) != (self.active, self.side):
             self.active, self.side = active, side
@@ -301,11 +299,30 @@ class Frame(PaneRequests):
     def _of(self, widget: Widget | None) -> str | None:
         if widget is None:
             return None
-        return next((node.id for node in widget.ancestors_with_self if node.id in CYCLE), None)
+        names = {spec.name for spec in pane_specs()}
+        return next((node.id for node in widget.ancestors_with_self if node.id in names), None)
 
 
 def _breakpoint(width: int) -> str:
     return [name for least, name in BREAKPOINTS if width >= least][-1]
+
+
+def _columns() -> dict[str, list[PaneSpec]]:
+    """The panes of each column, in the order of the screen."""
+    columns: dict[str, list[PaneSpec]] = {}
+    for spec in pane_specs():
+        columns.setdefault(spec.column, []).append(spec)
+    return columns
+
+
+def _tab_of(name: str) -> str:
+    """The pane with a tab that is active when the pane `name` has the focus: itself, or the first of its column."""
+    specs = {spec.name: spec for spec in pane_specs()}
+    if specs[name].number is not None:
+        return name
+    return specs[name].shown_with or next(
+        spec.name for spec in tab_specs() if spec.column == specs[name].column
+    )
 
 
 def _focusable(pane: Widget) -> Widget | None:

@@ -13,7 +13,8 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui.layout.proportions import Proportions, columns, upper_lines, with_border
-from tui.layout.store import SIDES, KeptLayout, Layout, Side
+from tui.layout.store import KeptLayout, Layout
+from tui.panes.spec import pane_specs, side_specs
 
 if TYPE_CHECKING:
     from tui.layout.frame import Frame
@@ -25,14 +26,6 @@ REDRAW_SECONDS = 1 / 30
 than anybody sees."""
 KEEP_SECONDS = 0.5
 STACKS = (("trace", "observers"), ("workspace", "preview"))
-COLUMN_OF = {
-    "conversation": "talk",
-    "prompt": "talk",
-    "trace": "machinery",
-    "observers": "machinery",
-    "workspace": "files",
-    "preview": "files",
-}
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,7 @@ class Splits:
         self._passed_over = False
         self._last = kept.read() if kept is not None else Layout()
         self.sizes = self._last.sizes
-        self.side: Side = self._last.side
+        self.side = self._last.side
 
     def apply(self) -> None:
         """Give every column and pane the room that is its share now."""
@@ -103,7 +96,7 @@ class Splits:
         name, sign = "", 1
         if cells:
             wide = self._frame.mode == "wide"
-            column = COLUMN_OF[pane]
+            column = next(spec.column for spec in pane_specs() if spec.name == pane)
             name = column if wide and column != "talk" else "machinery" if wide else "side"
             sign = -1 if column == "talk" else 1
         else:
@@ -122,15 +115,14 @@ class Splits:
 
     def choose(self, pane: str) -> None:
         """Note which pane was chosen for the side of a medium screen."""
-        for side in SIDES:
-            if side == pane != self.side:
-                self.side = side
-                self._keep_later()
+        if pane != self.side and pane in {spec.name for spec in side_specs()}:
+            self.side = pane
+            self._keep_later()
 
     # -- the mouse --------------------------------------------------------------------------------
 
-    def take(self, event: events.MouseEvent) -> bool:
-        """Take an event of the mouse on a border, or while one is dragged; False when it is for somebody else."""
+    def handle_mouse(self, event: events.MouseEvent) -> bool:
+        """Handle a mouse event on a border, or while one is dragged; False if it is for another widget."""
         match event:
             case events.Click():
                 passed_over, self._passed_over = self._passed_over, False

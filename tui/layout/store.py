@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Literal, get_args
 
 import msgspec
 
 from core.errors import UniversalAgentError
 from tui.layout.proportions import Proportions
+from tui.panes.spec import side_specs
 
-__all__ = ["LAYOUT_FILE", "SIDES", "KeptLayout", "Layout", "Side"]
+__all__ = ["LAYOUT_FILE", "KeptLayout", "Layout"]
 
 LAYOUT_FILE = "layout.json"
 _FORMAT = 1
@@ -20,22 +20,17 @@ _MOST_BYTES = 16 * 1024
 log = logging.getLogger(__name__)
 
 
-Side = Literal["trace", "observers", "workspace"]
-"""The panes of which a medium screen shows one beside the conversation."""
-SIDES: tuple[Side, ...] = get_args(Side)
-
-
 class Layout(msgspec.Struct, frozen=True):
     """What a person made of the screen: the sizes of the panes, and which of them stands at the side."""
 
     sizes: Proportions = Proportions()
-    side: Side = "trace"
+    side: str = "trace"
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     format: int
     sizes: Proportions
-    side: Side = "trace"
+    side: str = "trace"
 
 
 class KeptLayout:
@@ -76,6 +71,8 @@ class KeptLayout:
             stored = msgspec.json.decode(data, type=_Stored)
             if stored.format != _FORMAT:
                 raise ValueError(f"it is of format {stored.format}, and this program knows {_FORMAT}")
+            if stored.side not in {spec.name for spec in side_specs()}:
+                raise ValueError(f"it names no pane {stored.side!r}")
         except OSError as error:
             why = error.strerror or type(error).__name__
         except (msgspec.DecodeError, ValueError) as error:

@@ -10,10 +10,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-__all__ = ["PaneTabs"]
+from tui.panes.spec import PaneSpec
 
-Tab = tuple[int, str, str]
-"""The number that is its key, the name of the pane, and its title."""
+__all__ = ["PaneTabs"]
 
 
 class PaneTabs(Widget):
@@ -30,11 +29,11 @@ class PaneTabs(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._panes: tuple[Tab, ...] = ()
+        self._panes: tuple[PaneSpec, ...] = ()
         self._active = ""
 
-    def show(self, panes: tuple[Tab, ...], active: str) -> None:
-        """Offer `panes`, each `(number, name, title)` with the number that is its key; mark `active`."""
+    def show(self, panes: tuple[PaneSpec, ...], active: str) -> None:
+        """Offer `panes`, each with the number that is its key; mark `active`."""
         if (panes, active) != (self._panes, self._active):
             self._panes, self._active = panes, active
             self.refresh()
@@ -53,7 +52,7 @@ class PaneTabs(Widget):
 
     def _forms(self) -> Iterator[tuple[list[Content], int]]:
         """Every form of the tabs, the widest first."""
-        named = {name for _, name, _ in self._panes}
+        named = {pane.name for pane in self._panes}
         yield self._tabs(named, " "), 2
         yield self._tabs(named), 2
         yield self._tabs(named), 1
@@ -64,8 +63,10 @@ class PaneTabs(Widget):
     def _tabs(self, named: set[str], edge: str = "") -> list[Content]:
         """The tabs with the titles of those that are `named`, each between two edges."""
         return [
-            self._tab(number, title if name in named else "", name == self._active, edge)
-            for number, name, title in self._panes
+            self._tab(
+                pane.number or 0, pane.title if pane.name in named else "", pane.name == self._active, edge
+            )
+            for pane in self._panes
         ]
 
     def _tab(self, number: int, title: str, active: bool, edge: str) -> Content:
@@ -82,8 +83,8 @@ class PaneTabs(Widget):
             return
         tabs, gap = self._laid_out()
         end = 0
-        for (_, name, _), tab in zip(self._panes, tabs, strict=True):
+        for pane, tab in zip(self._panes, tabs, strict=True):
             end += tab.cell_length + gap
             if offset.x < end:
-                self.post_message(self.Chosen(name))
+                self.post_message(self.Chosen(pane.name))
                 return

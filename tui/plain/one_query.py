@@ -12,8 +12,8 @@ from core.concurrency.garbage_collection import deferred
 from core.concurrency.race import until
 from core.events.types import AuthRequired, Event, QueryFinished
 from core.text import clean_line
-from tui.cli.arguments import EXIT_FAILED
 from tui.render.events import EventLines
+from tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
     from core.session.resume import Resume

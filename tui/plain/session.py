@@ -29,13 +29,13 @@ from core.session.resume import Resume
 from core.session.session import Session
 from core.settings.model import Settings
 from core.text import clean, clean_line
-from tui.cli.arguments import EXIT_FAILED
 from tui.plain.input import TypedLines
 from tui.plain.interrupt import InterruptKey, interrupt_key
 from tui.plain.narrator import Narrator
 from tui.plain.one_query import note_signal
 from tui.plain.output import PlainOutput
 from tui.plain.questions import DENIED, Answer, Question, question_of
+from tui.terminal.exit_codes import EXIT_FAILED
 
 __all__ = ["run_plain"]
 

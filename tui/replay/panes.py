@@ -1,13 +1,14 @@
-"""The panes of a past session: each can gather the whole of it off the screen and then show that in its own place.
+"""The panes of a past session, which can collect all of it off the screen, and then show it in their place.
 
-While the whole is read a pane shows the end of the session. Its twin, which is on no screen, takes all events from
-the first one on; when it has them all, `adopt` puts them on the screen, and the reader stays where he was.
+While the journal is read a pane shows the end of the session. Its twin, which is on no screen, handles all events from
+the first one on; when it has them all, `adopt` puts them on the screen without moving what the reader sees.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -21,9 +22,11 @@ from tui.panes.trace.pane import TracePane
 from tui.panes.trace.rows import CallNode, CallRecord, Record
 from tui.panes.trace.tree import CallTree
 from tui.panes.trace.tree_rows import TreeRows
+from tui.panes.workspace.pane import WorkspacePane
+from tui.panes.workspace.provenance import Origins
 from tui.replay.call import PastCall
 
-__all__ = ["PastConversation", "PastObservers", "PastPane", "PastTrace"]
+__all__ = ["PastCalls", "PastConversation", "PastObservers", "PastPane", "PastTrace", "PastWorkspace"]
 
 UNFINISHED = "unfinished"
 DEEPEST = 50
@@ -36,10 +39,10 @@ class PastPane(Protocol):
         """Handle a batch of events, in order."""
 
     def twin(self) -> Any:
-        """Make an empty pane of the same kind that is on no screen, to gather the whole."""
+        """Make an empty pane of the same kind that is on no screen, to collect the whole session."""
 
     def gather_for(self, shown: Any) -> None:
-        """As a twin: gather for the pane on the screen, as that is shown by now."""
+        """As a twin: adopt the view options of the pane on the screen."""
 
     def adopt(self, whole: Any) -> None:
         """Show what a twin has gathered; the reader stays where he is."""
@@ -72,17 +75,23 @@ class PastCalls(CallTree):
     Attributes:
         journal: where calls are read from when they are opened.
         still_runs: whether another program works on the session, so that a call without an end may get one.
+        resumed: whether the session continues here, below its past.
+        is_live: whether the events from here on are those of a live session.
     """
 
     journal: PastJournal | None = None
     still_runs = False
+    resumed = False
+    is_live = False
     _at: float | None = None
 
     def now(self) -> float:
-        """The time of the event that is handled, or of day; where nothing happens any more, none.
+        """Return the time of the current event, or of day; 0 if the session has ended.
 
         A call without an end in a past session has no known duration.
         """
+        if self.resumed:
+            return time.monotonic()
         if not self.still_runs:
             return 0.0
         return time.time() if self._at is None else self._at
@@ -112,6 +121,8 @@ class PastCalls(CallTree):
     def end_rows(self, nodes: Sequence[CallNode]) -> None:
         """End rows without a result."""
         super().end_rows(nodes)
+        if self.is_live:
+            return
         for node in nodes:
             node.took = None
             node.note = UNFINISHED
@@ -120,9 +131,17 @@ class PastCalls(CallTree):
 
 
 class PastTrace(TracePane):
-    """The calls of a past session."""
+    """The calls of a past session, and the live ones if it is resumed."""
 
     calls: PastCalls
+
+    def __init__(self, *, id: str | None = None, resumed: bool = False) -> None:
+        super().__init__(id=id)
+        self.calls.resumed = resumed
+
+    def go_live(self) -> None:
+        """Handle the events from here on as those of a live session."""
+        self.calls.is_live = True
 
     def make_calls(self, tree: TreeRows, monotonic: Callable[[], float]) -> CallTree:
         """Make what turns events into rows."""
@@ -153,3 +172,41 @@ class PastObservers(ObserversPane):
         twin = PastObservers()
         twin.gather_for(self)
         return twin
+
+
+class PastWorkspace(WorkspacePane):
+    """The files of a past session, none of which is new; they are read-only unless the session is resumed."""
+
+    def __init__(self, *, id: str | None = None, resumed: bool = False) -> None:
+        super().__init__(id=id)
+        self._resumed = resumed
+        self._is_live = False
+
+    def go_live(self) -> None:
+        """Mark the files as new that appear from here on."""
+        self._is_live = True
+
+    def set_root(self, path: Path, saved_reports: Path | None = None) -> None:
+        """Show the session's folder."""
+        super().set_root(path, saved_reports)
+        if not self._resumed:
+            self._places[0].read_only = True
+            self._show_counts()
+
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Note which call saved which file."""
+        if self._is_live:
+            super().handle_events(events)
+        else:
+            self.origins.handle_events(events)
+
+    def end(self) -> None:
+        """Do nothing: no row shows work that continues."""
+
+    def twin(self) -> Origins:
+        """Make an empty index of files and calls."""
+        return Origins()
+
+    def adopt(self, whole: Origins) -> None:
+        """Know the calls of all files."""
+        self.origins = whole

@@ -1,4 +1,4 @@
-"""The status line of a past session: what it is, and what it took."""
+"""The status line of a past session: its state, duration, cost, tokens and model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.panes.status.bar import (
 
 __all__ = ["PastStatus"]
 
-WORDS = {
+STATES = {
     "finished": "· past session · finished",
     "crashed": "· past session · crashed",
     "running": "… running elsewhere · followed",
@@ -26,10 +26,10 @@ WORDS = {
 
 
 class PastStatus(StatusLine):
-    """Tells figures only as far as they are those of the whole session.
+    """Shows a figure only if it is that of the whole session.
 
     Args:
-        back: there is a list of sessions to go back to.
+        back: whether Esc returns to a list of sessions.
     """
 
     _facts: PastFacts | None = None
@@ -45,12 +45,12 @@ class PastStatus(StatusLine):
         return [[self._hint_of(*each) for each in keys] for keys in ([ALWAYS, GOES_BACK], [GOES_BACK])]
 
     def show(self, facts: PastFacts) -> None:
-        """Show what is known by now."""
+        """Show what is known of the session."""
         self._facts = facts
-        self.progress(facts.read)
+        self.show_progress(facts.read)
         self.refresh()
 
-    def progress(self, read: float) -> None:
+    def show_progress(self, read: float) -> None:
         """Show how much of the journal was read."""
         self._read = read
         self.refresh()
@@ -64,7 +64,7 @@ class PastStatus(StatusLine):
         if facts is None:
             return [Cell(Content.styled("· past session", "$text-muted"), KEPT)]
         style = {"crashed": "$warning", "running": "$accent"}.get(facts.state, "$text-muted")
-        cells = [Cell(Content.styled(WORDS[facts.state], style), 100)]
+        cells = [Cell(Content.styled(STATES[facts.state], style), 100)]
         if facts.demo:
             cells.insert(0, Cell(Content.styled(" DEMO ", "bold $warning reverse"), 99))
         if self._read < 1.0:

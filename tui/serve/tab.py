@@ -26,7 +26,7 @@ __all__ = ["Tab", "cells"]
 
 log = logging.getLogger(__name__)
 
-CHILD = (sys.executable, "-I", "-m", "tui.serve.child")
+CHILD = (sys.executable, "-I", "-m", "tui.cli.served_tab")
 LEAVE_SECONDS = 15.0
 """How long a session may take to close; what has not ended by then is killed."""
 END_SECONDS = 6.0

@@ -1,4 +1,4 @@
-"""Ctrl+Z: the program and its agent stand still, and the terminal is the shell's until it continues them."""
+"""Ctrl+Z: stops the program and its agent until the shell continues them."""
 
 from __future__ import annotations
 
@@ -6,40 +6,14 @@ import os
 import signal
 import time
 from contextlib import suppress
-from typing import ClassVar
 
-from textual.app import App, SuspendNotSupported
-from textual.binding import Binding, BindingType
-
-__all__ = ["SuspendingApp", "stand_still"]
+__all__ = ["suspend_process"]
 
 STOPS_WITHIN = 0.5
 """Seconds; whoever still runs by then is not stopped: there is no shell that could continue it."""
 
 
-class SuspendingApp(App[str]):
-    """An application that Ctrl+Z stops as it stops any other program of a shell.
-
-    The whole group of processes is stopped, as the terminal itself would do it: with the agent's half at work and this
-    one not, calls would run into their time limits. What the agent was doing goes on where it was.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+z", "stand_still", "Suspend", id="app.suspend", show=False, priority=True),
-    ]
-
-    def action_stand_still(self) -> None:
-        """Give the terminal back to the shell, and stop until it continues this program in its foreground."""
-        try:
-            with self.suspend():
-                stopped = stand_still()
-        except SuspendNotSupported:
-            stopped = False
-        if not stopped:
-            self.notify("There is no shell here that could continue it after Ctrl+Z.", markup=False)
-
-
-def stand_still() -> bool:
+def suspend_process() -> bool:
     """Stop this process and its group until they are continued in the foreground; False when nothing stops them."""
     stopped = False
     while _stop():

@@ -105,7 +105,7 @@ def test_what_is_over_or_was_stopped_by_hand_is_not_told() -> None:
     attention.handle_events([QueryFinished(query_id="q1", status="interrupted", duration_ms=60_000)])
     assert attention.sent == []
     attention.handle_events([LONG, ASKED, AuthRequired(toolkit="gmail", url="https://a.example")])
-    assert attention.sent == ["\x1b]9;ua-tui: an account waits to be connected\x07"]
+    assert attention.sent == ["\x1b]9;ua-tui: an account needs to be connected\x07"]
 
 
 def test_the_query_is_told_short_and_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_the_query_is_told_short_and_without_its_secrets(monkeypatch: pytest.Mon
     text = "use sk-very-secret-0123456789\n" + "and rather-secret-1234567890 " + "x" * 5000
     attention.handle_events([QueryReceived(query_id="q1", text=text), LONG])
     (sent,) = attention.sent
-    assert sent.startswith("\x1b]9;ua-tui: the query has its answer: use ")
+    assert sent.startswith("\x1b]9;ua-tui: the query is answered: use ")
     assert "secret-" not in sent
     assert len(sent) < 120
     failed = QueryFinished(query_id="q1", status="error", duration_ms=20_000)
@@ -159,11 +159,11 @@ async def test_a_key_that_was_held_is_no_sign_of_somebody_who_left_since(tmp_pat
     app.attention = attention = Watched()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        app.hold_keys()
+        app.key_queue.pause()
         app.post_message(events.Key("x", "x"))
         app.post_message(events.AppBlur())
         await pilot.pause()
-        await app.release_keys()
+        await app.key_queue.resume()
         await pilot.pause()
         assert app.frame.prompt.value == "x"
         assert attention.focused is False

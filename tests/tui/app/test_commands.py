@@ -55,7 +55,7 @@ async def test_the_agent_is_stopped_by_name_and_nothing_else_is(tmp_path: Path) 
     async with app.run_test(size=WIDE) as pilot:
         await settled(app, pilot)
         await by_name(app, pilot, "stop")
-        assert [note.message for note in app._notifications] == ["The agent is not at work: nothing to stop."]
+        assert [note.message for note in app._notifications] == ["The agent is not running: nothing to stop."]
         assert focused(app) == "prompt"
         await pilot.press(*"asked", "enter")
         await shown(app, pilot)

@@ -42,7 +42,7 @@ async def test_a_long_answer_streams_without_a_full_collection(tmp_path: Path) -
         try:
             for _ in range(80):
                 session.bus.publish(TextDelta(query_id="q1", message_id="m1", text=PARAGRAPH * 3))
-                app._pump.flush()
+                app.pump.flush()
                 await pilot.pause()
         finally:
             gc.callbacks.remove(noting)

@@ -19,6 +19,7 @@ FIRST_FRAME = """
 import asyncio, sys
 from core.settings.model import Settings
 from tui.app.app import UaTuiApp
+from tui.app.session_source import LiveSource
 
 seen = []
 
@@ -30,7 +31,7 @@ class Watched(UaTuiApp):
 async def build(spawn):
     raise AssertionError("the session is built behind the first frame")
 
-Watched(Settings(), build).run(headless=True)
+Watched(Settings(), LiveSource(build)).run(headless=True)
 assert "textual.app" in seen
 print("\\n".join(seen))
 """
@@ -39,18 +40,19 @@ FIRST_FRAME_OF_THE_PAST = """
 import pathlib, sys, tempfile
 from core.history.session import PastSession
 from core.settings.model import Settings
-from tui.replay.app import PastApp
+from tui.app.app import UaTuiApp
+from tui.replay.past_source import PastSource
 
 seen = []
 
-class Watched(PastApp):
+class Watched(UaTuiApp):
     async def _after_first_frame(self):
         seen.extend(sys.modules)
         self.exit()
 
 with tempfile.TemporaryDirectory() as folder:
     pathlib.Path(folder, "journal.jsonl").touch()
-    Watched(Settings(), PastSession(pathlib.Path(folder))).run(headless=True)
+    Watched(Settings(), PastSource(PastSession(pathlib.Path(folder)))).run(headless=True)
 assert "textual.app" in seen
 print("\\n".join(seen))
 """

@@ -27,7 +27,7 @@ async def test_the_empty_prompt_says_which_key_leads_back_to_it(
         assert "Ask anything" in said(app)
         await pilot.press("f3")
         await pilot.pause()
-        assert "Esc leads back here" in screen_text(app)
+        assert "Esc: back to prompt" in screen_text(app)
         await pilot.press("escape", "x")
         await pilot.pause()
         assert app.frame.prompt.text == "x"
@@ -35,13 +35,13 @@ async def test_the_empty_prompt_says_which_key_leads_back_to_it(
         await pilot.press("enter", "f2")
         await until(lambda: session.state == "running")
         await pilot.pause()
-        assert "Tab leads back here" in screen_text(app)
+        assert "Tab: back to prompt" in screen_text(app)
         await pilot.press("tab")
         assert app.frame.prompt.has_focus
         assert session.interrupts == 0
         await pilot.press("f4")
         session.finish()
-        await until(lambda: "Esc leads back here" in screen_text(app))
+        await until(lambda: "Esc: back to prompt" in screen_text(app))
 
 
 async def test_where_the_prompt_is_out_of_sight_the_status_line_says_it(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ async def test_while_the_agent_works_the_keys_that_are_named_lead_to_the_prompt_
         await until(lambda: session.state == "running")
         await pilot.press(pane)
         named = " ".join({"shift+tab": "Shift+Tab", "tab": "Tab"}.get(key, key) for key in keys)
-        words = f"{named} prompt" if size[0] < 100 else f"{named} lead"
+        words = f"{named} prompt" if size[0] < 100 else f"{named}: back"
         await until(lambda: words in screen_text(app))
         assert "Esc stops" in screen_text(app)
         await pilot.press(*keys)

@@ -13,8 +13,10 @@ from core.events.types import AuthRequired, Event, PermissionAnswered, Permissio
 from core.settings.model import Settings
 from tests.tui.app_host import ASKED, ask, at_work, failed, listen, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
-from tui.app.app import DEMO, UaTuiApp
-from tui.app.event_pump import EventPump
+from tui.app.app import UaTuiApp
+from tui.app.event_pump import EventHandler, EventPump
+from tui.app.results import DEMO
+from tui.app.session_source import LiveSource
 from tui.ports import Spawn
 from tui.screens.application.error import ErrorScreen
 from tui.screens.requests.auth import AuthScreen
@@ -235,8 +237,8 @@ async def test_a_failure_says_why_what_to_do_and_that_restarting_did_not_help(tm
             assert "the agent died (exit code 9)" in told
             assert "ProcessError: ‹U+001B›[31mcode 9" in told
             assert ("agent starts again in this session" in told) == (times == 1)
-            assert ("failed so 2 times" in told) == (times == 2)
-            assert "1 query waits" in told
+            assert ("failed 2 times" in told) == (times == 2)
+            assert "1 query is waiting" in told
             assert str(session.workspace.path / "run.log") in told
             listen(app)
             await pilot.press("r")
@@ -256,7 +258,7 @@ async def test_a_session_that_cannot_be_built_is_built_again_on_restart(tmp_path
             raise AgentUnavailable("the agent is not installed") from again
         return session
 
-    app = UaTuiApp(Settings(workspace_base=tmp_path), build, state_dir=tmp_path)
+    app = UaTuiApp(Settings(workspace_base=tmp_path), LiveSource(build), state_dir=tmp_path)
     async with app.run_test() as pilot:
         await failed(app, pilot)
         assert isinstance(app.screen, ErrorScreen)
@@ -275,7 +277,7 @@ async def test_without_credentials_it_explains_and_offers_the_demo(tmp_path: Pat
     async def build(spawn: Spawn) -> FakeSession:
         raise CredentialsError("no key is configured")
 
-    app = UaTuiApp(Settings(workspace_base=tmp_path), build, state_dir=tmp_path)
+    app = UaTuiApp(Settings(workspace_base=tmp_path), LiveSource(build), state_dir=tmp_path)
     async with app.run_test() as pilot:
         await failed(app, pilot)
         assert isinstance(app.screen, SetupScreen)
@@ -314,7 +316,7 @@ async def test_a_pane_that_fails_does_not_take_the_others_with_it(
         def broken(events: Sequence[Event]) -> None:
             raise ValueError("cannot draw")
 
-        monkeypatch.setattr(next(iter(app.frame.panes)), "apply", broken)
+        monkeypatch.setattr(next(iter(app.frame.panes)), "handle_events", broken)
         session.submit("x")
         await ask(session, app, pilot)
         assert isinstance(app.screen, PermissionScreen)
@@ -442,6 +444,35 @@ async def test_the_history_is_kept_for_the_next_start(tmp_path: Path) -> None:
     assert before == "remember me"
 
 
+class Recorder:
+    """Notes the numbers of each batch."""
+
+    def __init__(self, batches: list[list[int]]) -> None:
+        self._batches = batches
+
+    def handle_events(self, events: Sequence[Event]) -> None:
+        self._batches.append([event.seq for event in events])
+
+
+class Broken:
+    def handle_events(self, events: Sequence[Event]) -> None:
+        raise ValueError("broken")
+
+
+def fail(handler: EventHandler) -> None:
+    raise AssertionError(f"{handler} failed")
+
+
+async def test_a_handler_that_fails_keeps_no_batch_from_the_others() -> None:
+    batches: list[list[int]] = []
+    failed: list[EventHandler] = []
+    broken = Broken()
+    pump = EventPump(lambda function: function(), failed.append, [broken, Recorder(batches)])
+    pump.receive(TextDelta(query_id="q", message_id="m", text="x", seq=7))
+    assert batches == [[7]]
+    assert failed == [broken]
+
+
 async def test_events_are_handed_on_in_order_and_in_few_batches() -> None:
     batches: list[list[int]] = []
     loop = asyncio.get_running_loop()
@@ -449,7 +480,7 @@ async def test_events_are_handed_on_in_order_and_in_few_batches() -> None:
     def schedule(function: Any) -> object:
         return loop.call_soon(function)
 
-    pump = EventPump(schedule, lambda events: batches.append([event.seq for event in events]), interval=0.02)
+    pump = EventPump(schedule, fail, [Recorder(batches)], interval=0.02)
     for number in range(50):
         pump.receive(TextDelta(query_id="q", message_id="m", text="x", seq=number))
         await asyncio.sleep(0.001)
@@ -459,12 +490,12 @@ async def test_events_are_handed_on_in_order_and_in_few_batches() -> None:
 
 
 async def test_held_events_wait_for_someone_to_show_them_to() -> None:
-    batches: list[int] = []
-    pump = EventPump(lambda function: function(), lambda events: batches.append(len(events)))
-    pump.hold()
+    batches: list[list[int]] = []
+    pump = EventPump(lambda function: function(), fail, [Recorder(batches)])
+    pump.pause()
     for _ in range(3):
         pump.receive(TextDelta(query_id="q", message_id="m", text="x"))
     pump.flush()
     assert batches == []
-    pump.release()
-    assert batches == [3]
+    pump.resume()
+    assert [len(batch) for batch in batches] == [3]

@@ -12,8 +12,9 @@ from tests.model_server import model_server
 from tests.tui.app_host import failed, listen, settled
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import until
-from tui.app.app import DEMO, UaTuiApp
-from tui.app.controllers.setup import SET_UP
+from tui.app.app import UaTuiApp
+from tui.app.results import DEMO, SET_UP
+from tui.app.session_source import LiveSource
 from tui.ports import Spawn
 from tui.screens.setup.screen import SetupResult, SetupScreen
 
@@ -43,7 +44,7 @@ def bare_app(tmp_path: Path, session: FakeSession, first_query: str | None = Non
         return session
 
     settings = Settings(workspace_base=tmp_path, claude_config_dir=tmp_path / "claude")
-    app = UaTuiApp(settings, build, first_query, state_dir=tmp_path / "state")
+    app = UaTuiApp(settings, LiveSource(build), first_query, state_dir=tmp_path / "state")
     return app
 
 
@@ -97,8 +98,8 @@ async def test_a_setup_that_is_closed_is_opened_again_by_its_command(tmp_path: P
         await asked(app, pilot)
         await pilot.press("escape")
         await pilot.pause()
-        assert "No way to reach a model" in app.notice.text
-        await settled(app, pilot) if app._pump._held else None
+        assert "No model is set up" in app.notice.text
+        await settled(app, pilot) if app.pump.is_paused else None
         await pilot.press(*"/setup", "enter")
         await asked(app, pilot)
         await pilot.press("d")

@@ -69,12 +69,12 @@ async def test_a_key_counts_as_typed_when_it_comes(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await settled(app, pilot)
         before = app.typed_at
-        app.hold_keys()
+        app.key_queue.pause()
         type_at_once(app, "x")
         await pilot.pause()
         assert app.frame.prompt.value == ""
         assert app.typed_at > before
-        await app.release_keys()
+        await app.key_queue.resume()
 
 
 def test_a_clock_counts_little_between_two_looks() -> None:

@@ -202,7 +202,7 @@ async def test_several_problems_are_told_in_one_line_and_the_help_has_the_reason
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(app, pilot)
         (note,) = [note.message for note in app._notifications]
-        assert note == "3 key settings are not taken: F1 says why."
+        assert note == "3 key settings are ignored: F1 says why."
         await press(pilot, "f1")
         assert isinstance(app.screen, HelpScreen)
         assert all(f"nothing.{number} " in screen_text(app) for number in range(3))

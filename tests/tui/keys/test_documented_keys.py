@@ -16,6 +16,7 @@ import tui
 from tests.core.test_docs import sections
 from tests.paths import PROJECT
 from tui.app.app import UaTuiApp
+from tui.app.base_app import BaseApp
 from tui.app.main_screen import MainScreen
 from tui.keys.key_table import HANDLED, STANDARD
 from tui.keys.keymap import Keys
@@ -52,7 +53,6 @@ from tui.screens.session.sessions import SessionsScreen
 from tui.screens.setup.screen import SetupScreen
 from tui.screens.tool_call.call_view import CallView
 from tui.screens.tool_call.screen import ToolCallScreen
-from tui.terminal.suspend import SuspendingApp
 from tui.viewers.view.document_view import DocumentView
 from tui.virtual_list.virtual_list import VirtualList
 from tui.widgets.dialog import Dialog
@@ -62,7 +62,7 @@ Classes = Sequence[type[DOMNode]]
 
 ROOT = PROJECT
 PAGE = ROOT / "docs" / "keys.md"
-EVERYWHERE: Classes = (UaTuiApp, SuspendingApp, MainScreen, Frame, VirtualList)
+EVERYWHERE: Classes = (UaTuiApp, BaseApp, MainScreen, Frame, VirtualList)
 VIEW: Classes = (DocumentView,)
 TREE = ["left", "right", "h", "l", "space", "E", "F", "enter"]
 

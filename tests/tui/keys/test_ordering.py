@@ -76,7 +76,7 @@ async def test_a_key_whose_receiver_is_gone_holds_nobody_up(tmp_path: Path) -> N
     async with app.run_test(size=(160, 50)):
         await ready(app)
         # The message that follows it is lost.
-        app._waiting_for = app._number = 7
+        app.key_queue._waiting_for = app.key_queue._number = 7
         burst(app, "1/x")
         pane = app.query_one(ConversationPane)
         await until(lambda: pane.search.query.text == "x")

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 
-from tui.layout.frame import PANES, SIDE
 from tui.layout.tabs import PaneTabs
+from tui.panes.spec import PaneSpec, side_specs, tab_specs
 
-TITLES = {title for _, _, title in PANES}
+TABS, SIDE = tab_specs(), side_specs()
+TITLES = {spec.title for spec in TABS}
 
 
 class TabsHost(App[None]):
     CSS = "PaneTabs { height: 1; padding: 0 0 0 1; }"
 
-    def __init__(self, panes: tuple[tuple[int, str, str], ...], active: str) -> None:
+    def __init__(self, panes: tuple[PaneSpec, ...], active: str) -> None:
         super().__init__()
         self.panes = panes
         self.active = active
@@ -33,19 +34,20 @@ class TabsHost(App[None]):
         return self.screen._compositor.render_strips()[0].text
 
 
-@pytest.mark.parametrize("panes", [PANES, SIDE], ids=["all", "side"])
+@pytest.mark.parametrize("panes", [TABS, SIDE], ids=["all", "side"])
 async def test_no_name_is_cut_at_any_width_and_every_number_is_there(
-    panes: tuple[tuple[int, str, str], ...],
+    panes: tuple[PaneSpec, ...],
 ) -> None:
-    for _, active, title in panes:
-        app = TabsHost(panes, active)
+    for active in panes:
+        title = active.title
+        app = TabsHost(panes, active.name)
         async with app.run_test(size=(60, 3)) as pilot:
             named = len(panes)
             for width in range(60, 17, -1):
                 await pilot.resize_terminal(width, 3)
                 await pilot.pause()
                 words = app.line.split()
-                assert [word for word in words if word.isdigit()] == [str(number) for number, _, _ in panes]
+                assert [word for word in words if word.isdigit()] == [str(spec.number) for spec in panes]
                 names = {word for word in words if not word.isdigit()}
                 assert names <= TITLES, width
                 assert len(names) <= named, width
@@ -67,7 +69,7 @@ async def test_names_stay_as_long_as_they_fit(width: int, names: int) -> None:
 async def test_a_click_takes_the_tab_that_is_seen_there(width: int) -> None:
     app = TabsHost(SIDE, "trace")
     async with app.run_test(size=(width, 3)) as pilot:
-        for number, name, _ in SIDE:
-            await pilot.click(PaneTabs, offset=(app.line.index(str(number)), 0))
+        for spec in SIDE:
+            await pilot.click(PaneTabs, offset=(app.line.index(str(spec.number)), 0))
             await pilot.pause()
-            assert app.chosen[-1:] == [name]
+            assert app.chosen[-1:] == [spec.name]

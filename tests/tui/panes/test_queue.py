@@ -162,7 +162,7 @@ async def test_what_could_not_be_handed_on_is_kept_with_the_session(tmp_path: Pa
         await pilot.press(*"two", "enter")
         await pilot.pause()
         assert session.waiting == ["one"]
-        app.leaving.leave("quit")
+        app.shutdown.begin("quit")
         await until(lambda: bool(session.closed))
         assert session.waiting == ["one", "two"]
 

@@ -34,12 +34,13 @@ from tests.tui.files_host import until
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.played import fixed_bus, lay_files, played_events
 from tests.tui.tree_host import cursor
+from tui.app.app import UaTuiApp
 from tui.panes.conversation.blocks import Tone
 from tui.panes.workspace.pane import WorkspacePane
-from tui.replay.app import PastApp
 from tui.replay.footer import past_message
-from tui.replay.loader import Filling
+from tui.replay.loader import SessionLoader
 from tui.replay.panes import PastConversation, PastObservers, PastTrace
+from tui.replay.past_source import PastSource
 from tui.screens.tool_call.screen import ToolCallScreen
 from tui.terminal.clipboard import Clipboard
 
@@ -91,33 +92,34 @@ def many(queries: int, calls: int = 20) -> list[Event]:
 @asynccontextmanager
 async def past(
     folder: Path, *, size: tuple[int, int] = (160, 45), tail: int = 1 << 20, filled: bool = True
-) -> AsyncIterator[tuple[PastApp, Pilot[Any]]]:
+) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any]]]:
     clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
     settings = Settings(workspace_base=folder.parent.parent)
-    app = PastApp(settings, PastSession(folder, tail=tail), clipboard=clipboard)
+    source = PastSource(PastSession(folder, tail=tail))
+    app = UaTuiApp(settings, source, clipboard=clipboard)
     async with app.run_test(size=size) as pilot:
-        await asyncio.wait_for(app.begun.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), 20)
         if filled:
-            await asyncio.wait_for(app.filled.wait(), 20)
+            await asyncio.wait_for(source.all_shown.wait(), 20)
         await pilot.pause()
         yield app, pilot
 
 
-def pane(app: PastApp, kind: type[Any]) -> Any:
+def pane(app: UaTuiApp, kind: type[Any]) -> Any:
     return app.frame.query_one(kind)
 
 
-def text(app: PastApp, kind: type[Any]) -> str:
+def text(app: UaTuiApp, kind: type[Any]) -> str:
     return "\n".join(rows(pane(app, kind)))
 
 
-def call_shown(app: PastApp) -> ToolCallScreen:
+def call_shown(app: UaTuiApp) -> ToolCallScreen:
     assert isinstance(app.screen, ToolCallScreen)
     return app.screen
 
 
-def status(app: PastApp) -> str:
-    return str(app.past_status.render())
+def status(app: UaTuiApp) -> str:
+    return str(app.status.render())
 
 
 async def test_the_screen_goes_on_between_the_panes_that_open(
@@ -126,20 +128,20 @@ async def test_the_screen_goes_on_between_the_panes_that_open(
     folder = write(tmp_path, many(3))
     turns = 0
     shown: list[tuple[str, int]] = []
-    applied = Filling._apply
+    applied = SessionLoader._apply
 
     def turn() -> None:
         nonlocal turns
         turns += 1
         asyncio.get_running_loop().call_soon(turn)
 
-    def noting(self: Filling, panes: Sequence[Any], events: Sequence[Event]) -> None:
+    def noting(self: SessionLoader, panes: Sequence[Any], events: Sequence[Event]) -> None:
         if not turns:
             turn()
         shown.extend((type(pane).__name__, turns) for pane in panes)
         applied(self, panes, events)
 
-    monkeypatch.setattr(Filling, "_apply", noting)
+    monkeypatch.setattr(SessionLoader, "_apply", noting)
     async with past(folder):
         assert [name for name, _ in shown][:2] == ["PastConversation", "PastTrace"]
         assert len({at for _, at in shown}) == len(shown) == 4
@@ -196,7 +198,7 @@ def line_text(line: Any) -> str:
     return "".join(part.text for part in line).rstrip()
 
 
-def rows_of(app: PastApp, kind: type[Any]) -> list[str]:
+def rows_of(app: UaTuiApp, kind: type[Any]) -> list[str]:
     return [str(each) for each in seen(pane(app, kind))]
 
 
@@ -247,7 +249,7 @@ async def test_questions_and_failures_of_then_open_nothing_now(tmp_path: Path) -
 
 async def test_nothing_can_be_typed_and_every_way_out_of_a_pane_leads_to_another(tmp_path: Path) -> None:
     async with past(write(tmp_path, many(2))) as (app, pilot):
-        assert "only to be read" in str(app.frame.prompt.placeholder)
+        assert "Read-only" in str(app.frame.prompt.placeholder)
         await pilot.press("escape", "h", "i", "enter")
         assert app.frame.prompt.text == ""
         visited = set[str]()
@@ -298,9 +300,10 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
             yield batch
 
     session.whole = held  # type: ignore[method-assign]  # reads only when the test is ready
-    app = PastApp(Settings(workspace_base=tmp_path), session)
+    source = PastSource(session)
+    app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)) as pilot:
-        await asyncio.wait_for(app.begun.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), 20)
         talk, trace = pane(app, PastConversation), pane(app, PastTrace)
         few = len(trace.entries)
         await pilot.press("1", "slash", *"needles", "enter", "n", "up", "up", "up")
@@ -309,7 +312,7 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
         titles = str(talk.border_title)
         assert "reading" in status(app)
         go_on.set()
-        await asyncio.wait_for(app.filled.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), 20)
         await pilot.pause()
         assert len(trace.entries) > 2 * few
         assert (rows(talk), rows(trace), trace.cursor.key) == before[:3]
@@ -327,14 +330,15 @@ async def test_the_reader_stays_where_he_is_when_the_whole_arrives(tmp_path: Pat
 
 async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> None:
     folder = write(tmp_path, many(60))
-    app = PastApp(Settings(workspace_base=tmp_path), PastSession(folder, tail=30_000))
+    source = PastSource(PastSession(folder, tail=30_000))
+    app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)) as pilot:
-        await asyncio.wait_for(app.begun.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), 20)
         trace = pane(app, PastTrace)
         last = trace.records["query/n59"]
         trace.tree_rows.set_open(last, open_=False)
         trace.show_only("state:failed")
-        await asyncio.wait_for(app.filled.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), 20)
         assert trace.matched == 60
         assert "60 of 1,200 calls" in str(trace.border_title)
         trace.show_only("")
@@ -366,11 +370,10 @@ async def test_a_journal_that_cannot_be_read_on_leaves_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(past_journal, "BLOCK", 256)
-    app = PastApp(
-        Settings(workspace_base=tmp_path), session := PastSession(write(tmp_path, many(40)), tail=9_000)
-    )
+    source = PastSource(session := PastSession(write(tmp_path, many(40)), tail=9_000))
+    app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(160, 45)):
-        await asyncio.wait_for(app.begun.wait(), 20)
+        await asyncio.wait_for(source.end_shown.wait(), 20)
         session.journal.close()
         await until(lambda: app.notice.display)
         assert "is closed" in str(app.notice.render())
@@ -386,7 +389,8 @@ async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: p
         await pilot.press("ctrl+q")
         await until(lambda: not app.is_running, 5)
     assert app.return_code == 0
-    assert not app.filled.is_set()
+    assert isinstance(app.source, PastSource)
+    assert not app.source.all_shown.is_set()
 
 
 async def test_escapes_in_the_journal_reach_no_row(tmp_path: Path) -> None:
@@ -499,23 +503,25 @@ async def test_a_session_that_runs_elsewhere_is_shown_as_it_goes_on(tmp_path: Pa
             await until(lambda: "past session · crashed" in status(app))
             await until(lambda: "The program ended in the middle" in text(app, PastConversation))
             await until(lambda: "unfinished" in text(app, PastTrace))
-            assert "only to be read" in str(app.frame.prompt.placeholder)
+            assert "Read-only" in str(app.frame.prompt.placeholder)
 
 
 async def test_escape_leads_back_to_the_list_a_session_was_opened_from(tmp_path: Path) -> None:
     session = PastSession(write(tmp_path, many(2)))
-    app = PastApp(Settings(workspace_base=tmp_path), session, back=True)
+    source = PastSource(session, from_list=True)
+    app = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with app.run_test(size=(120, 40)) as pilot:
-        await asyncio.wait_for(app.filled.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), 20)
         assert "Esc back" in status(app)
         await pilot.press("2", "z", "escape")
         assert not app.frame.maximised
         assert app.is_running
         await pilot.press("escape")
         await until(lambda: app._exit)
-    alone = PastApp(Settings(workspace_base=tmp_path), PastSession(write(tmp_path, many(2))))
+    source = PastSource(PastSession(write(tmp_path, many(2))))
+    alone = UaTuiApp(Settings(workspace_base=tmp_path), source)
     async with alone.run_test(size=(120, 40)) as pilot:
-        await asyncio.wait_for(alone.filled.wait(), 20)
+        await asyncio.wait_for(source.all_shown.wait(), 20)
         assert "back" not in status(alone)
         await pilot.press("escape", "escape")
         assert not alone._exit

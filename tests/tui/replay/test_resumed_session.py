@@ -25,12 +25,13 @@ from tests.tui.fakes import FakeSession, FakeWorkspace
 from tests.tui.files_host import until
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.replay.test_past_session import NAME, many, write
+from tui.app.app import UaTuiApp
 from tui.panes.conversation.blocks import Verbatim
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.trace.pane import TracePane
 from tui.panes.workspace.pane import WorkspacePane
 from tui.ports import Spawn
-from tui.replay.resumed_app import ResumedApp, ResumedFrame
+from tui.replay.resumed_source import ResumedSource
 from tui.screens.application.error import ErrorScreen
 from tui.screens.session.confirm_fresh import FreshScreen
 from tui.terminal.clipboard import Clipboard
@@ -60,20 +61,19 @@ class GoesOn(FakeSession):
 @asynccontextmanager
 async def going_on(
     folder: Path, *, tail: int = 1 << 20, ends: Sequence[Event] = (), gone: bool = False
-) -> AsyncIterator[tuple[ResumedApp, Pilot[Any], GoesOn]]:
+) -> AsyncIterator[tuple[UaTuiApp, Pilot[Any], GoesOn]]:
     session = GoesOn(FakeWorkspace(folder))
     session.ends = ends
 
     async def build(spawn: Spawn) -> GoesOn:
-        if gone and not app.resume.fresh:
+        if gone and not source.resume.fresh:
             raise ConversationGone("the agent's record of the conversation is gone")
         return session
 
-    app = ResumedApp(
+    source = ResumedSource(build, PastSession(folder, tail=tail), Resume(folder))
+    app = UaTuiApp(
         Settings(workspace_base=folder.parent.parent),
-        build,
-        PastSession(folder, tail=tail),
-        Resume(folder),
+        source,
         state_dir=folder.parent.parent / "state",
         clipboard=Clipboard({"TERM": "xterm-256color"}, platform="linux"),
     )
@@ -81,7 +81,12 @@ async def going_on(
         yield app, pilot, session
 
 
-def text(app: ResumedApp, kind: type[VirtualList[Any]]) -> str:
+def source_of(app: UaTuiApp) -> ResumedSource:
+    assert isinstance(app.source, ResumedSource)
+    return app.source
+
+
+def text(app: UaTuiApp, kind: type[VirtualList[Any]]) -> str:
     return "\n".join(rows(app.frame.query_one(kind)))
 
 
@@ -179,10 +184,9 @@ async def test_a_conversation_that_is_gone_is_asked_about_and_a_fresh_one_goes_o
         assert app.state == "failed"
         await pilot.press("f")
         await until(lambda: app.state == "idle")
-        assert app.resume.fresh
+        assert source_of(app).resume.fresh
         assert len(app.screen_stack) == 1
         assert "Answer 0 speaks" in text(app, ConversationPane)
-        assert isinstance(app.frame, ResumedFrame)
         assert app.session is session
 
 
@@ -191,4 +195,4 @@ async def test_without_its_conversation_a_person_can_leave(tmp_path: Path) -> No
         await until(lambda: isinstance(app.screen, FreshScreen) and not app.screen.has_class("-quiet"))
         await pilot.press("escape")
         await until(lambda: app._exit)
-        assert not app.resume.fresh
+        assert not source_of(app).resume.fresh

@@ -118,7 +118,7 @@ async def test_a_warning_is_told_once_and_interrupts_nothing(tmp_path: Path) -> 
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(tmp_path, pilot)
         session.bus.publish(NEAR)
-        app._pump.flush()
+        app.pump.flush()
         await pilot.pause()
         assert "$0.85 of $1.00 is spent" in app.notice.text
         assert "⚠" in str(app.status.render())
@@ -132,7 +132,7 @@ async def test_the_end_of_the_budget_asks_and_a_higher_one_is_handed_on(tmp_path
         session.bus.publish(NEAR)
         session.bus.publish(SPENT)
         session.bus.publish(SPENT)
-        app._pump.flush()
+        app.pump.flush()
         await until(lambda: isinstance(app.screen, BudgetScreen))
         screen = app.screen
         await until(lambda: not screen.has_class("-quiet"))
@@ -142,7 +142,7 @@ async def test_the_end_of_the_budget_asks_and_a_higher_one_is_handed_on(tmp_path
         await until(lambda: len(app.screen_stack) == 1)
         assert session.limits == [5.0]
         assert app.settings.max_cost_usd == 5.0
-        app._pump.flush()
+        app.pump.flush()
         await pilot.pause()
         assert app.notice.text == ""
         assert "/$5.00" in str(app.status.render())
@@ -160,7 +160,7 @@ async def test_a_limit_that_was_overtaken_meanwhile_is_told(
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(tmp_path, pilot)
         monkeypatch.setattr(session, "raise_budget", refuse)
-        app.spending.open()
+        app.budget.open()
         await until(lambda: isinstance(app.screen, BudgetScreen))
         screen = app.screen
         await until(lambda: not screen.has_class("-quiet"))
@@ -199,7 +199,7 @@ async def test_a_limit_is_told_by_a_toast_where_the_conversation_is_out_of_sight
         await settled(tmp_path, pilot)
         app.frame.show("trace")
         await until(lambda: not app.frame.shows("conversation"))
-        app.spending._raise(6.0)
+        app.budget.raise_limit(6.0)
         await until(lambda: any("may cost $6.00" in note.message for note in app._notifications))
 
 
@@ -209,7 +209,7 @@ async def test_the_end_of_the_budget_waits_for_whoever_is_typing(tmp_path: Path)
         await settled(tmp_path, pilot)
         await pilot.press(*"a wor")
         session.bus.publish(SPENT)
-        app._pump.flush()
+        app.pump.flush()
         await until(lambda: isinstance(app.screen, BudgetScreen))
         await pilot.press("r")
         await until(lambda: app.frame.prompt.text == "a worr")

@@ -184,7 +184,7 @@ DIALOGS: dict[str, tuple[Callable[[], Modal[Any]], tuple[str, ...]]] = {
         lambda: ErrorScreen(
             "the agent died (signal 9)",
             ["ProcessError: Command failed with exit code -9"],
-            advice=[RESTARTS, "1 query waits: what waits is kept.", "The whole story is in /work/run.log"],
+            advice=[RESTARTS, "1 query is waiting, and will be kept.", "Details are in /work/run.log"],
         ),
         (),
     ),

@@ -38,7 +38,7 @@ async def test_each_key_chooses(tmp_path: Path, keys: list[str], choice: ModelCh
     app = make_app(tmp_path, session)
     async with app.run_test(size=(100, 30)) as pilot:
         await until(lambda: app.state == "idle")
-        app.modelling.open()
+        app.model_selection.open()
         await until(lambda: isinstance(app.screen, ModelScreen))
         await pilot.press(*keys)
         await until(lambda: not isinstance(app.screen, ModelScreen))
@@ -56,7 +56,7 @@ async def test_leaving_it_changes_nothing_and_a_model_that_is_not_listed_is_show
     app = make_app(tmp_path, session)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state == "idle")
-        app.modelling.open()
+        app.model_selection.open()
         await until(lambda: isinstance(app.screen, ModelScreen))
         await pilot.pause()
         assert "glm-5" in shown(app)
@@ -70,7 +70,7 @@ async def test_a_name_that_will_not_do_stays_in_the_line(tmp_path: Path) -> None
     app = make_app(tmp_path, session)
     async with app.run_test(size=(100, 30)) as pilot:
         await until(lambda: app.state == "idle")
-        app.modelling.open()
+        app.model_selection.open()
         await until(lambda: isinstance(app.screen, ModelScreen))
         await pilot.press("o", *"two", "space", *"words", "enter")
         assert isinstance(app.screen, ModelScreen)
@@ -86,7 +86,7 @@ async def test_what_is_refused_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     app = make_app(tmp_path, session)
     async with app.run_test(size=(100, 30)) as pilot:
         await until(lambda: app.state == "idle")
-        app.modelling.open()
+        app.model_selection.open()
         await until(lambda: isinstance(app.screen, ModelScreen))
         await pilot.press("down", "enter")
         await until(lambda: any("Not this one." in told.message for told in app._notifications))
@@ -95,7 +95,7 @@ async def test_what_is_refused_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
 async def opened(app: UaTuiApp) -> None:
     await until(lambda: app.state == "idle")
-    app.modelling.open()
+    app.model_selection.open()
     await until(lambda: isinstance(app.screen, ModelScreen))
 
 

@@ -34,7 +34,8 @@ from tests.tui.files_host import screen_text, until
 from tests.tui.pictured import every_look, every_size
 from tests.tui.played import fixed_bus
 from tui.app.app import UaTuiApp
-from tui.app.sessions_app import SessionsApp, resumed_folder, resuming
+from tui.app.results import resume_result, resumed_folder
+from tui.app.sessions_app import SessionsApp
 from tui.cli import main
 from tui.panes.conversation.pane import ConversationPane
 from tui.screens.files.confirm_delete import DeleteScreen
@@ -141,7 +142,7 @@ async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
 ) -> None:
     lay_all(tmp_path)
     read: list[Path] = []
-    monkeypatch.setattr("tui.app.sessions_app.open_to_read", lambda app, folder: read.append(folder))
+    monkeypatch.setattr("tui.app.sessions_app.open_read_only", lambda app, folder: read.append(folder))
     async with sessions(tmp_path) as (_, screen, pilot):
         await pilot.press("down", "enter")
         await pilot.pause()
@@ -161,7 +162,7 @@ async def test_what_cannot_be_opened_is_told(tmp_path: Path, monkeypatch: pytest
     def fail(app: object, folder: Path) -> None:
         raise UniversalAgentError("There is no [red]terminal")
 
-    monkeypatch.setattr("tui.app.sessions_app.open_to_read", fail)
+    monkeypatch.setattr("tui.app.sessions_app.open_read_only", fail)
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
         await until(lambda: "There is no [red]terminal" in said(app))
@@ -417,7 +418,7 @@ async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rest
         await pilot.press("down", "r")
         await until(lambda: app._exit)
         assert session.closed == ["quit"]
-        assert app.return_value == resuming(tmp_path / WORKSPACES / name(4))
+        assert app.return_value == resume_result(tmp_path / WORKSPACES / name(4))
 
 
 async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:

@@ -13,11 +13,11 @@ from textual.widgets.option_list import Option
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import until
-from tui.app.base_app import StyledApp
+from tui.app.base_app import BaseApp
 from tui.widgets.choice_list import ChoiceList
 
 
-class ListHost(StyledApp):
+class ListHost(BaseApp):
     def __init__(self, theme: str) -> None:
         super().__init__(None, theme)
         self.chosen: list[int] = []

@@ -1,8 +1,8 @@
-"""Calls the person back to the screen: by the bell or a notification of the desktop, and only when nobody looks.
+"""Calls an absent user back to the screen, by the bell or a desktop notification.
 
-A query that took long and came to its end is told while the terminal does not have the focus. A question is
-told to whoever is away: without the focus, or without having touched anything for a while. Where the terminal
-does not say whether it has the focus, whoever touched something just now is taken to look.
+The end of a long query is announced while the terminal does not have the focus. A question is announced if the user is
+away: the terminal does not have the focus, or there was no input for a while. Recent input counts as focus if the
+terminal does not report its focus.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from os import environ
 from typing import Literal
-
-from textual import events
-from textual.app import App
 
 from core.events.types import (
     AuthFinished,
@@ -31,30 +28,30 @@ from core.settings.model import Settings
 from core.settings.secrets import secrets
 from core.text import clean_line
 
-__all__ = ["Attention", "AttentiveApp", "SetupMethod", "notification", "way_of"]
+__all__ = ["Attention", "NotificationMethod", "notification", "way_of"]
 
-SetupMethod = Literal["bell", "osc9", "osc777", "off"]
+NotificationMethod = Literal["bell", "osc9", "osc777", "off"]
 
 LONG_SECONDS = 10.0
-"""A query that took no longer is not worth a call."""
+"""A query that took no longer is not announced."""
 HERE_SECONDS = 10.0
-"""Whoever pressed or clicked something within this time looks at the screen."""
+"""A user who pressed or clicked something within this time is at the screen."""
 MOST_OF_QUERY = 60
 
 _OSC9_TERMS = ("xterm-kitty", "xterm-ghostty", "ghostty", "wezterm")
 _OSC9_PROGRAMS = frozenset({"iterm.app", "wezterm", "ghostty", "kitty"})
 _OSC777_TERMS = ("foot", "contour")
 _OSC777_PROGRAMS = frozenset({"contour"})
-# What a multiplexer passes on depends on its settings; the bell it always takes.
+# Whether a multiplexer passes notifications on depends on its settings; it always passes the bell on.
 _BETWEEN = ("TMUX", "STY", "ZELLIJ")
 _BETWEEN_TERMS = ("screen", "tmux")
 
 
-def way_of(setting: str, environment: Mapping[str, str]) -> SetupMethod:
-    """Choose how this terminal is to call: as the person chose, or for `auto` as its environment tells."""
+def way_of(setting: str, environment: Mapping[str, str]) -> NotificationMethod:
+    """Choose how to notify in this terminal: as set, or for `auto` according to its environment."""
     match setting:
         case "bell" | "osc9" | "osc777" | "off":
-            chosen: SetupMethod = setting
+            chosen: NotificationMethod = setting
             return chosen
     term = environment.get("TERM", "").lower()
     program = environment.get("TERM_PROGRAM", "").lower()
@@ -67,15 +64,15 @@ def way_of(setting: str, environment: Mapping[str, str]) -> SetupMethod:
     return "bell"
 
 
-def notification(way: SetupMethod, text: str) -> str:
-    """Return what makes the terminal call; `text` is one line."""
-    # Nothing in it may end the sequence, whoever wrote it.
+def notification(way: NotificationMethod, text: str) -> str:
+    """Return the sequence that makes the terminal show `text`, which becomes one line."""
+    # Untrusted text must not end the sequence.
     text = clean_line(text, 200)
     match way:
         case "osc9":
             return f"\x1b]9;{text}\x07"
         case "osc777":
-            # Semicolons part the fields of this one.
+            # Semicolons separate the fields of this sequence.
             return f"\x1b]777;notify;ua-tui;{text.replace(';', ',')}\x07"
         case "bell":
             return "\x07"
@@ -84,12 +81,12 @@ def notification(way: SetupMethod, text: str) -> str:
 
 
 class Attention:
-    """Knows whether somebody looks, and what has to be told when nobody does.
+    """Knows whether the user is at the screen, and notifies them of important events if not.
 
     Args:
-        settings: how to call, and whose secrets no notification may show.
+        settings: how to notify, and the secrets that no notification may show.
         write: sends to the terminal, on the loop's thread.
-        environment: by which the terminal is known; the process's own by default.
+        environment: identifies the terminal; the process's own by default.
         now: a clock in seconds.
     """
 
@@ -108,45 +105,43 @@ class Attention:
         self._touched_at = float("-inf")
         self._query = ""
         self.focused: bool | None = None
-        """Whether the terminal has the focus; None as long as it has not said so."""
+        """Whether the terminal has the focus; None until it reports that."""
 
     def touched(self) -> None:
-        """Note that somebody pressed or clicked something."""
+        """Note that the user pressed or clicked something."""
         self._touched_at = self._now()
         if self.focused is False:
             self.focused = True
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events, and call at most once for all of it."""
-        told = ""
+        """Handle a batch of events, and notify at most once for all of them."""
+        ended = ""
         questions: dict[str, str] = {}
         for event in events:
             match event:
                 case QueryReceived():
                     self._query = event.text
                 case QueryFinished() if event.status != "interrupted" and self._is_long(event):
-                    how = "has its answer" if event.status == "success" else "failed"
-                    told = f"ua-tui: the query {how}"
+                    how = "is answered" if event.status == "success" else "failed"
+                    ended = f"ua-tui: the query {how}"
                 case PermissionAsked():
-                    questions[event.request_id] = "ua-tui: a tool call waits for your permission"
+                    questions[event.request_id] = "ua-tui: a tool call needs your permission"
                 case PermissionAnswered():
                     questions.pop(event.request_id, None)
                 case AuthRequired():
-                    questions[""] = "ua-tui: an account waits to be connected"
+                    questions[""] = "ua-tui: an account needs to be connected"
                 case AuthFinished():
                     questions.pop("", None)
                 case ServerTrustAsked():
-                    questions["server " + event.server] = (
-                        "ua-tui: a server of this folder waits to be trusted"
-                    )
+                    questions["server " + event.server] = "ua-tui: a server of this folder needs your trust"
                 case ServerTrustAnswered():
                     questions.pop("server " + event.server, None)
                 case _:
                     pass
         if questions and self._is_away():
-            self._tell(list(questions.values())[-1])
-        elif told and self._is_out_of_sight():
-            self._tell(told)
+            self._notify(list(questions.values())[-1])
+        elif ended and self._is_out_of_sight():
+            self._notify(ended)
 
     def _is_long(self, event: QueryFinished) -> bool:
         return event.duration_ms > LONG_SECONDS * 1000
@@ -158,59 +153,17 @@ class Attention:
         return self._is_quiet() if self.focused is None else not self.focused
 
     def _is_away(self) -> bool:
-        """Whether a question might not be seen: a terminal that has the focus may still have nobody before it."""
+        """Whether a question might not be seen: nobody may sit at a terminal that has the focus."""
         return self.focused is False or self._is_quiet()
 
-    def _tell(self, what: str) -> None:
+    def _notify(self, text: str) -> None:
         if self._way == "off":
             return
         if self._way != "bell" and self._query:
-            what = f"{what}: {self._title()}"
-        self._write(notification(self._way, what))
+            text = f"{text}: {self._title()}"
+        self._write(notification(self._way, text))
 
     def _title(self) -> str:
-        # Masked before it is cut: of a secret that is cut in two nothing would be recognised.
+        # Redacted before it is cut: half a secret would not be recognised.
         redacted = Redactor(secrets(self._settings, environ)).redact(self._query[:10_000])
         return clean_line(redacted, MOST_OF_QUERY)
-
-
-class AttentiveApp(App[str]):
-    """An application that tells its `attention` of the terminal's focus and of everything that is pressed."""
-
-    attention: Attention | None = None
-    typed_at = float("-inf")
-    """When somebody typed into the prompt last, whether or not that stands there yet."""
-
-    async def on_event(self, event: events.Event) -> None:
-        """Note what somebody pressed or clicked on its way to where it belongs."""
-        if isinstance(event, events.InputEvent) and self.attention is not None:
-            self.attention.touched()
-        if isinstance(event, events.Key | events.Paste) and self._is_typed(event):
-            self.typed_at = time.monotonic()
-        await super().on_event(event)
-
-    def _is_typed(self, event: events.Key | events.Paste) -> bool:
-        if len(self.screen_stack) != 1 or (isinstance(event, events.Key) and not event.is_printable):
-            return False
-        # Before the prompt is there nothing has the focus.
-        return self.focused is None or self.focused.id == "prompt"
-
-    def on_app_focus(self) -> None:
-        """Note that the terminal has the focus."""
-        if self.attention is not None:
-            self.attention.focused = True
-
-    def on_app_blur(self) -> None:
-        """Note that the terminal has lost the focus."""
-        if self.attention is not None:
-            self.attention.focused = False
-
-    def call_back(self, batch: Sequence[Event]) -> None:
-        """Call somebody who does not look, when something of this is worth it."""
-        if self.attention is not None:
-            self.attention.handle_events(batch)
-
-    def write_to_terminal(self, text: str) -> None:
-        """Send a sequence to the terminal; there is none before the start and after the end."""
-        if self._driver is not None:
-            self._driver.write(text)

@@ -1,4 +1,4 @@
-"""What the session costs, where a person can do something about it: the warning, the end, and a higher limit."""
+"""The budget of the session: a warning when most of it is spent, a dialog at the limit, and a higher limit."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from core.events.types import BudgetRaised, BudgetReached, Event
 from core.events.units import spent_of
 
 if TYPE_CHECKING:
-    from tui.app.app import UaTuiApp
+    from tui.app.controllers.queries import Queries
+    from tui.app.port import AppPort
 
-__all__ = ["Spending"]
+__all__ = ["Budget"]
 
 
-class Spending:
-    """Tells in `app` that most of the budget is spent, and asks what to do when all of it is."""
+class Budget:
+    """Warns when most of the budget is spent, and asks what to do when all of it is."""
 
-    def __init__(self, app: UaTuiApp) -> None:
+    def __init__(self, app: AppPort, queries: Queries) -> None:
         self._app = app
+        self._queries = queries
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events; what matters is how it ends."""
+        """Handle a batch of events; only the last one about the budget counts."""
         last = None
         for event in events:
             if isinstance(event, BudgetReached | BudgetRaised):
@@ -34,7 +36,7 @@ class Spending:
                 text = f"{spent} of {limit} is spent; at the limit the work stops"
                 self._app.notice.show(text, "/budget raises it", "warning")
             case BudgetReached(level="spent"):
-                # The conversation has a line of it, and the status line a mark.
+                # The conversation has a line about it, and the status line a mark.
                 self._app.notice.clear()
                 self._open(requested=False)
             case BudgetRaised():
@@ -43,7 +45,7 @@ class Spending:
                 pass
 
     def open(self) -> None:
-        """Show what is spent, as the person wants to see it."""
+        """Show what is spent because the user asked for it."""
         self._open(requested=True)
 
     def _open(self, *, requested: bool) -> None:
@@ -56,12 +58,13 @@ class Spending:
             facts.spent,
             facts.limit,
             running=self._app.state in ("running", "stopping"),
-            waiting=self._app.waiting,
+            waiting=len(self._queries.waiting),
             requested=requested,
         )
-        self._app.push_screen(dialog, self._raise)
+        self._app.push_screen(dialog, self.raise_limit)
 
-    def _raise(self, limit: float | None) -> None:
+    def raise_limit(self, limit: float | None) -> None:
+        """Let the session cost up to `limit` US dollars; None leaves the limit as it is."""
         session = self._app.session
         if limit is None or session is None:
             return
@@ -70,8 +73,8 @@ class Spending:
         except SettingsError as error:
             self._app.notify(f"{error}.", severity="warning", markup=False)
         else:
-            # With these the session goes on after another setup.
+            # The session is resumed with these settings after another setup.
             self._app.settings = replace(self._app.settings, max_cost_usd=limit)
             if not self._app.frame.shows("conversation"):
-                # Else a line there says so.
-                self._app.notify(f"The session may cost {spent_of(0.0, limit)[1]} from now on.", markup=False)
+                # Otherwise a line in the conversation says so.
+                self._app.notify(f"Spending limit: {spent_of(0.0, limit)[1]} from now on.", markup=False)

@@ -1,57 +1,76 @@
-"""What failed of the agent, shown where the person can do something about it."""
+"""Failures of the agent and of queries: a notice, or a dialog when the session cannot continue without an action."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from core.errors import CredentialsError, causes_of
-from core.events.types import ErrorRaised
-from tui.app.controllers.setup import DEMO
+from core.events.types import ErrorRaised, Event, QueryFinished, QueryReceived
+from core.provider.error_messages import AT_LIMIT
 from tui.render.agent_failures import known_causes
 
 if TYPE_CHECKING:
-    from tui.app.app import UaTuiApp
+    from tui.app.controllers.queries import Queries
+    from tui.app.controllers.setup import Setup
+    from tui.app.controllers.shutdown import Shutdown
+    from tui.app.port import AppPort
 
-__all__ = ["DEMO", "Failures", "told"]
+__all__ = ["Failures", "error_text"]
 
 
 class Failures:
-    """Tells in `app` of every failure, and opens a dialog for one that leaves the session without its agent."""
+    """Shows every failure, and opens a dialog for one that leaves the session without its agent."""
 
-    def __init__(self, app: UaTuiApp) -> None:
+    def __init__(self, app: AppPort, queries: Queries, setup: Setup, shutdown: Shutdown) -> None:
         self._app = app
+        self._queries = queries
+        self._setup = setup
+        self._shutdown = shutdown
         self._last: ErrorRaised | None = None
         self._times: Counter[str] = Counter()
 
-    def take(self, event: ErrorRaised) -> None:
-        """Tell of an error in the session, which may be the one it failed of."""
-        self._last = event
-        if self._app.state != "failed":
-            # Else a dialog opens for it.
-            self._app.notice.show(event.message)
-
-    def look(self) -> None:
-        """Open the dialog once when the session has failed."""
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Show the failures of a batch in the notice bar, or open the dialog if the session failed."""
+        for event in events:
+            match event:
+                case QueryReceived():
+                    self._app.notice.clear()
+                case QueryFinished(status="error", error=error) if self._is_news(error):
+                    shows = f"{self._app.keys.shown('show.conversation')} shows the conversation"
+                    self._app.notice.show(error or "The query failed.", shows)
+                case ErrorRaised():
+                    self._last = event
+                    # A failed session gets a dialog.
+                    if self._app.state != "failed":
+                        self._app.notice.show(event.message)
+                case _:
+                    pass
         if self._app.state == "failed" and self._last is not None:
             last, self._last = self._last, None
-            self._show(last, afterwards="The agent does not run.")
+            self._open(last, afterwards="The agent does not run.")
 
-    def forget(self) -> None:
-        """Take down what was told: the agent is started again."""
+    def _is_news(self, error: str | None) -> bool:
+        """Whether a failed query is shown nowhere else: neither in a visible conversation nor in a dialog."""
+        in_dialog = error == AT_LIMIT or self._app.state == "failed"
+        return not (in_dialog or self._app.frame.shows("conversation"))
+
+    def clear(self) -> None:
+        """Forget the last failure because the agent is started again."""
         self._app.notice.clear()
         self._last = None
 
-    def of_start(self, where: str, error: BaseException) -> None:
-        """Show why the agent could not be started; what is missing for it is explained."""
+    def handle_start_failure(self, where: str, error: BaseException) -> None:
+        """Show why the agent could not be started; missing credentials open the setup."""
         if isinstance(error, CredentialsError):
-            self._app.setup.explain(str(error))
+            self._setup.open_first(str(error))
         else:
-            self._show(ErrorRaised(where=where, message=told(error), causes=causes_of(error)))
+            self._open(ErrorRaised(where=where, message=error_text(error), causes=causes_of(error)))
 
-    def _show(self, failure: ErrorRaised, *, afterwards: str = "") -> None:
-        """Open the dialog; `afterwards` is what the bar says behind it, the failure itself where nothing else does."""
+    def _open(self, failure: ErrorRaised, *, afterwards: str = "") -> None:
+        """Open the dialog; after it the notice bar shows `afterwards`, or else the message of the failure."""
         from tui.screens.application.error import ErrorScreen
 
         self._app.notice.clear()
@@ -60,30 +79,31 @@ class Failures:
             self._times[failure.message] += 1
             causes = known_causes(failure.message, failure.causes)
             dialog = ErrorScreen(failure.message, causes, advice=self._advice(failure))
-            self._app.push_screen(dialog, partial(self._settle, afterwards or failure.message))
+            self._app.push_screen(dialog, partial(self._on_choice, afterwards or failure.message))
 
     def _advice(self, failure: ErrorRaised) -> list[str]:
         from tui.screens.application.error import RESTARTS, TRIES_AGAIN
 
-        advice = [RESTARTS if self._app.session_folder is not None else TRIES_AGAIN]
-        if (again := self._times[failure.message]) > 1:
-            advice = [f"It failed so {again} times: restarting alone may not help. See to the cause first."]
-        if self._app.waiting:
-            queries = "query waits" if self._app.waiting == 1 else "queries wait"
-            advice.append(f"{self._app.waiting} {queries}: what waits is kept.")
-        if self._app.session_folder is not None:
-            advice.append(f"The whole story is in {self._app.session_folder / 'run.log'}")
+        folder = self._app.session_folder
+        advice = [RESTARTS if folder is not None else TRIES_AGAIN]
+        if (times := self._times[failure.message]) > 1:
+            advice = [f"This failed {times} times: restarting alone may not help. Fix the cause first."]
+        if waiting := len(self._queries.waiting):
+            queries = "1 query is" if waiting == 1 else f"{waiting} queries are"
+            advice.append(f"{queries} waiting, and will be kept.")
+        if folder is not None:
+            advice.append(f"Details are in {folder / 'run.log'}")
         return advice
 
-    def _settle(self, afterwards: str, choice: str | None) -> None:
+    def _on_choice(self, afterwards: str, choice: str | None) -> None:
         if choice == "restart":
-            self._app.action_restart()
+            self._app.restart_agent()
         elif choice == "close":
             self._app.notice.show(afterwards, f"{self._app.keys.shown('restart')} restarts it")
         elif choice == "quit":
-            self._app.leaving.leave("quit")
+            self._shutdown.begin("quit")
 
 
-def told(error: BaseException) -> str:
-    """Return what an error says, or else what it is."""
+def error_text(error: BaseException) -> str:
+    """Return the message of an error, or the name of its class if it has none."""
     return str(error) or type(error).__name__

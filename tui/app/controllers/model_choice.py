@@ -1,4 +1,4 @@
-"""Which model answers, where a person can choose another."""
+"""The choice of the model for the next queries."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from core.errors import SettingsError
 
 if TYPE_CHECKING:
     from core.provider.models import ModelChoice
-    from tui.app.app import UaTuiApp
+    from tui.app.port import AppPort
 
-__all__ = ["Modelling"]
+__all__ = ["ModelSelection"]
 
 
-class Modelling:
-    """Opens the choice of models in `app`, and hands on what was chosen."""
+class ModelSelection:
+    """Opens the list of models, and gives the session the chosen one."""
 
-    def __init__(self, app: UaTuiApp) -> None:
+    def __init__(self, app: AppPort) -> None:
         self._app = app
 
     def open(self) -> None:
-        """Show the models there are."""
+        """Show the available models."""
         from tui.screens.session.model import ModelScreen
 
         session = self._app.session
         if session is None:
-            self._app.notify("The session has not begun yet.", markup=False)
+            self._app.notify("The session has not started yet.", markup=False)
             return
         models = session.models
         if not isinstance(self._app.screen, ModelScreen):
             running = self._app.state in ("running", "stopping")
-            screen = ModelScreen(models.choice, models.known, self._take, running=running)
-            self._app.push_screen(screen, self._choose)
+            screen = ModelScreen(models.choice, models.known, self._choose, running=running)
+            self._app.push_screen(screen, self._on_choice)
 
-    def _choose(self, choice: ModelChoice | None) -> None:
+    def _on_choice(self, choice: ModelChoice | None) -> None:
         if choice is not None:
-            self._take(choice)
+            self._choose(choice)
 
-    def _take(self, choice: ModelChoice) -> bool:
-        """Have something else answer; False when it cannot be had, which is told."""
+    def _choose(self, choice: ModelChoice) -> bool:
+        """Use another model; False if that is not possible, and the user was notified."""
         session = self._app.session
         if session is None:
             return False
@@ -48,7 +48,7 @@ class Modelling:
         except SettingsError as error:
             self._app.notify(str(error), severity="warning", markup=False)
             return False
-        # With these the session goes on after another setup.
+        # The session is resumed with these settings after another setup.
         self._app.settings = replace(
             self._app.settings,
             model=choice.model,

@@ -1,45 +1,36 @@
-"""What is opened above the panes by a key or a command."""
+"""The screens that a key or a command opens above the panes."""
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui.app.results import resume_result
+
 if TYPE_CHECKING:
-    from tui.app.app import UaTuiApp
+    from tui.app.controllers.shutdown import Shutdown
+    from tui.app.port import AppPort
 
-__all__ = ["Above"]
-
-TOLD_SECONDS = 20.0
-
-log = logging.getLogger(__name__)
+__all__ = ["Navigation"]
 
 
-class Above:
-    """Opens the screens of `app`; each is imported only when somebody wants it."""
+class Navigation:
+    """Opens screens, each of which is imported only then.
 
-    def __init__(self, app: UaTuiApp) -> None:
+    Args:
+        app: shows them.
+        shutdown: ends this session when another one is to be resumed.
+        read_session: shows a past session until the user closes it.
+    """
+
+    def __init__(self, app: AppPort, shutdown: Shutdown, read_session: Callable[[Path], None]) -> None:
         self._app = app
+        self._shutdown = shutdown
+        self._read_session = read_session
 
-    def tell_passed_over(self) -> None:
-        """Say which files of the person could not be used as they are."""
-        app = self._app
-        problems = app.keys.problems
-        for each in problems:
-            log.warning("%s", each)
-        told = list(problems)
-        if len(problems) > 1:
-            key = app.keys.shown("help.all")
-            told = [f"{len(problems)} key settings are not taken: {key} says why."]
-        if app.kept_layout is not None and app.kept_layout.problem:
-            log.warning("%s", app.kept_layout.problem)
-            told.append(app.kept_layout.problem)
-        for each in told:
-            app.notify(each, severity="warning", timeout=TOLD_SECONDS, markup=False)
-
-    def trace(self) -> None:
-        """Offer to open the session's trace, where it goes to a place that has pages; else say what is known of it."""
+    def open_trace_link(self) -> None:
+        """Offer the web page of the session's trace; show what is known of the trace if it has none."""
         from tui.screens.files.link import follow_link
 
         session = self._app.session
@@ -49,28 +40,26 @@ class Above:
         else:
             self._app.status.open()
 
-    def sessions(self) -> None:
-        """Show the sessions there are."""
+    def open_sessions(self) -> None:
+        """Show all sessions."""
         from core.history.index import SessionIndex
-        from tui.app.sessions_app import open_to_read
         from tui.screens.session.sessions import SessionsScreen
 
-        app = self._app
-        current = app.session.workspace.path if app.session is not None else None
-        index = SessionIndex(app.settings.workspace_base)
-        screen = SessionsScreen(index, lambda folder: open_to_read(app, folder), current=current)
-        app.push_screen(screen, self._go_on_with)
+        session = self._app.session
+        current = session.workspace.path if session is not None else None
+        index = SessionIndex(self._app.settings.workspace_base)
+        self._app.push_screen(
+            SessionsScreen(index, self._read_session, current=current), self._resume_session
+        )
 
-    def _go_on_with(self, folder: Path | None) -> None:
-        """Leave this session for another one, which goes on."""
-        from tui.app.sessions_app import resuming
-
+    def _resume_session(self, folder: Path | None) -> None:
+        """End this session, and resume the one in `folder`."""
         if folder is None:
             return
         if self._app.state in ("running", "stopping"):
             stop = self._app.keys.shown("stop")
             self._app.notify(
-                f"The agent is at work here: stop it with {stop} first, or let it finish.", markup=False
+                f"The agent is running: stop it with {stop}, or wait until it has finished.", markup=False
             )
         else:
-            self._app.leaving.leave("quit", result=resuming(folder))
+            self._shutdown.begin("quit", result=resume_result(folder))

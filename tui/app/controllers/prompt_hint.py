@@ -1,49 +1,55 @@
-"""Says how one gets back to the prompt from a pane, where a letter is a key and writes nothing."""
+"""The hint that says how to get back to the prompt from a pane, where letters are commands."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from core.events.types import Event
+
 if TYPE_CHECKING:
-    from tui.app.app import UaTuiApp
+    from tui.app.port import AppPort
 
-__all__ = ["WayBack"]
+__all__ = ["PromptHint"]
 
-WORDS = "back here · letters are keys of the pane"
+PANE_KEYS = "back to prompt · pane keys active"
 
 
-class WayBack:
-    """Writes it into the empty prompt of `app`, and into the status line where the prompt is out of sight."""
+class PromptHint:
+    """Writes the hint into the empty prompt, and into the status line while the prompt is hidden."""
 
-    def __init__(self, app: UaTuiApp) -> None:
+    def __init__(self, app: AppPort) -> None:
         self._app = app
 
-    def begin(self) -> None:
-        """Follow the focus from now on."""
-        self._app.watch(self._app.screen_stack[0], "focused", self.look)
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Update the hint: the state of the session may have changed."""
+        self.update()
 
-    def look(self) -> None:
-        """Say what holds by now."""
+    def update(self) -> None:
+        """Show the hint for the widget that has the focus."""
         app = self._app
-        here, prompt = app.screen_stack[0].focused, app.frame.prompt
-        if prompt.disabled or here is None:
-            # Nothing can be written there; or the terminal lost the focus, which comes back to where it was.
+        frame = app.frame
+        focused, prompt = frame.screen.focused, frame.prompt
+        if prompt.disabled or focused is None:
+            # Nothing can be typed there; or the terminal lost the focus, which returns to the same widget.
             return
         keys = self._keys()
-        lead = "lead" if " " in keys else "leads"
-        words = app.frame.WORDS if here is prompt else f"{keys} {lead} {WORDS}"
-        if str(prompt.placeholder) != words:
-            prompt.placeholder = Content(words)
-        app.status.prompt_keys = "" if app.frame.shows("prompt") else keys
+        text = frame.placeholder if focused is prompt else f"{keys}: {PANE_KEYS}{self._help()}"
+        if str(prompt.placeholder) != text:
+            prompt.placeholder = Content(text)
+        app.status.prompt_keys = "" if frame.shows("prompt") else keys
+
+    def _help(self) -> str:
+        return f" ({self._app.keys.shown('help.here')} for help)"
 
     def _keys(self) -> str:
-        """The keys that lead to the prompt from where one is, one after the other."""
+        """The keys that lead from the active pane to the prompt, one after the other."""
         shown = self._app.keys.shown
         if self._app.state != "running":
             return shown("stop")
-        # While the agent works Esc is for that.
+        # While the agent works Esc stops it.
         match self._app.frame.active:
             case "conversation":
                 return shown("next_pane")

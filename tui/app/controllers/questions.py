@@ -1,4 +1,4 @@
-"""What waits for the person: one dialog after another, whose answers go to the session; closed again when answered."""
+"""The questions of a session: one dialog after another, whose answers go to the session."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ from core.events.types import (
 )
 
 if TYPE_CHECKING:
-    from tui.app.app import UaTuiApp
+    from tui.app.port import AppPort
     from tui.ports import SessionPort
     from tui.widgets.dialog import Dialog
 
-__all__ = ["Asks"]
+__all__ = ["Questions"]
 
 Question = PermissionAsked | AuthRequired | ServerTrustAsked
 MOST_SEEN = 500
 
 
-class Asks:
-    """Keeps the open questions of the session of `app` in the order they came, and shows the oldest."""
+class Questions:
+    """Keeps the open questions in their order, and shows a dialog for the oldest.
 
-    def __init__(self, app: UaTuiApp) -> None:
+    A dialog closes by itself when its question was answered elsewhere.
+    """
+
+    def __init__(self, app: AppPort) -> None:
         self._app = app
         self._open: deque[Question] = deque()
         self._shown: tuple[Question, Dialog[object]] | None = None
@@ -47,20 +50,20 @@ class Asks:
                 case PermissionAsked() | AuthRequired() | ServerTrustAsked():
                     self._open.append(event)
                 case PermissionAnswered():
-                    self._settle(partial(_asks_for, event.request_id))
+                    self._close_if(partial(_is_request, event.request_id))
                 case AuthFinished():
-                    self._settle(lambda question: isinstance(question, AuthRequired))
+                    self._close_if(lambda question: isinstance(question, AuthRequired))
                 case ServerTrustAnswered():
-                    self._settle(partial(_is_about, event.server))
+                    self._close_if(partial(_is_about, event.server))
                 case ToolCallStarted():
-                    self._note_tools(event)
+                    self._remember_call(event)
                 case SessionFinished():
-                    self._settle(lambda _: True)
+                    self._close_if(lambda _: True)
                 case _:
                     pass
         self._show_next()
 
-    def _note_tools(self, event: ToolCallStarted) -> None:
+    def _remember_call(self, event: ToolCallStarted) -> None:
         if len(self._seen) < MOST_SEEN:
             from core.agent.permissions.patterns import server_of
             from core.agent.permissions.policy import subjects_of
@@ -68,7 +71,7 @@ class Asks:
             server = server_of(event.name)
             self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))
 
-    def _settle(self, is_done: Callable[[Question], bool]) -> None:
+    def _close_if(self, is_done: Callable[[Question], bool]) -> None:
         self._open = deque(event for event in self._open if not is_done(event))
         if self._shown is not None and is_done(self._shown[0]):
             _, dialog = self._shown
@@ -80,8 +83,8 @@ class Asks:
             event = self._open.popleft()
             dialog = self._dialog(event)
             self._shown = (event, dialog)
-            self._app.push_screen(dialog, lambda answer: self._answered(event, answer))
-        self._tell_waiting()
+            self._app.push_screen(dialog, lambda answer: self._on_answer(event, answer))
+        self._show_waiting()
 
     def _dialog(self, event: Question) -> Dialog[Any]:
         from tui.screens.requests.auth import AuthScreen
@@ -96,20 +99,20 @@ class Asks:
             case PermissionAsked():
                 return PermissionScreen(event, seen=self._seen)
 
-    def _tell_waiting(self) -> None:
+    def _show_waiting(self) -> None:
         from tui.screens.requests.permission import PermissionScreen
 
         if self._shown is not None and isinstance(self._shown[1], PermissionScreen):
             self._shown[1].show_waiting(len(self._open))
 
-    def _answered(self, event: Question, answer: object) -> None:
+    def _on_answer(self, event: Question, answer: object) -> None:
         if self._shown is not None and self._shown[0] is event:
             self._shown = None
         if self._app.session is not None:
-            self._hand_on(self._app.session, event, answer)
+            self._send_answer(self._app.session, event, answer)
         self._show_next()
 
-    def _hand_on(self, session: SessionPort, event: Question, answer: object) -> None:
+    def _send_answer(self, session: SessionPort, event: Question, answer: object) -> None:
         from tui.screens.requests.permission import PermissionAnswer
 
         match event, answer:
@@ -127,12 +130,12 @@ class Asks:
                 try:
                     session.answer_trust(event.server, decision)
                 except UniversalAgentError as error:
-                    self._app.notice.show(f"What you said of {event.server} could not be kept: {error}")
+                    self._app.notice.show(f"Your answer about {event.server} could not be saved: {error}")
             case _:
                 pass
 
 
-def _asks_for(request_id: str, question: Question) -> bool:
+def _is_request(request_id: str, question: Question) -> bool:
     return isinstance(question, PermissionAsked) and question.request_id == request_id
 
 

@@ -1,41 +1,40 @@
-"""The setup of the way to the model, around the dialog: when it comes up, and what becomes of the answer."""
+"""The setup of a model around its dialog: when it opens, and what follows from the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
+from tui.app.results import DEMO, SET_UP
+
 if TYPE_CHECKING:
     from core.settings.model import Settings
-    from tui.app.app import UaTuiApp
+    from tui.app.controllers.shutdown import Shutdown
+    from tui.app.port import AppPort
     from tui.screens.setup.screen import SetupResult
 
-__all__ = ["DEMO", "HINT", "NOT_SET_UP", "SET_UP", "Setup"]
+__all__ = ["NOT_SET_UP", "Setup"]
 
-DEMO = "demo"
-"""What the application returns when the person asked for the demo instead."""
-SET_UP = "set up"
-"""What it returns when its session is to go on with the settings it has by then."""
 NOT_SET_UP = "not set up"
-"""What it is doing as long as there is no way to a model."""
-HINT = "/setup changes the key"
+"""The state of the application while no model is set up."""
 
 _BUSY = ("running", "stopping", "starting")
 
 
 class Setup:
-    """Opens the setup over `app`, and has the session begin or go on with what came of it."""
+    """Opens the setup, and starts or resumes the session with the settings that come from it."""
 
-    def __init__(self, app: UaTuiApp) -> None:
+    def __init__(self, app: AppPort, shutdown: Shutdown) -> None:
         self._app = app
+        self._shutdown = shutdown
 
-    def explain(self, message: str) -> None:
-        """Open it because nothing is set up yet."""
+    def open_first(self, message: str) -> None:
+        """Open the setup because nothing is set up yet; `message` says what is missing."""
         self._app.status.state = self._app.state
         self._open(message, asked=False)
 
     def open(self) -> None:
-        """Open it because the person wants that."""
+        """Open the setup because the user asked for it."""
         self._open("", asked=True)
 
     def _open(self, message: str, *, asked: bool) -> None:
@@ -46,46 +45,46 @@ class Setup:
             ModelSetup(self._app.settings),
             message,
             asked=asked,
-            starts=self._starts,
-            keep_secret=self._keep_secret,
+            starts=self._describe_start,
+            keep_secret=self._redact,
         )
-        self._app.push_screen(screen, self._settle)
+        self._app.push_screen(screen, self._on_answer)
 
-    def _settle(self, answer: SetupResult | Literal["demo", "quit"] | None) -> None:
+    def _on_answer(self, answer: SetupResult | Literal["demo", "quit"] | None) -> None:
         app = self._app
         if answer is None:
             if app.state == NOT_SET_UP:
-                app.notice.show("No way to reach a model is set up.", "/setup opens the setup again")
+                app.notice.show("No model is set up.", "/setup opens the setup again")
         elif answer == "quit":
-            app.leaving.ask()
+            self._shutdown.request()
         elif app.state in _BUSY and answer == "demo":
-            app.notify("The agent is at work: choose the demo again when it is done.", markup=False)
+            app.notify("The agent is running: choose the demo again when it has finished.", markup=False)
         elif app.state in _BUSY:
-            app.notify("The agent is at work: what was chosen holds from the next session on.", markup=False)
+            app.notify("The agent is running: the new settings apply from the next session on.", markup=False)
         elif answer == "demo":
-            app.leaving.leave("quit", result=DEMO)
+            self._shutdown.begin("quit", result=DEMO)
         else:
             app.settings = answer.settings
             if app.session is None:
-                app.action_restart()
+                app.restart_agent()
             else:
-                app.leaving.leave("quit", result=SET_UP)
+                self._shutdown.begin("quit", result=SET_UP)
 
-    def _starts(self, settings: Settings) -> str:
-        """What a session does with new settings."""
+    def _describe_start(self, settings: Settings) -> str:
+        """Say what the session does with new settings."""
         app = self._app
         if app.session is None:
             return ""
         if app.state in _BUSY:
-            return "The agent is at work: this holds from the next session on."
+            return "The agent is running: this applies from the next session on."
         if app.settings.demo:
-            return "The demo ends, and a new session begins."
+            return "The demo ends, and a new session starts."
         if settings.base_url != app.settings.base_url:
-            return "This session goes on; with another server the agent begins its conversation anew."
-        return "This session goes on with it."
+            return "This session continues; with another server the agent starts a new conversation."
+        return "This session continues with it."
 
-    def _keep_secret(self, secrets: Iterable[str]) -> None:
-        """Have the session that still lives mask what is going to be used."""
+    def _redact(self, secrets: Iterable[str]) -> None:
+        """Redact new secrets in the session that is still open."""
         workspace = getattr(self._app.session, "workspace", None)
         redactor = getattr(workspace, "redactor", None)
         if redactor is not None:

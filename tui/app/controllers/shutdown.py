@@ -1,4 +1,4 @@
-"""The way out: asked for when work runs, taken once, and finished even when something hangs."""
+"""The end of the application: confirmed while work runs, begun once, and completed even if something hangs."""
 
 from __future__ import annotations
 
@@ -7,29 +7,35 @@ import logging
 import os
 import signal
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from core.events.types import Event
+
 if TYPE_CHECKING:
-    from tui.app.app import UaTuiApp
+    from tui.app.controllers.queries import Queries
+    from tui.app.port import AppPort
+    from tui.render.activity import AtWork
     from tui.screens.session.quit import QuitAnswer
 
-__all__ = ["Leaving", "end_within"]
+__all__ = ["Shutdown", "end_within"]
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _BUSY = ("running", "stopping")
 _CLOSE_SECONDS = 30.0
 _EXIT_SECONDS = 4.0
-WAITING = "quits when this is done"
 
 log = logging.getLogger(__name__)
 
 
-class Leaving:
-    """Closes the session of `app`, then the screen, when the person or a signal wants it."""
+class Shutdown:
+    """Closes the session, then the screen, when the user or a signal asks for it."""
 
-    def __init__(self, app: UaTuiApp) -> None:
+    def __init__(self, app: AppPort, queries: Queries, activity: AtWork) -> None:
         self._app = app
+        self._queries = queries
+        self._activity = activity
         self._begun = False
         self._after: int | None = None
 
@@ -37,60 +43,61 @@ class Leaving:
     def _key(self) -> str:
         return self._app.keys.shown("quit").replace("Ctrl+", "^")
 
-    def heed_signals(self) -> None:
-        """Leave in good order when a signal asks for the end."""
+    def install_signal_handlers(self) -> None:
+        """Shut down in order when a signal asks the process to end."""
         if not self._app.is_headless:
             loop = asyncio.get_running_loop()
             for number in _SIGNALS:
                 loop.add_signal_handler(number, self._on_signal, number)
 
     def _on_signal(self, number: signal.Signals) -> None:
-        self.leave("signal", code=128 + number)
+        self.begin("signal", code=128 + number)
 
-    def ask(self) -> None:
-        """Leave; ask first while work runs, whether to wait for it; end at once when asked again."""
+    def request(self) -> None:
+        """Shut down; confirm first while work runs; end at once when requested again."""
         from tui.screens.session.quit import QuitScreen
 
         if self._begun:
             self._app.exit(return_code=1)
         elif isinstance(self._app.screen, QuitScreen) or self._app.state not in _BUSY:
-            self.leave("quit")
+            self.begin("quit")
         else:
-            self._app.push_screen(QuitScreen(self._app.waiting, self._app.at_work), self._answered)
+            dialog = QuitScreen(len(self._queries.waiting), self._activity)
+            self._app.push_screen(dialog, self._on_answer)
 
-    def _answered(self, answer: QuitAnswer | None) -> None:
+    def _on_answer(self, answer: QuitAnswer | None) -> None:
         match answer:
             case "stop":
-                self.leave("quit")
+                self.begin("quit")
             case "wait":
-                self._after = self._app.at_work.finished
-                self._app.status.hint = f"{WAITING}  {self._key} asks again"
-                # The query may have ended while the dialog was read.
+                self._after = self._activity.finished
+                self._app.status.hint = f"quits when this is done  {self._key} asks again"
+                # The query may have ended while the dialog was open.
                 if self._app.state not in _BUSY:
-                    self.leave("quit")
+                    self.begin("quit")
             case "stay" if self._after is not None:
                 self._after = None
                 self._app.status.hint = ""
             case _:
                 pass
 
-    def look(self) -> None:
-        """Leave if that was to be done when the query is done, and it is."""
-        if self._after is not None and self._app.at_work.finished > self._after:
-            self.leave("quit")
+    def handle_events(self, events: Sequence[Event]) -> None:
+        """Shut down if that is to happen after the running query, and it has ended."""
+        if self._after is not None and self._activity.finished > self._after:
+            self.begin("quit")
 
-    def leave(self, reason: str, *, code: int = 0, result: str | None = None) -> None:
-        """Close everything for `reason` and end with this exit code and result of the application."""
+    def begin(self, reason: str, *, code: int = 0, result: str | None = None) -> None:
+        """Close everything for `reason`, then end with this exit code and result of the application."""
         if self._begun:
             return
         self._begun = True
-        self._app.status.hint = f"closing…  {self._key} leaves at once"
+        self._app.status.hint = f"closing…  {self._key} quits at once"
         self._app.spawn(self._close(reason, code, result), "close", "close")
 
     async def _close(self, reason: str, code: int, result: str | None) -> None:
         try:
             if self._app.session is not None:
-                self._app.queries.keep()
+                self._queries.store_unsent()
                 await asyncio.wait_for(self._app.session.close(reason), _CLOSE_SECONDS)
         except TimeoutError:
             log.warning("the session did not close within %g s", _CLOSE_SECONDS)
@@ -101,7 +108,7 @@ class Leaving:
         self._app.exit(result, return_code=code)
 
     async def finish(self) -> None:
-        """Give the signals back, and close the session after a failure of the screen itself."""
+        """Remove the signal handlers, and close the session if the screen itself failed."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
@@ -111,10 +118,10 @@ class Leaving:
 
 
 def end_within(seconds: float, code: int) -> None:
-    """End the process with this exit code if it still lives `seconds` from now.
+    """End the process with this exit code if it is still running after `seconds`.
 
     A terminal that is gone takes no more output, and Textual waits for it forever; a thread that hangs in a
-    library holds up the interpreter's own exit. By the time this is called everything is saved.
+    library delays the interpreter's own exit. Call this when everything is saved.
     """
     timer = threading.Timer(seconds, os._exit, (code,))
     timer.daemon = True

@@ -1,13 +1,18 @@
-"""What somebody is typing goes on into the prompt when a question comes up over it."""
+"""Typing that continues in the prompt when a dialog opens by itself."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from textual import events
-from textual.app import App
+from textual.screen import Screen
 
 from tui.keys.keymap import keys_of
 
-__all__ = ["TypedAheadApp"]
+if TYPE_CHECKING:
+    from textual.app import App
+
+__all__ = ["TypedAhead"]
 
 EDITING = {
     "backspace": "delete_left",
@@ -23,50 +28,53 @@ TYPED = frozenset({"enter", "ctrl+j"})
 SENDS = frozenset({"send", "steer"})
 
 
-class TypedAheadApp(App[str]):
-    """An application whose dialogs leave to the prompt what was typed before they could be read.
+class TypedAhead:
+    """Gives the prompt what was typed before a dialog above it could be read.
 
-    Only what a person writes and corrects goes there. Keys that command, such as Esc, are for nobody: what they
-    would have done is not seen below the dialog. Nor is anything sent, which would run while the question waits:
-    it may have been meant for an answer, and stays in the prompt.
+    Only text and corrections go there. Command keys such as Esc are dropped: their effect would not be visible below
+    the dialog. Nothing is sent either, because it would run while the dialog waits: it may have been meant as an
+    answer, and stays in the prompt.
     """
 
-    async def on_event(self, event: events.Event) -> None:
-        """Give a key or a paste to the prompt while the dialog on top leaves it to that."""
+    def __init__(self, app: App[Any]) -> None:
+        self._app = app
+
+    def redirect(self, event: events.Event) -> bool:
+        """Give a key or a paste to the prompt if it was meant for that; False if the dialog is to get it."""
         if (
-            isinstance(event, events.Key | events.Paste)
-            and not event.is_forwarded
-            and self._is_for_prompt(event)
+            not isinstance(event, events.Key | events.Paste)
+            or event.is_forwarded
+            or not self._is_for_prompt(event)
         ):
-            self._type_on(event)
+            return False
+        prompt = self._below.focused
+        if prompt is None:
+            return True
+        if isinstance(event, events.Key) and event.key in EDITING:
+            # Bindings belong to the screen on top, so the action is run by name, after the keys that came before.
+            prompt.call_later(prompt.run_action, EDITING[event.key])
         else:
-            await super().on_event(event)
+            prompt._forward_event(event)
+        return True
+
+    @property
+    def _below(self) -> Screen[Any]:
+        return self._app.screen_stack[-2]
 
     def _is_for_prompt(self, event: events.Key | events.Paste) -> bool:
         from tui.panes.prompt.pane import Prompt
         from tui.widgets.dialog import Dialog
 
-        if len(self.screen_stack) < 2 or not isinstance(self.screen, Dialog):
+        dialog = self._app.screen
+        if len(self._app.screen_stack) < 2 or not isinstance(dialog, Dialog):
             return False
-        if not isinstance(self.screen_stack[-2].focused, Prompt):
+        if not isinstance(self._below.focused, Prompt):
             return False
-        if isinstance(event, events.Key) and not (
-            event.is_printable or event.key in EDITING or event.key in TYPED
-        ):
-            return False
-        if isinstance(event, events.Key) and self._sends(event):
-            return False
-        return self.screen.passes_typing_on
+        if isinstance(event, events.Key):
+            is_text = event.is_printable or event.key in EDITING or event.key in TYPED
+            if not is_text or self._sends(event):
+                return False
+        return dialog.passes_typing_on
 
     def _sends(self, event: events.Key) -> bool:
-        return (keys_of(self.app).deed("prompt", event.key) or "") in SENDS
-
-    def _type_on(self, event: events.Key | events.Paste) -> None:
-        prompt = self.screen_stack[-2].focused
-        if prompt is None:
-            return
-        if isinstance(event, events.Key) and event.key in EDITING:
-            # Bindings belong to the screen on top, so it is done by name; and behind the keys that came before.
-            prompt.call_later(prompt.run_action, EDITING[event.key])
-        else:
-            prompt._forward_event(event)
+        return (keys_of(self._app).action("prompt", event.key) or "") in SENDS

@@ -262,7 +262,7 @@ class Prompt(TextArea):
         if self._completing.is_open and self._steer_offers(event.key):
             event.stop()
             event.prevent_default()
-        elif (deed := keys_of(self.app).deed("prompt", event.key)) is not None:
+        elif (deed := keys_of(self.app).action("prompt", event.key)) is not None:
             # Here and not by a binding, whose action would come after the keys that were typed behind it.
             event.stop()
             event.prevent_default()

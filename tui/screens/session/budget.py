@@ -26,7 +26,7 @@ _LONGEST = 12
 
 def open_screen(app: ScreenHost) -> None:
     """Open the spending limit."""
-    app.spending.open()
+    app.budget.open()
 
 
 def amount_of(text: str) -> float | None:

@@ -39,7 +39,7 @@ _PRICE = re.compile(r"\$[\d.,]+/\$[\d.,]+")
 
 def open_screen(app: ScreenHost) -> None:
     """Open the choice of the model."""
-    app.modelling.open()
+    app.model_selection.open()
 
 
 class ModelScreen(Modal[ModelChoice | None]):

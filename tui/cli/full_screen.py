@@ -1,4 +1,4 @@
-"""Runs the full screen, and runs it again as the demo when the person asks for that."""
+"""Runs the full screen, and again for the next session when the user asked for one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from core.errors import CredentialsError
 from core.settings.model import Settings
 from core.text import clean_line
-from tui.app.app import DEMO, UaTuiApp
+from tui.app.app import UaTuiApp
 from tui.app.controllers.attention import Attention
-from tui.app.controllers.setup import SET_UP
+from tui.app.results import DEMO, SET_UP, resumed_folder
+from tui.app.session_source import LiveSource, SessionSource
 from tui.theme.store import ThemeStore
 
 if TYPE_CHECKING:
@@ -25,56 +26,54 @@ __all__ = ["make_app", "run_screen"]
 
 
 def make_app(settings: Settings, first_query: str | None = None, resume: Resume | None = None) -> UaTuiApp:
-    """Make the app around a real session, for the command line and for tests alike.
+    """Make the application around a real session, for the command line and for tests alike.
 
-    With `resume` a past session goes on.
+    With `resume` a past session is resumed.
 
     Raises:
-        JournalError: it has no journal that can be read.
+        JournalError: the past session has no journal that can be read.
         SettingsError: there is no such theme.
     """
 
     async def build(spawn: Spawn) -> Session:
-        # What the person set up meanwhile.
+        # The user may have set up a model, or asked for a new conversation, since the start.
         settings = app.settings
         if not settings.has_credentials():
-            raise CredentialsError("There is no key, no token, no login and no server of your own.")
-        # Behind the first frame, and beside the event loop: this brings everything the session needs.
+            raise CredentialsError("No API key, token, login or local server was found.")
+        # Behind the first frame, and beside the event loop: this imports everything the session needs.
         await asyncio.to_thread(import_module, "tui.compose")
         from tui.compose import compose_session
 
-        # The person may want a fresh conversation by now.
-        wanted = resumed.resume if resumed is not None else None
-        return await compose_session(settings, interactive=True, spawn=spawn, resume=wanted)
+        current = resumed.resume if resumed is not None else None
+        return await compose_session(settings, interactive=True, spawn=spawn, resume=current)
 
-    resumed: ResumedApp | None = None
-    if resume is None:
-        app = UaTuiApp(settings, build, first_query)
-    else:
+    resumed: ResumedSource | None = None
+    source: SessionSource = LiveSource(build)
+    if resume is not None:
         from core.history.session import PastSession
-        from tui.replay.resumed_app import ResumedApp
+        from tui.replay.resumed_source import ResumedSource
 
-        app = resumed = ResumedApp(settings, build, PastSession(resume.folder), resume, first_query)
+        source = resumed = ResumedSource(build, PastSession(resume.folder), resume)
+    app = UaTuiApp(settings, source, first_query)
     app.attention = Attention(settings, app.write_to_terminal)
     app.theme_store = ThemeStore()
     return app
 
 
 def run_screen(settings: Settings, first_query: str | None = None, resume: Resume | None = None) -> int:
-    """Run the full screen until the person leaves, one session after the other; returns the exit code.
+    """Run the full screen until the user quits, one session after the other; returns the exit code.
 
     Raises:
-        SettingsError: there is no such theme, or the session that is to go on cannot.
+        SettingsError: there is no such theme, or the session cannot be resumed.
     """
     from core.session.overrides import OVERRIDABLE
     from core.session.resume import Resume, prepare_resume
-    from tui.app.sessions_app import resumed_folder
 
     while True:
         app = make_app(settings, first_query, resume)
         result = app.run()
         first_query = None
-        # What was chosen for this run holds for the next screen of it, wherever it is kept.
+        # The chosen theme is used for the next screen of this run, too.
         theme = app.chosen_theme or settings.theme
         settings = replace(settings, theme=theme)
         if result == DEMO:
@@ -84,14 +83,14 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
             was, settings = settings, replace(app.settings, theme=theme)
             resume = None
             if app.session_folder is not None and not was.demo:
-                # What another server said may be refused by this one, which has models of its own, too.
+                # Another server has other models, and may refuse the conversation with the previous one.
                 moved = settings.base_url != was.base_url
                 changed = {name for name in OVERRIDABLE if getattr(settings, name) != getattr(was, name)}
                 changed |= {"model", "fallback_model"} if moved else set()
                 resume = Resume(app.session_folder, fresh=moved, named=frozenset(changed))
             continue
         if app.session_folder is not None:
-            # After a hangup there is nobody to tell, and the exit code says how it ended.
+            # After a hangup nobody reads this, and the exit code says how it ended.
             with suppress(OSError) if app.return_code else nullcontext():
                 sys.stdout.write(f"The session is kept in {clean_line(str(app.session_folder), 1000)}\n")
         folder = resumed_folder(result)

@@ -1,0 +1,130 @@
+"""What a controller may ask of the application around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from core.settings.model import Settings
+
+if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+    from textual.screen import Screen
+    from textual.worker import Worker
+
+    from tui.app.event_pump import EventPump
+    from tui.keys.keymap import Keys
+    from tui.layout.frame import Frame
+    from tui.panes.status.bar import StatusLine
+    from tui.panes.status.notice import NoticeBar
+    from tui.ports import SessionPort
+
+__all__ = ["AppPort", "SessionHost"]
+
+Result = TypeVar("Result")
+
+
+class AppPort(Protocol):
+    """The application as a controller sees it: the session, what is on the screen, and ways to show something.
+
+    `settings` may be replaced: a session that is opened later uses those that are there by then.
+    """
+
+    settings: Settings
+
+    @property
+    def session(self) -> SessionPort | None:
+        """The session; None until it is made."""
+        ...
+
+    @property
+    def session_folder(self) -> Path | None:
+        """The session's folder; None before there is one, or when nothing may be written into it."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """What the session is doing."""
+        ...
+
+    @property
+    def keys(self) -> Keys:
+        """The active keys."""
+        ...
+
+    @property
+    def screen(self) -> Screen[Any]:
+        """The screen on top."""
+        ...
+
+    @property
+    def frame(self) -> Frame:
+        """The panes and the prompt."""
+        ...
+
+    @property
+    def status(self) -> StatusLine:
+        """The status line."""
+        ...
+
+    @property
+    def notice(self) -> NoticeBar:
+        """The bar for problems."""
+        ...
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether there is no terminal."""
+        ...
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Show a message for a while."""
+        ...
+
+    def push_screen(
+        self, screen: Screen[Result], callback: Callable[[Result | None], None] | None = None
+    ) -> object:
+        """Show a screen above the others; `callback` gets its result."""
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, Any], name: str, group: str) -> Worker[Any]:
+        """Run a coroutine as a worker."""
+        ...
+
+    def restart_agent(self) -> None:
+        """Start the agent again after a failure."""
+        ...
+
+    def exit(self, result: str | None = None, return_code: int = 0) -> None:
+        """End the application."""
+        ...
+
+
+class SessionHost(AppPort, Protocol):
+    """The application as the source of a session sees it."""
+
+    @property
+    def pump(self) -> EventPump:
+        """Takes the session's events, and brings them to the screen."""
+        ...
+
+    def attach(self, session: SessionPort) -> None:
+        """Make `session` the session of the application."""
+        ...
+
+    def set_state(self, state: str) -> None:
+        """Set what is shown as the state until there is a session."""
+        ...
+
+    def shut_down(self) -> None:
+        """Close the session, then the application."""
+        ...

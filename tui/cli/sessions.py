@@ -1,0 +1,92 @@
+"""`ua-tui sessions`: the sessions of a folder, on a screen of their own or as a list."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.text import clean_line
+from tui.cli.output import complain, print_line, print_table
+
+if TYPE_CHECKING:
+    from core.history.headline import Summary
+    from core.settings.model import Settings
+
+__all__ = ["run"]
+
+_HEADER = ("SESSION", "STATE", "STARTED", "DURATION", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
+
+
+def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
+    """Show the sessions; returns the settings, and the session that is to be resumed, if there is one.
+
+    Without a terminal, or with `--json`, the sessions are printed.
+    """
+    from core.history.index import SessionIndex
+    from core.settings.model import load_settings
+
+    base = Path(args.workspace) if args.workspace else None
+    settings = load_settings({"workspace_base": base, "theme": args.theme})
+    index = SessionIndex(settings.workspace_base)
+    dumb = os.environ.get("TERM", "") in {"", "dumb"}
+    if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        found = [summary for batch in index.look() for summary in batch]
+        if not found and not args.json:
+            complain(f"there are no sessions in {index.sessions}", prog="ua-tui sessions")
+        else:
+            _print(found, as_json=args.json)
+        return settings, None
+    from tui.app.results import resumed_folder
+    from tui.app.sessions_app import SessionsApp
+    from tui.keys.keymap import choose_keys
+
+    app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys))
+    return settings, resumed_folder(app.run())
+
+
+def _print(summaries: list[Summary], *, as_json: bool) -> None:
+    if as_json:
+        print_line(json.dumps([_fields(each) for each in summaries], indent=2))
+    else:
+        print_table([_HEADER, *(_row(each) for each in summaries)])
+
+
+def _fields(summary: Summary) -> dict[str, Any]:
+    return {
+        "session": summary.name,
+        "state": summary.state,
+        "title": summary.title,
+        "query": summary.query,
+        "started": None if summary.started is None else _at(summary.started).isoformat(),
+        "seconds": summary.seconds,
+        "cost_usd": summary.cost,
+        "cost_is_estimated": summary.estimate > 0,
+        "tool_calls": summary.calls,
+        "artifacts": summary.artifacts,
+        "demo": summary.demo,
+        "error": summary.why or None,
+    }
+
+
+def _row(summary: Summary) -> tuple[str, ...]:
+    from core.events.units import duration, money
+
+    return (
+        summary.name,
+        summary.state,
+        "-" if summary.started is None else f"{_at(summary.started).astimezone():%Y-%m-%d %H:%M}",
+        "-" if summary.seconds is None else duration(summary.seconds),
+        "-" if summary.cost is None else f"{'~' if summary.estimate else ''}{money(summary.cost)}",
+        "-" if summary.calls is None else str(summary.calls),
+        "-" if summary.artifacts is None else str(summary.artifacts),
+        clean_line(summary.line, 200),
+    )
+
+
+def _at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

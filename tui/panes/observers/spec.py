@@ -1,0 +1,19 @@
+"""The observers as the frame knows them."""
+
+from __future__ import annotations
+
+from tui.panes.spec import PaneCommand, PaneSpec
+
+__all__ = ["PANES"]
+
+PANES = (
+    PaneSpec(
+        name="observers",
+        title="Observers",
+        column="machinery",
+        order=40,
+        widget="tui.panes.observers.pane:ObserversPane",
+        number=3,
+        commands=(PaneCommand("numbers", "Observer statistics", "observers.numbers", "toggle_table"),),
+    ),
+)

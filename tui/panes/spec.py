@@ -1,0 +1,90 @@
+"""What the frame knows of a pane before it is imported; each pane describes itself in the `spec` of its folder."""
+
+from __future__ import annotations
+
+import pkgutil
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+
+from textual.widget import Widget
+
+__all__ = ["PaneCommand", "PaneSpec", "pane_specs", "side_specs", "tab_specs"]
+
+
+@dataclass(frozen=True)
+class PaneCommand:
+    """A command that shows the pane and runs one of its actions; `key` is the id of the binding for that action."""
+
+    name: str
+    title: str
+    key: str
+    action: str
+
+
+@dataclass(frozen=True)
+class PaneSpec:
+    """A pane of the frame.
+
+    Args:
+        name: its id, and the end of the id of its key, `show.<name>`.
+        title: stands in its border and on its tab.
+        column: the id of the column it is in.
+        order: its place in the column, and in the cycle of Tab; smaller ones come first.
+        widget: its class, as `module:name`.
+        number: its key, and its place among the tabs; None if it has no tab.
+        shown_with: the pane without which it is not shown.
+        least_lines: of the terminal, below which it is hidden unless all panes are side by side.
+        commands: what can be done in it by name.
+    """
+
+    name: str
+    title: str
+    column: str
+    order: int
+    widget: str
+    number: int | None = None
+    shown_with: str = ""
+    least_lines: int = 0
+    commands: tuple[PaneCommand, ...] = ()
+
+    @property
+    def keys(self) -> str:
+        """The keys that show it; none without a number."""
+        return "" if self.number is None else f"{self.number},f{self.number + 1},alt+{self.number}"
+
+    def load(self) -> type[Widget]:
+        """Import its class."""
+        module, _, name = self.widget.partition(":")
+        loaded: type[Widget] = getattr(import_module(module), name)
+        return loaded
+
+
+@cache
+def pane_specs() -> tuple[PaneSpec, ...]:
+    """Return the panes of all folders beside this module that have a `spec`, in their order."""
+    package = __name__.rpartition(".")[0]
+    names = (
+        f"{package}.{module.name}.spec"
+        for module in pkgutil.iter_modules(import_module(package).__path__)
+        if module.ispkg
+    )
+    specs: list[PaneSpec] = []
+    for name in names:
+        if find_spec(name) is not None:
+            specs += import_module(name).PANES
+    return tuple(sorted(specs, key=lambda spec: spec.order))
+
+
+def tab_specs() -> tuple[PaneSpec, ...]:
+    """Return the panes that have a tab, by their numbers."""
+    return tuple(
+        sorted((spec for spec in pane_specs() if spec.number is not None), key=lambda spec: spec.number or 0)
+    )
+
+
+def side_specs() -> tuple[PaneSpec, ...]:
+    """Return the panes of which a medium screen shows one beside the first."""
+    first, *others = tab_specs()
+    return tuple(spec for spec in others if spec.column != first.column)

@@ -1,0 +1,31 @@
+"""The workspace and its preview as the frame knows them."""
+
+from __future__ import annotations
+
+from tui.panes.spec import PaneCommand, PaneSpec
+
+__all__ = ["PANES"]
+
+PANES = (
+    PaneSpec(
+        name="workspace",
+        title="Workspace",
+        column="files",
+        order=50,
+        widget="tui.panes.workspace.pane:WorkspacePane",
+        number=4,
+        commands=(
+            PaneCommand("find-file", "Filter the workspace by name", "find.search", "filter"),
+            PaneCommand("hidden", "Show hidden files", "workspace.hidden", "toggle_hidden"),
+        ),
+    ),
+    PaneSpec(
+        name="preview",
+        title="Preview",
+        column="files",
+        order=60,
+        widget="tui.panes.workspace.preview:PreviewPane",
+        shown_with="workspace",
+        least_lines=30,
+    ),
+)
