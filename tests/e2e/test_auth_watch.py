@@ -10,7 +10,15 @@ import httpx
 import pytest
 
 from core.agent.auth import wait
-from core.events.types import AuthFinished, AuthRequired, Event, PermissionAsked, QueryReceived
+from core.events.types import (
+    AuthFinished,
+    AuthRequired,
+    Event,
+    PermissionAsked,
+    QueryFinished,
+    QueryReceived,
+    ToolCallFinished,
+)
 from core.session.session import Session
 from tests.e2e.test_sessions import MAIL, ask, demo_session, of, own_home
 
@@ -43,8 +51,14 @@ async def test_the_session_goes_on_by_itself_once_the_account_is_connected(
             assert page.status_code == 200
         await asyncio.wait_for(asked.wait(), 60)
         assert session.pending_auth is None
-        session.answer_permission(of(events, PermissionAsked)[0].request_id, allow=False)
+        session.answer_permission(of(events, PermissionAsked)[0].request_id, allow=False, reason="Not today.")
         await session.wait_idle()
+    # The refusal reaches the model, and nothing is sent.
+    (question,) = of(events, PermissionAsked)
+    (denied,) = [event for event in of(events, ToolCallFinished) if event.status == "denied"]
+    assert denied.tool_use_id == question.tool_use_id
+    assert "Not today." in denied.observation.error
+    assert of(events, QueryFinished)[-1].status == "success"
     assert [event.outcome for event in of(events, AuthFinished)] == ["completed"]
     queries = [event.text for event in of(events, QueryReceived)]
     assert len(queries) == 2

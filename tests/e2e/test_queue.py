@@ -7,7 +7,15 @@ import os
 import signal
 from pathlib import Path
 
-from core.events.types import Event, MessageFinished, QueryFinished, QueryReceived, TextDelta
+from core.events.types import (
+    Event,
+    MessageFinished,
+    QueryFinished,
+    QueryReceived,
+    TextDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from core.session.session import Session, SessionState
 from core.storage.queue_file import QUEUE_FILE, read_queue
 from tests.e2e.test_sessions import children, demo_session, of, own_home
@@ -25,23 +33,29 @@ async def spoken(session: Session) -> None:
     leave()
 
 
-async def test_what_waits_survives_an_interrupt_and_what_was_said_is_kept(tmp_path: Path) -> None:
+async def test_what_waits_survives_interrupts_and_what_was_said_is_kept(tmp_path: Path) -> None:
     events: list[Event] = []
     async with demo_session(tmp_path, events, demo_pace=1.0) as session:
         session.submit(LONG)
         await spoken(session)
         session.submit("What is the capital of France?")
         session.submit("What is the capital of Spain?")
-        await session.interrupt()
+        # Twice in quick succession: one query ends, once.
+        await asyncio.gather(session.interrupt(), session.interrupt())
         await session.wait_idle()
         assert session.state is SessionState.IDLE
         assert session.queue_paused
         assert len(session.queued) == 2
-        assert any(event.text for event in of(events, MessageFinished))
         assert session.unqueue() == "What is the capital of Spain?"
         session.resume_queue()
         await session.wait_idle()
-    assert [e.status for e in of(events, QueryFinished)] == ["interrupted", "success"]
+        assert not session.queue_paused
+    first, second = of(events, QueryFinished)
+    assert (first.status, second.status) == ("interrupted", "success")
+    assert "Paris" in second.text
+    assert any(event.text for event in of(events, MessageFinished) if event.query_id == first.query_id)
+    started = {event.tool_use_id for event in of(events, ToolCallStarted)}
+    assert started == {event.tool_use_id for event in of(events, ToolCallFinished)}
     assert not (session.workspace.path / QUEUE_FILE).exists()
 
 

@@ -89,7 +89,7 @@ def toolkit_of(session: Session) -> int:
     return 0
 
 
-async def test_a_server_is_disabled_enabled_and_reconnected(
+async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_home(tmp_path, monkeypatch)
@@ -117,28 +117,23 @@ async def test_a_server_is_disabled_enabled_and_reconnected(
         await until(lambda: status(session, "local_toolkit") == "connected", 60)
         assert toolkit_of(session) not in {0, first}
         assert await ask(session, events) == "success"
-    journal = read_journal(session.workspace.path / "journal.jsonl").events
-    states = [event.servers[0].status for event in journal if isinstance(event, McpStatus)]
-    for state in ("disabling", "disabled", "enabling", "reconnecting"):
-        assert state in states
 
-
-async def test_what_is_disabled_stays_so_when_the_agent_is_started_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own_home(tmp_path, monkeypatch)
-    model = Model()
-    async with started(tmp_path, model) as (session, events):
+        # What is disabled stays so when the agent is started again.
         session.servers.switch("local_toolkit", on=False)
         await until(lambda: status(session, "local_toolkit") == "disabled", 60)
         os.kill(agent_of(session), signal.SIGKILL)
         await until(lambda: str(session.state) == "failed", 60)
         assert "Ctrl+R" in session.servers.switch("local_toolkit", on=True)
         await session.restart()
+        offered = len(model.offered)
         # At once: the first query knows nothing of it either.
         assert await ask(session, events) == "error"
-        assert LIST not in set().union(*model.offered)
+        assert LIST not in set().union(*model.offered[offered:])
         await until(lambda: status(session, "local_toolkit") == "disabled" and toolkit_of(session) == 0, 60)
+    journal = read_journal(session.workspace.path / "journal.jsonl").events
+    states = [event.servers[0].status for event in journal if isinstance(event, McpStatus)]
+    for state in ("disabling", "disabled", "enabling", "reconnecting"):
+        assert state in states
 
 
 def agent_of(session: Session) -> int:

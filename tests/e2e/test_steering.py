@@ -10,8 +10,6 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from core.events.types import Event, QueryFinished, QueryReceived, QuerySteered
 from core.session.session import Session, SessionState
 from core.settings.model import load_settings
@@ -76,59 +74,53 @@ async def asked(model: Model) -> None:
     assert await asyncio.to_thread(model.asked.acquire, timeout=60)
 
 
-@pytest.mark.parametrize("calls", [1, 0])
-async def test_what_is_said_reaches_the_model_within_the_query(tmp_path: Path, calls: int) -> None:
-    model, events = Model(calls=calls), list[Event]()
+async def test_what_is_said_while_a_query_runs_reaches_the_model(tmp_path: Path) -> None:
+    model, events = Model(calls=1), list[Event]()
     with serving(model) as url:
         async with session_of(tmp_path, url, events) as session:
-            session.submit("first question")
+            # Before a result of a tool, then before the end of an answer that calls none.
+            for question in ("first question", "second question"):
+                before = len(model.requests)
+                session.submit(question)
+                await asked(model)
+                assert await session.steer(f"{STEER} {question}")
+                assert not any(f"{STEER} {question}" in event.text for event in of(events, QuerySteered))
+                model.may_answer.release()
+                await asked(model)
+                model.may_answer.release()
+                await session.wait_idle()
+                assert session.queued == ()
+                assert f"{STEER} {question}" not in model.requests[before]
+                assert f"{STEER} {question}" in model.requests[before + 1]
+            # An interrupt stops what was said last, too.
+            session.submit("third question")
             await asked(model)
-            assert await session.steer(STEER)
-            assert of(events, QuerySteered) == []
-            model.may_answer.release()
-            await asked(model)
-            model.may_answer.release()
-            await session.wait_idle()
-            assert session.queued == ()
-    assert STEER not in model.requests[0]
-    assert STEER in model.requests[1]
-    assert [e.text for e in of(events, QuerySteered)] == [STEER]
-    assert [e.text for e in of(events, QueryReceived)] == ["first question"]
-    (finished,) = of(events, QueryFinished)
-    assert (finished.status, finished.text) == ("success", "Done.")
-    assert STEER in (session.workspace.path / "transcript.md").read_text(encoding="utf-8")
-    names = [event.event_name for event in events]
-    assert names.index("query_steered") < names.index("query_finished")
-
-
-async def test_an_interrupt_stops_what_was_said_last_too(tmp_path: Path) -> None:
-    model, events = Model(calls=0), list[Event]()
-    with serving(model) as url:
-        async with session_of(tmp_path, url, events) as session:
-            session.submit("first question")
-            await asked(model)
-            assert await session.steer(STEER)
+            assert await session.steer("never mind")
             await session.interrupt()
             await session.wait_idle()
             assert session.state is SessionState.IDLE
-            told = [e.text for e in of(events, QuerySteered)]
-            assert [*told, *session.queued] == [STEER]
-            (finished,) = of(events, QueryFinished)
-            assert finished.status == "interrupted"
+            steered = [event.text for event in of(events, QuerySteered)][2:]
+            assert [*steered, *session.queued] == ["never mind"]
             while session.unqueue():
                 pass
             for _ in range(20):
                 model.may_answer.release()
-            session.submit("second question")
+            # Without a running query it is one of its own.
+            assert not await session.steer("fourth question")
             await session.wait_idle()
-    assert [e.status for e in of(events, QueryFinished)] == ["interrupted", "success"]
-
-
-async def test_without_a_running_query_it_is_a_query_of_its_own(tmp_path: Path) -> None:
-    model, events = Model(calls=0), list[Event]()
-    with serving(model) as url:
-        async with session_of(tmp_path, url, events) as session:
-            model.may_answer.release()
-            assert not await session.steer(STEER)
-            await session.wait_idle()
-    assert [e.text for e in of(events, QueryReceived)] == [STEER]
+    assert [event.text for event in of(events, QuerySteered)][:2] == [
+        f"{STEER} first question",
+        f"{STEER} second question",
+    ]
+    assert [event.text for event in of(events, QueryReceived)] == [
+        "first question",
+        "second question",
+        "third question",
+        "fourth question",
+    ]
+    finished = of(events, QueryFinished)
+    assert [event.status for event in finished] == ["success", "success", "interrupted", "success"]
+    assert finished[0].text == "Done."
+    assert STEER in (session.workspace.path / "transcript.md").read_text(encoding="utf-8")
+    names = [event.event_name for event in events]
+    assert names.index("query_steered") < names.index("query_finished")
