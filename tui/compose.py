@@ -1,4 +1,8 @@
-"""The composition root: puts a session together from its parts, for the screen and for the headless runner."""
+"""The composition root: puts a session together from its parts, for the screen, plain mode and programs.
+
+Start at `compose_session`, whose steps are the functions below it. The application's own pipeline handlers are listed
+in `HANDLERS`.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.agent.assembly import AgentParts, Connector
-from core.agent.definitions.roster import RosterWatch, read_roster
+from core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from core.agent.environment import PrivateFolder
 from core.bus import Bus
 from core.concurrency.worker import Aside
@@ -34,14 +38,14 @@ from core.records.counters import Tally
 from core.records.log import install_root_handler
 from core.records.recorder import Recording
 from core.redaction.redactor import Redactor, error_raised
-from core.session.resume import Resume, conversation_to_resume, read_previous_state
+from core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from core.session.session import Session, SessionParts, Spawn, spawn_task
 from core.settings.model import Places, Settings
 from core.settings.secrets import secrets
 from core.storage.workspace import Workspace
 from core.web_reader.blacklist import Blacklist
 from core.web_reader.retry_policy import ReaderPolicy
-from observers.base import ObserverContext
+from observers.base import Observer, ObserverContext
 from observers.catalogue import default_observers
 from observers.compliance import check_subagent
 from observers.execution.offload import ResultOffload
@@ -57,7 +61,7 @@ COMPOSIO = "composio"
 SERVER_NOTES = {
     TOOLKIT: "crawl web pages, save the corpus, write and read files of the workspace; with Composio also move files "
     "between its remote workbench and the workspace",
-    WEB_READER: "read one web page, also such as refuse a crawler",
+    WEB_READER: "read one web page, including pages that refuse a crawler",
     COMPOSIO: "search the web and the news, mail, calendars and hundreds of other services, a remote workbench",
 }
 _SESSION_FILE = "composio.json"
@@ -77,79 +81,46 @@ async def compose_session(
     resume: Resume | None = None,
     modifiers: Sequence[Modifier] = (),
 ) -> Session:
-    """Put a session together; it is not started yet, and closing it ends all that was started here.
+    """Put a session together; it is not started yet, and closing it ends everything that was started here.
 
-    `on_line` is given every line the journal gets. `subscribers` see every event from the first one on. With
-    `resume` a past session goes on, in its own folder. `modifiers` see what goes to Composio and comes back, in the
-    mode `native` alone.
+    `on_line` is called with every line of the journal. `subscribers` receive every event from the first one on. With
+    `resume` a past session is resumed in its own folder. `modifiers` see what is sent to Composio and what it answers;
+    they apply in the mode `native` only.
 
     Raises:
-        WorkspaceError: the session's folder cannot be made, or another program works in it.
-        JournalError: the session that is to go on has no journal that can be read.
-        ConversationGone: the agent does not know its conversation any more.
-        SettingsError: it has cost already what it may.
+        WorkspaceError: the session's folder cannot be made, or another program uses it.
+        JournalError: the session to resume has no readable journal.
+        ConversationGone: the agent no longer knows the conversation of the session to resume.
+        SettingsError: the session to resume has reached its spending limit.
         DemoError: the demo's servers do not start.
     """
     stack = AsyncExitStack()
     try:
         # Before anything heavy is imported: libraries that find no handler write to the terminal.
-        handler = install_root_handler(settings.log_level)
-        stack.callback(handler.uninstall)
-        endpoints = await _start_demo(settings, interactive, stack) if settings.demo else None
-        if endpoints is not None:
-            from core.demo.launch import demo_settings
-
-            settings = demo_settings(settings, endpoints)
+        log_handler = install_root_handler(settings.log_level)
+        stack.callback(log_handler.uninstall)
+        settings, demo = await _start_demo(settings, interactive, stack)
         redactor = Redactor(secrets(settings, os.environ))
-        agent_home = _agent_home(settings)
-        if resume is None:
-            now = datetime.now().astimezone()
-            workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
-        else:
-            workspace = await asyncio.to_thread(Workspace.go_on, resume.folder, redactor)
-        stack.callback(workspace.close)
-        previous = conversation = None
-        overruled: Mapping[str, str | float | None] = {}
-        if resume is not None:
-            previous = await asyncio.to_thread(read_previous_state, workspace)
-            held = previous.kept.apply(settings, resume.named)
-            settings, overruled = held.settings, held.overruled
-            # Where somebody is there to raise it, a limit that was set in the session need not keep it from going on.
-            if not (interactive and "max_cost_usd" in held.kept):
-                _check_cost(settings, previous.tally)
-            if not resume.fresh:
-                home = agent_home or settings.claude_config_dir or Path.home() / ".claude"
-                conversation = conversation_to_resume(previous, workspace.path, home)
-            previous.recorder.go_on(time.monotonic, time.time())
-        bus = Bus(previous.last_seq if previous is not None else 0)
-        recorder = previous.recorder if previous is not None else None
-        recording = Recording(settings, workspace, redactor, bus, handler, on_line, recorder)
+        workspace = await _open_workspace(settings, redactor, resume, stack)
+        start = await _read_start(settings, workspace, resume, interactive=interactive)
+        settings = start.settings
+        bus = Bus(start.previous.last_seq if start.previous is not None else 0)
+        recording = Recording(
+            settings, workspace, redactor, bus, log_handler, on_line,
+            start.previous.recorder if start.previous is not None else None,
+        )  # fmt: skip
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
             bus.subscribe(subscriber)
-        roster = await asyncio.to_thread(read_roster, settings, Places.of())
-        bus.subscribe(
-            RosterWatch(
-                roster, settings, lambda where, error: bus.publish(error_raised(where, error, redactor))
-            )
-        )
-        left_out: list[PluginProblem] = []
-        observers = await asyncio.to_thread(
-            default_observers, plugins=settings.plugins, rules=roster.rules, report=left_out.append
-        )
-        pipelines = default_pipelines(ReaderPolicy(Blacklist.beside(workspace)))
-        if settings.plugins:
-            pipelines = await asyncio.to_thread(register_plugins, pipelines, left_out.append)
-        _tell_at_start(bus, left_out)
-        aside = Aside(workspace)
-        stack.push_async_callback(asyncio.to_thread, aside.close)
-        offload = ResultOffload(aside, [observer.name for observer in observers])
-        runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, offload=offload)
-        stack.callback(runner.abandon)
+        roster = await _load_roster(settings, bus, redactor)
+        observers, pipelines = await _load_handlers(settings, workspace, roster, bus)
+        worker = _start_worker(workspace, stack)
+        runner = _start_observers(observers, workspace, bus, worker, stack)
         runner.start(lambda work: spawn(work, "observer", "observers"))
         private = PrivateFolder()
         stack.callback(private.remove)
-        own = await asyncio.to_thread(_own_servers, settings, bus, interactive)
+        user_servers = await asyncio.to_thread(_user_servers, settings, bus, interactive)
+        connectors = _connectors(settings, workspace.path, demo, recording, private, modifiers)
 
         async def drain() -> list[str]:
             lost = await runner.drain()
@@ -160,23 +131,22 @@ async def compose_session(
             agent=AgentParts(
                 workspace=workspace,
                 redactor=redactor,
-                connectors=_connectors(settings, workspace.path, endpoints, recording, private, modifiers)
-                | own.connectors,
+                connectors=connectors | user_servers.connectors,
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
-                aside=aside,
+                aside=worker,
                 check_subagent=lambda agent, request: check_subagent(agent, request, workspace, roster.rules),
-                agent_home=agent_home,
+                agent_home=_agent_home(settings),
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
-                conversation=conversation,
+                conversation=start.conversation,
                 tracer=recording.tracer,
                 subagents=roster.subagents,
                 skills=roster.chosen,
             ),
-            previous=previous,
-            overruled=overruled,
-            own_servers=own,
+            previous=start.previous,
+            overruled=start.overruled,
+            own_servers=user_servers,
             pipelines=pipelines,
             ask_model=small_request(settings, recording.tracer.on_request),
             drain=drain,
@@ -188,30 +158,133 @@ async def compose_session(
         raise
 
 
-def _tell_at_start(bus: Bus, left_out: Sequence[PluginProblem]) -> None:
-    """Have it told which plug-ins are left out, right after the session's first event."""
+def default_pipelines(reader: ReaderPolicy | None = None) -> Pipelines:
+    """Make the pipelines of a session with every handler registered; `reader` is the session's own."""
+    pipelines = Pipelines()
+    if reader is not None:
+        reader.register(pipelines)
+    for name, handler, priority in HANDLERS:
+        pipelines.register(name, handler, priority)
+    return pipelines
 
-    def tell(event: Event) -> None:
+
+@dataclass(frozen=True, kw_only=True)
+class _Start:
+    """What a session starts with: its settings, and its previous state and conversation if it is resumed."""
+
+    settings: Settings
+    previous: PreviousState | None = None
+    conversation: str | None = None
+    overruled: Mapping[str, str | float | None] = field(default_factory=dict)
+
+
+async def _start_demo(
+    settings: Settings, interactive: bool, stack: AsyncExitStack
+) -> tuple[Settings, DemoEndpoints | None]:
+    """Start the demo's servers, in a session of the demo, and have the settings lead to them."""
+    if not settings.demo:
+        return settings, None
+    from core.demo.launch import demo_servers, demo_settings
+
+    pace = settings.demo_pace if settings.demo_pace is not None else float(interactive)
+    endpoints = await stack.enter_async_context(demo_servers(pace))
+    return demo_settings(settings, endpoints), endpoints
+
+
+async def _open_workspace(
+    settings: Settings, redactor: Redactor, resume: Resume | None, stack: AsyncExitStack
+) -> Workspace:
+    """Create the session's folder, or open that of the session to resume."""
+    if resume is None:
+        now = datetime.now().astimezone()
+        workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
+    else:
+        workspace = await asyncio.to_thread(Workspace.go_on, resume.folder, redactor)
+    stack.callback(workspace.close)
+    return workspace
+
+
+async def _read_start(
+    settings: Settings, workspace: Workspace, resume: Resume | None, *, interactive: bool
+) -> _Start:
+    """Read the previous state of the session to resume, and check that it can be resumed."""
+    if resume is None:
+        return _Start(settings=settings)
+    previous = await asyncio.to_thread(read_previous_state, workspace)
+    resumed = previous.overrides.apply(settings, resume.named)
+    # A limit that was set in the session need not prevent its resumption where a person is there to raise it.
+    if not (interactive and "max_cost_usd" in resumed.applied):
+        _check_cost(resumed.settings, previous.tally)
+    conversation = None
+    if not resume.fresh:
+        home = _agent_home(settings) or resumed.settings.claude_config_dir or Path.home() / ".claude"
+        conversation = conversation_to_resume(previous, workspace.path, home)
+    previous.recorder.go_on(time.monotonic, time.time())
+    return _Start(
+        settings=resumed.settings,
+        previous=previous,
+        conversation=conversation,
+        overruled=resumed.overruled,
+    )
+
+
+async def _load_roster(settings: Settings, bus: Bus, redactor: Redactor) -> Roster:
+    """Read the definitions of sub-agents and skills, and have their problems reported in the session."""
+    roster = await asyncio.to_thread(read_roster, settings, Places.of())
+    bus.subscribe(
+        RosterWatch(roster, settings, lambda where, error: bus.publish(error_raised(where, error, redactor)))
+    )
+    return roster
+
+
+async def _load_handlers(
+    settings: Settings, workspace: Workspace, roster: Roster, bus: Bus
+) -> tuple[list[Observer], Pipelines]:
+    """Load the observers and the pipeline handlers, those of plug-ins included."""
+    problems: list[PluginProblem] = []
+    observers = await asyncio.to_thread(
+        default_observers, plugins=settings.plugins, rules=roster.rules, report=problems.append
+    )
+    pipelines = default_pipelines(ReaderPolicy(Blacklist.beside(workspace)))
+    if settings.plugins:
+        pipelines = await asyncio.to_thread(register_plugins, pipelines, problems.append)
+    _report_at_start(bus, problems)
+    return observers, pipelines
+
+
+def _start_worker(workspace: Workspace, stack: AsyncExitStack) -> Aside:
+    """Prepare the worker process for large results; it starts when the first one arrives."""
+    worker = Aside(workspace)
+    stack.push_async_callback(asyncio.to_thread, worker.close)
+    return worker
+
+
+def _start_observers(
+    observers: Sequence[Observer], workspace: Workspace, bus: Bus, worker: Aside, stack: AsyncExitStack
+) -> ObserverRunner:
+    offload = ResultOffload(worker, [observer.name for observer in observers])
+    runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, offload=offload)
+    stack.callback(runner.abandon)
+    return runner
+
+
+def _report_at_start(bus: Bus, problems: Sequence[PluginProblem]) -> None:
+    """Report the plug-ins that were skipped right after the session's first event."""
+
+    def report(event: Event) -> None:
         if isinstance(event, SessionStarted):
             unsubscribe()
-            for problem in left_out:
-                for told in _told_of(problem):
-                    bus.publish(told)
+            for problem in problems:
+                for failure in _plugin_failures(problem):
+                    bus.publish(failure)
 
-    unsubscribe = bus.subscribe(tell)
+    unsubscribe = bus.subscribe(report)
 
 
-def _told_of(problem: PluginProblem) -> Sequence[Event]:
+def _plugin_failures(problem: PluginProblem) -> Sequence[Event]:
     if problem.group == PIPELINE_GROUP:
         return [PipelineFailed(pipeline=problem.group, handler=problem.plugin, error=problem.message)]
     return load_failure_events(problem)
-
-
-async def _start_demo(settings: Settings, interactive: bool, stack: AsyncExitStack) -> DemoEndpoints:
-    from core.demo.launch import demo_servers
-
-    pace = settings.demo_pace if settings.demo_pace is not None else float(interactive)
-    return await stack.enter_async_context(demo_servers(pace))
 
 
 def _connectors(
@@ -245,10 +318,10 @@ def _connectors(
     return {TOOLKIT: toolkit, COMPOSIO: composio, **more}
 
 
-def _own_servers(settings: Settings, bus: Bus, interactive: bool) -> UserConnections:
-    """The user's own MCP servers; those of the settings count before those of the folder's `.mcp.json`."""
+def _user_servers(settings: Settings, bus: Bus, interactive: bool) -> UserConnections:
+    """The user's own MCP servers; those of the settings have precedence over those of the folder's `.mcp.json`."""
     folder = Path.cwd()
-    # The demo talks to its own servers alone.
+    # The demo uses only its own servers.
     found = [] if settings.demo else find_user_servers(settings, folder)
     return UserConnections(
         found,
@@ -261,9 +334,9 @@ def _own_servers(settings: Settings, bus: Bus, interactive: bool) -> UserConnect
 
 
 def _agent_home(settings: Settings) -> Path | None:
-    """Where the agent keeps its state: apart from the user's own, unless a login must be found there.
+    """Where the agent keeps its state, such as the transcripts by which sessions are resumed.
 
-    It has the transcripts of its conversations there, so that sessions can go on.
+    None leaves it in the user's own folder, where a login is found.
     """
     if not (settings.demo or settings.api_key or settings.auth_token or settings.base_url):
         return None
@@ -273,19 +346,9 @@ def _agent_home(settings: Settings) -> Path | None:
 
 
 def _check_cost(settings: Settings, tally: Tally) -> None:
-    """Refuse to go on with a session that has cost what it may."""
+    """Refuse to resume a session that has reached its spending limit."""
     limit, spent = settings.max_cost_usd, tally.cost_usd or 0.0
     if limit is not None and spent >= limit:
         raise SettingsError(
-            f"the session has cost ${spent:.2f} already, and may cost ${limit:.2f}: give a higher --max-cost"
+            f"the session has already cost ${spent:.2f}, and its limit is ${limit:.2f}: set a higher --max-cost"
         )
-
-
-def default_pipelines(reader: ReaderPolicy | None = None) -> Pipelines:
-    """Make the pipelines of a session with every handler registered; `reader` is the session's own."""
-    pipelines = Pipelines()
-    if reader is not None:
-        reader.register(pipelines)
-    for name, handler, priority in HANDLERS:
-        pipelines.register(name, handler, priority)
-    return pipelines

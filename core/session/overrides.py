@@ -28,7 +28,7 @@ class ResumedSettings:
     """
 
     settings: Settings
-    kept: frozenset[str] = frozenset()
+    applied: frozenset[str] = frozenset()
     overruled: dict[str, Value] = field(default_factory=dict)
 
 

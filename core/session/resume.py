@@ -63,8 +63,8 @@ class PreviousState:
     """What a session was when it was left.
 
     `conversation` is the agent's id of the newest conversation, and `spoken` says whether the model said anything
-    in it. `last_query` is the highest number of a query. `queue` are the queries that were never sent. `kept`
-    is what was chosen in it. `recorder` has taken every event.
+    in it. `last_query` is the highest number of a query. `queue` are the queries that were never sent. `overrides`
+    are the settings chosen in it. `recorder` has taken every event.
     """
 
     recorder: Recorder
@@ -75,7 +75,7 @@ class PreviousState:
     last_query: int = 0
     tally: Tally = field(default_factory=Tally)
     queue: tuple[str, ...] = ()
-    kept: Overrides = field(default_factory=Overrides)
+    overrides: Overrides = field(default_factory=Overrides)
     _open: dict[tuple[str, str], Event] = field(default_factory=dict)
     _estimates: dict[str, float] = field(default_factory=dict)
     _run: tuple[float, float] = (0.0, 0.0)
@@ -134,7 +134,7 @@ class PreviousState:
                     continue
 
     def _handle_event(self, event: Event) -> None:
-        self.kept.handle_event(event)
+        self.overrides.handle_event(event)
         match event:
             case SessionStarted():
                 self._end_run()

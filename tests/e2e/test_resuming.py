@@ -298,7 +298,7 @@ def test_a_limit_of_the_session_that_is_spent_can_be_raised_where_it_goes_on(tmp
         journal.write(json.dumps(raised | {"spent_usd": 0.0, "limit_usd": 0.001}) + "\n")
     refused = run(tmp_path, "run", "--resume", "latest", "And of Spain?", env=where)
     assert refused.code == 2
-    assert "give a higher --max-cost" in refused.stderr
+    assert "set a higher --max-cost" in refused.stderr
     with terminal(tmp_path, "resume", "latest", columns=120, rows=40, env=where) as screen:
         screen.wait_for("What the session may cost is spent.", "● ready")
         screen.rest(2.5)
