@@ -20,7 +20,7 @@ from core.agent.assembly import AgentParts, Connector
 from core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from core.agent.environment import PrivateFolder
 from core.bus import Bus
-from core.concurrency.worker import Aside
+from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
 from core.connections.composio.native import Modifier
 from core.connections.toolkit import SERVER as TOOLKIT
@@ -36,7 +36,7 @@ from core.plugins import PIPELINE_GROUP, PluginProblem, register_plugins
 from core.provider.request import small_request
 from core.records.counters import Tally
 from core.records.log import install_root_handler
-from core.records.recorder import Recording
+from core.records.recorder import SessionRecords
 from core.redaction.redactor import Redactor, error_raised
 from core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from core.session.session import Session, SessionParts, Spawn, spawn_task
@@ -105,7 +105,7 @@ async def compose_session(
         start = await _read_start(settings, workspace, resume, interactive=interactive)
         settings = start.settings
         bus = Bus(start.previous.last_seq if start.previous is not None else 0)
-        recording = Recording(
+        recording = SessionRecords(
             settings, workspace, redactor, bus, log_handler, on_line,
             start.previous.recorder if start.previous is not None else None,
         )  # fmt: skip
@@ -252,15 +252,19 @@ async def _load_handlers(
     return observers, pipelines
 
 
-def _start_worker(workspace: Workspace, stack: AsyncExitStack) -> Aside:
+def _start_worker(workspace: Workspace, stack: AsyncExitStack) -> WorkerProcess:
     """Prepare the worker process for large results; it starts when the first one arrives."""
-    worker = Aside(workspace)
+    worker = WorkerProcess(workspace)
     stack.push_async_callback(asyncio.to_thread, worker.close)
     return worker
 
 
 def _start_observers(
-    observers: Sequence[Observer], workspace: Workspace, bus: Bus, worker: Aside, stack: AsyncExitStack
+    observers: Sequence[Observer],
+    workspace: Workspace,
+    bus: Bus,
+    worker: WorkerProcess,
+    stack: AsyncExitStack,
 ) -> ObserverRunner:
     offload = ResultOffload(worker, [observer.name for observer in observers])
     runner = ObserverRunner(observers, ObserverContext(workspace), bus.publish, offload=offload)
@@ -291,7 +295,7 @@ def _connectors(
     settings: Settings,
     workspace: Path,
     endpoints: DemoEndpoints | None,
-    recording: Recording,
+    recording: SessionRecords,
     private: PrivateFolder,
     modifiers: Sequence[Modifier] = (),
 ) -> dict[str, Connector]:

@@ -29,7 +29,7 @@ from core.agent.options import Briefing, McpConfig, build_options, write_briefin
 from core.agent.permissions.gate import PermissionGate, PermissionReply
 from core.agent.permissions.policy import PermissionPolicy
 from core.agent.transcripts import cost_so_far, transcript_of
-from core.concurrency.worker import Aside
+from core.concurrency.worker import WorkerProcess
 from core.connections.base import Connection
 from core.errors import AgentError, ConnectionFailed, SettingsError, UniversalAgentError
 from core.events.types import Event, McpServer
@@ -67,7 +67,7 @@ class AgentParts:
     server_notes: Mapping[str, str] = field(default_factory=dict)
     on_result: Callable[[ToolResult], None] = lambda _result: None
     check_subagent: SubagentCheck | None = None
-    aside: Aside | None = None
+    aside: WorkerProcess | None = None
     agent_home: Path | None = None
     interactive: bool = True
     extra_allow: tuple[str, ...] = ()

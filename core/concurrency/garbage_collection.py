@@ -12,19 +12,19 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["deferred", "put_off", "resume"]
+__all__ = ["deferred", "pause_collection", "resume_collection"]
 
 YOUNG, MIDDLE, FULL = 700, 10, 500
 """When Python collects: after so many new objects, so many such collections, so many of the next kind."""
 
 
-def put_off() -> None:
-    """Collect nothing until `resume`."""
+def pause_collection() -> None:
+    """Collect nothing until `resume_collection`."""
     gc.disable()
 
 
-def resume() -> None:
-    """Collect again, but never look at what exists by now."""
+def resume_collection() -> None:
+    """Collect again, but never examine the objects that exist now."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, FULL)
     gc.enable()
@@ -33,8 +33,8 @@ def resume() -> None:
 @contextmanager
 def deferred() -> Iterator[None]:
     """Collect nothing while the block runs."""
-    put_off()
+    pause_collection()
     try:
         yield
     finally:
-        resume()
+        resume_collection()

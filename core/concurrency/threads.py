@@ -86,7 +86,7 @@ async def apart(work: Callable[[], T], within: float | None = None) -> T:
     """
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
-    def settle(result: T | None, error: BaseException | None) -> None:
+    def finish(result: T | None, error: BaseException | None) -> None:
         if done.done():
             return
         if error is not None:
@@ -94,15 +94,15 @@ async def apart(work: Callable[[], T], within: float | None = None) -> T:
         else:
             done.set_result(result)  # type: ignore[arg-type]
 
-    told = in_loop(settle)
+    finish_in_loop = in_loop(finish)
 
     def run() -> None:
         try:
             result = work()
         except Exception as error:
-            told(None, error)
+            finish_in_loop(None, error)
         else:
-            told(result, None)
+            finish_in_loop(result, None)
 
     threading.Thread(target=run, name="apart", daemon=True).start()
     async with asyncio.timeout(within):

@@ -24,7 +24,7 @@ from core.errors import UniversalAgentError
 from core.storage.workspace import Workspace
 from core.text import clean_line
 
-__all__ = ["Aside", "AsideFailed", "AsideUnavailable", "Pieces", "in_pieces", "packed"]
+__all__ = ["Pieces", "WorkerFailed", "WorkerProcess", "WorkerUnavailable", "in_pieces", "packed"]
 
 _PIECE = 64 << 10
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TMP", "TEMP", "TZ", "PYTHONPATH")
@@ -32,11 +32,11 @@ _START_SECONDS = 60.0
 _STOP_SECONDS = 2.0
 
 
-class AsideFailed(UniversalAgentError):
+class WorkerFailed(UniversalAgentError):
     """The child process could not do its work, or was ended before it had."""
 
 
-class AsideUnavailable(AsideFailed):
+class WorkerUnavailable(WorkerFailed):
     """The child process did not take the work up at all: whoever gave it may do it in their own process."""
 
 
@@ -57,21 +57,21 @@ def packed(value: Any) -> bytes:
     """Encode what is to be handed to the child.
 
     Raises:
-        AsideUnavailable: there is something in it that cannot be handed over, such as half a character.
+        WorkerUnavailable: there is something in it that cannot be handed over, such as half a character.
     """
     try:
         return msgspec.msgpack.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         reason = clean_line(str(error), 200)
-        raise AsideUnavailable(
+        raise WorkerUnavailable(
             f"it cannot be handed to the process that works on large results ({reason})"
         ) from error
 
 
-class Aside:
+class WorkerProcess:
     """Runs tasks in the child, one at a time; for threads, never for the event loop.
 
-    A task is a function of one of our modules, named `module:function`. It is given a `worker_child.Desk`
+    A task is a function of one of our modules, named `module:function`. It is given a `worker_child.TaskContext`
     and an argument. Arguments and results are what msgpack can carry.
     """
 
@@ -86,8 +86,8 @@ class Aside:
         """Run a task to its end; `answer` gives the texts that the task asks for by name.
 
         Raises:
-            AsideUnavailable: the child cannot be started, or the argument not be handed over.
-            AsideFailed: the child ended before the task did, or the task raised something.
+            WorkerUnavailable: the child cannot be started, or the argument not be handed over.
+            WorkerFailed: the child ended before the task did, or the task raised something.
         """
         with self._lock:
             # Some come from the environment, whose bytes need not be text.
@@ -106,17 +106,17 @@ class Aside:
                             case "done":
                                 return value
                             case "failed":
-                                raise AsideFailed(str(value))
+                                raise WorkerFailed(str(value))
                             case "ask" if answer is not None:
                                 _give(link, answer(str(value)))
                             case "log":
                                 logging.getLogger(str(value[0])).log(int(value[1]), "%s", value[2])
-                except AsideFailed:
+                except WorkerFailed:
                     raise
                 except (EOFError, OSError) as error:
                     self._end()
                     if is_new or heard or self._closed:
-                        raise AsideFailed(
+                        raise WorkerFailed(
                             "the process that works on large results ended before it was done; "
                             "the result may be too large for this machine's memory"
                         ) from error
@@ -141,7 +141,7 @@ class Aside:
 
     def _start(self) -> Connection:
         if self._closed:
-            raise AsideFailed("the session is closing")
+            raise WorkerFailed("the session is closing")
         try:
             ours, theirs = socket.socketpair()
         except OSError as error:
@@ -170,7 +170,7 @@ class Aside:
             pass
         closed = self._closed
         self._end()
-        raise AsideFailed("the session is closing") if closed else _not_started("it ended at once")
+        raise WorkerFailed("the session is closing") if closed else _not_started("it ended at once")
 
     def _end(self) -> None:
         if self._link is not None:
@@ -188,8 +188,8 @@ class Aside:
         self._link = self._process = None
 
 
-def _not_started(reason: object) -> AsideUnavailable:
-    return AsideUnavailable(f"the process that works on large results cannot be started ({reason})")
+def _not_started(reason: object) -> WorkerUnavailable:
+    return WorkerUnavailable(f"the process that works on large results cannot be started ({reason})")
 
 
 def _decoded(link: Connection) -> tuple[str, Any]:

@@ -20,7 +20,7 @@ from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from core.text import clean_line
 
-__all__ = ["Desk", "main"]
+__all__ = ["TaskContext", "main"]
 
 # Started as a program this module has another name.
 _log = logging.getLogger("core.concurrency.worker_child")
@@ -29,7 +29,7 @@ _NICENESS = 5
 _MOST_KEPT = 32 << 20
 
 
-class Desk:
+class TaskContext:
     """What a task finds: the session's workspace, a way to ask for texts, and what earlier tasks left for it."""
 
     def __init__(self, link: Connection, workspace: Workspace) -> None:
@@ -72,7 +72,7 @@ class Desk:
 class _Handler(logging.Handler):
     """Sends what is logged to the parent, whose log it belongs in."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: TaskContext) -> None:
         super().__init__()
         self._desk = desk
 
@@ -82,7 +82,7 @@ class _Handler(logging.Handler):
             self._desk.say("log", (record.name, record.levelno, text))
 
 
-def _run(desk: Desk, task: str, argument: Any) -> None:
+def _run(desk: TaskContext, task: str, argument: Any) -> None:
     module, _, function = task.partition(":")
     try:
         result = getattr(import_module(module), function)(desk, argument)
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
     descriptor, folder, reports = arguments
     link = Connection(int(descriptor))
     redactor = Redactor()
-    desk = Desk(link, Workspace(Path(folder), Path(reports), redactor))
+    desk = TaskContext(link, Workspace(Path(folder), Path(reports), redactor))
     logging.basicConfig(level=logging.WARNING, handlers=[_Handler(desk)], format="%(message)s")
     try:
         desk.say("ready", None)

@@ -39,7 +39,7 @@ class PastEvents:
         self._again: Counter[str] = Counter()
         self._renamed: dict[str | None, str] = {}
 
-    def take(self, events: Iterable[Event]) -> Iterator[Event]:
+    def add(self, events: Iterable[Event]) -> Iterator[Event]:
         """Give the events that are to be shown, in order."""
         for event in map(self._named, events):
             match event:
@@ -57,7 +57,7 @@ class PastEvents:
                         del self._held[event.parent_tool_use_id]
                     self._thinking.discard(event.message_id)
                 case ToolCallFinished(tool_use_id=call) | SubagentFinished(tool_use_id=call):
-                    yield from self._let_go(call)
+                    yield from self._release(call)
                 case QueryFinished() | SessionFinished():
                     yield from self.rest()
                 case _:
@@ -90,14 +90,14 @@ class PastEvents:
     def rest(self) -> Iterator[Event]:
         """Give what was streamed and never finished."""
         for parent in list(self._held):
-            yield from self._let_go(parent)
+            yield from self._release(parent)
         self._thinking.clear()
 
     def _hold(self, event: TextDelta) -> Iterator[Event]:
         parent = event.parent_tool_use_id
         held = self._held.get(parent)
         if held is not None and held[0].message_id != event.message_id:
-            yield from self._let_go(parent)
+            yield from self._release(parent)
             held = None
         if held is not None:
             held[1].append(event.text)
@@ -107,6 +107,6 @@ class PastEvents:
             # The first word tells how long was thought before it.
             yield msgspec.structs.replace(event, text="")
 
-    def _let_go(self, parent: str | None) -> Iterator[Event]:
+    def _release(self, parent: str | None) -> Iterator[Event]:
         if (held := self._held.pop(parent, None)) is not None:
             yield msgspec.structs.replace(held[0], text="".join(held[1]))

@@ -52,7 +52,7 @@ class SessionIndex:
         """Where a session is."""
         return self.sessions / name
 
-    def look(self, *, keep: bool = True) -> Iterator[list[Summary]]:
+    def refresh(self, *, keep: bool = True) -> Iterator[list[Summary]]:
         """Give all sessions, the newest first, as many at a time as are read in a moment.
 
         What is new is remembered afterwards, with `keep` also for the next program.
@@ -89,7 +89,7 @@ class SessionIndex:
         if changed and keep:
             self._keep(seen)
 
-    def look_at(self, name: str) -> Summary:
+    def refresh_one(self, name: str) -> Summary:
         """Read one session again."""
         folder = self.folder(name)
         known = self._known or {}
@@ -130,7 +130,7 @@ class SessionIndex:
             root.write(TITLE, told.encode() + b"\n")
         else:
             root.remove(TITLE)
-        return self.look_at(name)
+        return self.refresh_one(name)
 
     def delete(self, name: str) -> None:
         """Delete a session's folder with all that is in it; saved reports stay.

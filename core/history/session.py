@@ -14,13 +14,13 @@ from typing import Literal, NoReturn
 import msgspec
 
 from core.bus import Bus
-from core.errors import UniversalAgentError
-from core.events.types import Event, QueryReceived, SessionFinished, SessionStarted
+from core.errors import SettingsError, UniversalAgentError
+from core.events.types import Event, McpServer, QueryReceived, SessionFinished, SessionStarted
 from core.history.event_replay import PastEvents
 from core.history.journal_reader import PastJournal
-from core.history.no_servers import NoModels, NoServers
 from core.history.stats import PastFacts, Totals, known_at_end
-from core.storage.queue_file import QUEUE_FILE, KeptQueue
+from core.provider.models import KnownModel, ModelChoice
+from core.storage.queue_file import QUEUE_FILE, StoredQueue
 
 __all__ = ["JOURNAL", "PastFolder", "PastSession", "SessionOver", "runs_elsewhere"]
 
@@ -32,10 +32,43 @@ LOOK_SECONDS = 0.25
 FEWEST = 50
 """Events; an end that begins with a query is preferred if it has so many."""
 _LARGEST_QUEUE = 16 << 20
+_NO_AGENT = "This session is read-only: it has no agent and no servers."
 
 
 class SessionOver(UniversalAgentError):
     """Something was asked of a past session."""
+
+
+class NoServers:
+    """The MCP servers of a session that has none."""
+
+    known: tuple[McpServer, ...] = ()
+
+    def refresh(self) -> None:
+        """Do nothing: there are no servers."""
+
+    def reconnect(self, _name: str) -> str:
+        """Return why nothing can be connected."""
+        return _NO_AGENT
+
+    def switch(self, _name: str, *, on: bool) -> str:
+        """Return why nothing can be switched."""
+        return _NO_AGENT
+
+
+class NoModels:
+    """The models of a session in which none answers."""
+
+    choice = ModelChoice()
+    known: tuple[KnownModel, ...] = ()
+
+    def choose(self, _choice: ModelChoice) -> bool:
+        """Refuse every choice.
+
+        Raises:
+            SettingsError: always.
+        """
+        raise SettingsError("This session is read-only: resume it to choose a model.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +104,7 @@ class PastSession:
         self.trace = None
         self.closed = False
         self._tail = tail
-        self._settled = PastEvents(self.workspace.path)
+        self._replay = PastEvents(self.workspace.path)
         self._totals = Totals(self.facts)
 
     # -- what it gives ----------------------------------------------------------------------------
@@ -96,7 +129,7 @@ class PastSession:
         facts, start = self._fresh_facts(), self.journal.tail_place(self.journal.size - self.journal.left_out)
         if start:
             yield self._begun(facts)
-        settled = self._settled = PastEvents(self.workspace.path)
+        replay = self._replay = PastEvents(self.workspace.path)
         batches = self.journal.batches(start)
         totals = self._totals = Totals(facts)
         while not self.closed:
@@ -104,13 +137,13 @@ class PastSession:
             if batch is None:
                 break
             at, raw = batch
-            events = list(settled.take(raw))
-            totals.take(events)
+            events = list(replay.add(raw))
+            totals.add(events)
             self.facts.read = min(0.999, (at - start) / max(1, self.journal.size - start))
             yield events
         else:
             return
-        if rest := list(settled.rest()):
+        if rest := list(replay.rest()):
             yield rest
         self._complete(facts)
 
@@ -133,8 +166,8 @@ class PastSession:
             runs = await asyncio.to_thread(runs_elsewhere, folder)
             place, raw = await asyncio.to_thread(self.journal.more, place)
             if raw:
-                events = list(self._settled.live(raw))
-                self._totals.take(events)
+                events = list(self._replay.live(raw))
+                self._totals.add(events)
                 yield events
             elif runs:
                 await asyncio.sleep(LOOK_SECONDS)
@@ -147,15 +180,15 @@ class PastSession:
 
     def _read_tail(self) -> list[Event]:
         start = self.journal.tail_place(self._tail)
-        settled = self._settled
+        replay = self._replay
         raw = [event for _, events in self.journal.batches(start) for event in events]
         if start:
             first = next((at for at, event in enumerate(raw) if isinstance(event, QueryReceived)), 0)
             raw = raw[first:] if len(raw) - first >= FEWEST else raw
-        events = [*settled.take(raw), *settled.rest()]
+        events = [*replay.add(raw), *replay.rest()]
         facts = self._fresh_facts()
         totals = Totals(facts)
-        totals.take(events)
+        totals.add(events)
         facts.state = self._state(raw)
         self.unsent = _read_queue(self.workspace.path) if facts.state != "running" else ()
         if start:
@@ -170,9 +203,9 @@ class PastSession:
     def _begun(self, facts: PastFacts) -> list[Event]:
         first = self.journal.first()
         begun = (
-            list(PastEvents(self.workspace.path).take([first])) if isinstance(first, SessionStarted) else []
+            list(PastEvents(self.workspace.path).add([first])) if isinstance(first, SessionStarted) else []
         )
-        Totals(facts).take(begun)
+        Totals(facts).add(begun)
         return begun
 
     def _fresh_facts(self) -> PastFacts:
@@ -301,5 +334,5 @@ def _read_queue(folder: Path) -> tuple[str, ...]:
         file = os.open(folder / QUEUE_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as opened:
             data = opened.read(_LARGEST_QUEUE)
-        return msgspec.json.decode(data, type=KeptQueue).queries
+        return msgspec.json.decode(data, type=StoredQueue).queries
     return ()

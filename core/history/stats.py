@@ -45,12 +45,12 @@ class Totals:
         self._tokens = TokenCount()
         self._worked = 0.0
 
-    def take(self, events: Iterable[Event]) -> None:
+    def add(self, events: Iterable[Event]) -> None:
         """Add what events tell."""
         facts = self._facts
         for event in events:
             facts.events += 1
-            self._tokens.take(event)
+            self._tokens.add(event)
             match event:
                 case SessionStarted():
                     self.finished = False

@@ -1,8 +1,11 @@
-"""What a session counts while it runs, and tells of at its end."""
+"""Counters: the tokens, calls and costs of a session, and the runs of each observer."""
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from core.events.types import (
@@ -16,7 +19,10 @@ from core.events.types import (
     Usage,
 )
 
-__all__ = ["Tally", "TokenCount"]
+__all__ = ["KEPT_TIMES", "RunMetrics", "Tally", "TokenCount", "quantile"]
+
+KEPT_TIMES = 1_024
+"""Of how many of its last runs the times of an observer are kept."""
 
 
 @dataclass(slots=True)
@@ -36,8 +42,8 @@ class TokenCount:
         """All of them, those of a query that runs or was cut off included."""
         return self.done + max(self._spent, self._messages)
 
-    def take(self, event: Event) -> None:
-        """Take up one event."""
+    def add(self, event: Event) -> None:
+        """Count the tokens of one event."""
         match event:
             case TokensSpent():
                 self._spent += event.usage.total
@@ -90,3 +96,63 @@ class Tally:
             cost_usd=self.cost_usd,
             duration_ms=self.earlier_ms + (time.monotonic() - self._started) * 1000,
         )
+
+
+def quantile(values: Iterable[float], part: float) -> float:
+    """The smallest of `values` that at least `part` (0 to 1) of them do not exceed: the nearest rank.
+
+    It is always one of the values, never something between two; 0.0 when there are none.
+    """
+    ordered = sorted(values)
+    rank = max(1, math.ceil(round(part * len(ordered), 9)))
+    return ordered[min(rank, len(ordered)) - 1] if ordered else 0.0
+
+
+class RunMetrics:
+    """The runs of one observer, counted; times in milliseconds, over the last `KEPT_TIMES` runs.
+
+    `runs` is the sum of `saved`, `skipped` and `failed`. A run that never began, as it was given up before its
+    turn, has no time and does not count in the times.
+    """
+
+    __slots__ = ("_quantiles", "_times", "failed", "items", "runs", "saved", "skipped")
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.saved = 0
+        self.skipped = 0
+        self.failed = 0
+        self.items = 0
+        self._times: deque[float] = deque(maxlen=KEPT_TIMES)
+        # A table that is drawn again asks for them far more often than runs end.
+        self._quantiles: dict[float, float] = {}
+
+    def add(self, status: str, items: int, duration_ms: float) -> None:
+        """Count one finished run; `status` is `saved`, `skipped` or `failed`."""
+        self.runs += 1
+        self.items += items
+        if duration_ms > 0:
+            self._times.append(duration_ms)
+            self._quantiles.clear()
+        match status:
+            case "saved":
+                self.saved += 1
+            case "skipped":
+                self.skipped += 1
+            case _:
+                self.failed += 1
+
+    @property
+    def p50_ms(self) -> float:
+        """Half of the runs took no longer than this."""
+        return self._quantile(0.5)
+
+    @property
+    def p95_ms(self) -> float:
+        """All but one in twenty runs took no longer than this."""
+        return self._quantile(0.95)
+
+    def _quantile(self, part: float) -> float:
+        if part not in self._quantiles:
+            self._quantiles[part] = quantile(self._times, part)
+        return self._quantiles[part]

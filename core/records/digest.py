@@ -11,18 +11,18 @@ import msgspec
 
 from core.events import types as ev
 from core.events.describe import describe
-from core.records.metrics import RunMetrics
+from core.records.counters import RunMetrics
 from core.redaction.redactor import Redactor, mask_link, preview
 from core.text import clean, clean_line
 
 __all__ = [
     "CallEntry",
+    "DigestRecorder",
     "Entry",
     "MessageEntry",
     "NoteEntry",
     "ObserverEntry",
     "QueryEntry",
-    "Recorder",
     "SessionRecord",
     "record_of",
 ]
@@ -159,7 +159,7 @@ class SessionRecord:
         return [entry for entry in self.entries if isinstance(entry, NoteEntry) and entry.kind == kind]
 
 
-class Recorder:
+class DigestRecorder:
     """Gathers a session's record from its events; a subscriber of the bus.
 
     Args:
@@ -349,7 +349,7 @@ class Recorder:
 
 def record_of(events: Iterable[ev.Event], redactor: Redactor) -> SessionRecord:
     """Make the record of a session from its events, as a journal gives them."""
-    recorder = Recorder(redactor)
+    recorder = DigestRecorder(redactor)
     for event in events:
         recorder(event)
     return recorder.snapshot()

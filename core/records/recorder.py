@@ -12,11 +12,11 @@ from core.bus import Bus
 from core.concurrency.threads import in_loop
 from core.errors import Advice, UniversalAgentError
 from core.events.types import ErrorRaised, Event, QueryReceived, TracingFailed
-from core.records.digest import Recorder
+from core.records.digest import DigestRecorder
 from core.records.journal import DeltaJoiner, Journal
 from core.records.log import LogFile, RootHandler, SessionLog
 from core.records.trace import TraceInfo
-from core.records.writer import Deriver
+from core.records.writer import DerivedFiles
 from core.redaction.redactor import Redactor
 from core.settings.model import Settings
 from core.storage.workspace import Workspace
@@ -25,14 +25,14 @@ from core.telemetry.export_errors import Destination
 from core.telemetry.tracer import SPANS, Tracer
 from core.text import clean_line
 
-__all__ = ["Recording"]
+__all__ = ["SessionRecords"]
 
 
 _SENT_WITHIN, _FLUSH_WITHIN = 3.0, 2.0
 """Seconds that the end of a session waits for its spans to be sent, and how many of them before its last event."""
 
 
-class Recording:
+class SessionRecords:
     """Subscribes every record of a session to its bus, and closes them in order.
 
     `on_line` is given every line the journal gets, as it gets it. `session_url` is the remote tool session's
@@ -51,17 +51,19 @@ class Recording:
         bus: Bus,
         root_handler: RootHandler,
         on_line: Callable[[bytes], None] | None = None,
-        recorder: Recorder | None = None,
+        recorder: DigestRecorder | None = None,
     ) -> None:
         self._bus = bus
         self._root_handler = root_handler
         self._journal = Journal(
-            workspace.path / "journal.jsonl", redactor, on_failure=self._told, on_line=on_line
+            workspace.path / "journal.jsonl", redactor, on_failure=self._report_failure, on_line=on_line
         )
-        self._log_file = LogFile(workspace.path / "run.log", redactor, on_failure=self._told)
+        self._log_file = LogFile(workspace.path / "run.log", redactor, on_failure=self._report_failure)
         root_handler.attach(self._log_file)
         self._joiner = DeltaJoiner(self._journal.append)
-        self._deriver = Deriver(workspace, self._trace_info, on_failure=self._told, recorder=recorder)
+        self._derived_files = DerivedFiles(
+            workspace, self._trace_info, on_failure=self._report_failure, recorder=recorder
+        )
         token = None if settings.demo else settings.logfire_token
         self.tracer = Tracer(
             workspace.path / SPANS,
@@ -80,7 +82,7 @@ class Recording:
         self.session_url = ""
         bus.subscribe(self._joiner)
         bus.subscribe(SessionLog(self._log_file))
-        bus.subscribe(self._deriver)
+        bus.subscribe(self._derived_files)
         bus.subscribe(self.tracer)
         bus.subscribe(self._start_tracing)
 
@@ -98,7 +100,7 @@ class Recording:
         self._open = False
         self._joiner.flush()
         await self.tracer.close(_SENT_WITHIN - self._flushed_s)
-        await self._deriver.drain()
+        await self._derived_files.drain()
         self._root_handler.detach()
         self._log_file.close()
         self._journal.close()
@@ -117,18 +119,18 @@ class Recording:
             self.tracer.start()
 
     def _tracing_failed(self, error: Exception) -> None:
-        self._tell_of_tracing(str(error) or type(error).__name__)
+        self._report_tracing(str(error) or type(error).__name__)
 
     def _on_export_problem(self, destination: Destination, problem: Advice) -> None:
         where = (
             f"the collector at {self.tracer.exports.collector}" if destination == "collector" else "Logfire"
         )
-        self._tell_of_tracing(f"spans do not reach {where}: {problem}; {SPANS} has them")
+        self._report_tracing(f"spans do not reach {where}: {problem}; {SPANS} has them")
 
-    def _tell_of_tracing(self, error: str) -> None:
+    def _report_tracing(self, error: str) -> None:
         # Nothing follows the end of a session.
         if self._open:
             self._bus.publish(TracingFailed(error=clean_line(self._redactor.redact(error), 300)))
 
-    def _told(self, error: UniversalAgentError) -> None:
+    def _report_failure(self, error: UniversalAgentError) -> None:
         self._bus.publish(ErrorRaised(where="records", message=str(error)))

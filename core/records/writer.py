@@ -12,14 +12,14 @@ import msgspec
 from core.concurrency.threads import Coalesced, in_loop
 from core.errors import WorkspaceError
 from core.events.types import Event, QueryFinished, SessionFinished
-from core.records.digest import Recorder, SessionRecord, record_of
+from core.records.digest import DigestRecorder, SessionRecord, record_of
 from core.records.journal import iter_journal
 from core.records.summary import build_summary
 from core.records.trace import TraceInfo, build_trace
 from core.records.transcript import build_transcript
 from core.storage.workspace import Workspace
 
-__all__ = ["JOURNAL", "SUMMARY", "TRACE", "TRANSCRIPT", "Deriver", "rebuild", "write_derived"]
+__all__ = ["JOURNAL", "SUMMARY", "TRACE", "TRANSCRIPT", "DerivedFiles", "rebuild", "write_derived"]
 
 JOURNAL = "journal.jsonl"
 TRACE = "trace.json"
@@ -29,7 +29,7 @@ SUMMARY = "summary.txt"
 _log = logging.getLogger(__name__)
 
 
-class Deriver:
+class DerivedFiles:
     """Writes the derived files at the end of each query and of the session; a subscriber of the bus.
 
     Gathering is cheap and done as events come; building and writing is done by a thread, and one
@@ -50,14 +50,14 @@ class Deriver:
         *,
         on_failure: Callable[[WorkspaceError], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
-        recorder: Recorder | None = None,
+        recorder: DigestRecorder | None = None,
     ) -> None:
         self._workspace = workspace
         self._info = info
         self._on_failure = on_failure
         self._report: Callable[[WorkspaceError], None] | None = None
         self._failing = False
-        self._recorder = recorder or Recorder(workspace.redactor, clock, self._stored_size)
+        self._recorder = recorder or DigestRecorder(workspace.redactor, clock, self._stored_size)
         self._latest: tuple[SessionRecord, TraceInfo] | None = None
         self._writer = Coalesced(self._write_latest, "derived files")
 

@@ -32,7 +32,7 @@ from core.history.headline import beginning_of
 from core.history.journal_reader import PastJournal
 from core.history.session import JOURNAL, runs_elsewhere
 from core.records.counters import Tally
-from core.records.digest import Recorder
+from core.records.digest import DigestRecorder
 from core.session.overrides import Overrides
 from core.settings.model import Settings
 from core.storage.queue_file import read_queue
@@ -67,7 +67,7 @@ class PreviousState:
     are the settings chosen in it. `recorder` has taken every event.
     """
 
-    recorder: Recorder
+    recorder: DigestRecorder
     session_id: str = ""
     conversation: str | None = None
     spoken: bool = False
@@ -223,7 +223,7 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
 
     journal = PastJournal(workspace.path / JOURNAL)
     try:
-        previous = PreviousState(recorder=Recorder(workspace.redactor, stored_size=stored_size))
+        previous = PreviousState(recorder=DigestRecorder(workspace.redactor, stored_size=stored_size))
         for _, events in journal.batches(0):
             previous.handle_events(events)
     finally:

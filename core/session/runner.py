@@ -40,7 +40,7 @@ class QueryRunner:
     @property
     def is_paused(self) -> bool:
         """Whether what waits stays until a person lets it go on, or gives a higher budget."""
-        return self._queue.held or (self._budget.is_spent and len(self._queue) > 0)
+        return self._queue.paused or (self._budget.is_spent and len(self._queue) > 0)
 
     def begin(self, spawn: Spawn) -> None:
         """Begin to run them, in a task of its own; not after `stop`."""
@@ -78,7 +78,7 @@ class QueryRunner:
                     status = await self._run(text)
                     # What waits when all is spent waits for a higher budget alone.
                     if status == "interrupted" or (status == "error" and not self._budget.is_spent):
-                        self._queue.hold()
+                        self._queue.pause()
                 self._idle.set()
                 self._wake.clear()
                 await self._wake.wait()
@@ -89,4 +89,4 @@ class QueryRunner:
         if self._queue.ready and self._budget.is_spent:
             self._budget.report_refusal()
             return None
-        return self._queue.take()
+        return self._queue.pop_next()

@@ -232,7 +232,7 @@ class Session:
 
     def unqueue(self) -> str | None:
         """Take back the newest query that still waits; None when there is none."""
-        return self._queue.take_back()
+        return self._queue.pop_newest()
 
     def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
         """Let `wanted` wait instead of `seen`; False when other queries than `seen` wait by now."""
@@ -241,7 +241,7 @@ class Session:
     def resume_queue(self) -> None:
         """Go on with the queries that are held since one before them did not succeed."""
         if self.queue_paused:
-            self._queue.release()
+            self._queue.resume()
             self._runner.wake()
 
     def raise_budget(self, limit_usd: float) -> None:

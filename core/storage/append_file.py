@@ -44,7 +44,7 @@ class AppendFile:
             line = b"\n" + line
         written = os.write(self._descriptor, line)
         if written != len(line):
-            self._take_back(written)
+            self._truncate(written)
             raise OSError(f"only {written} of {len(line)} bytes could be written")
         self._torn = False
 
@@ -59,7 +59,7 @@ class AppendFile:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
 
-    def _take_back(self, written: int) -> None:
+    def _truncate(self, written: int) -> None:
         torn, self._torn = self._torn, True
         os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
         self._torn = torn

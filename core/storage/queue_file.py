@@ -14,7 +14,7 @@ from core.errors import WorkspaceError
 if TYPE_CHECKING:
     from core.storage.workspace import Workspace
 
-__all__ = ["QUEUE_FILE", "KeptQueue", "QueryQueue", "read_queue"]
+__all__ = ["QUEUE_FILE", "QueryQueue", "StoredQueue", "read_queue"]
 
 QUEUE_FILE = "queue.json"
 _LARGEST = 16 << 20
@@ -22,7 +22,7 @@ _LARGEST = 16 << 20
 log = logging.getLogger(__name__)
 
 
-class KeptQueue(msgspec.Struct, frozen=True, kw_only=True):
+class StoredQueue(msgspec.Struct, frozen=True, kw_only=True):
     """What the file holds: the queries that were never run, oldest first, with secrets masked."""
 
     version: int = 1
@@ -38,7 +38,7 @@ def read_queue(workspace: Workspace) -> tuple[str, ...]:
     if not workspace.exists(QUEUE_FILE):
         return ()
     try:
-        kept = msgspec.json.decode(workspace.read(QUEUE_FILE, _LARGEST), type=KeptQueue)
+        kept = msgspec.json.decode(workspace.read(QUEUE_FILE, _LARGEST), type=StoredQueue)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WorkspaceError(
             f"'{QUEUE_FILE}' cannot be read: {error}; what waited is in the prompt's history"
@@ -62,7 +62,7 @@ class QueryQueue:
     def __init__(self, workspace: Workspace, restored: Sequence[str] = ()) -> None:
         self._workspace = workspace
         self._waiting: list[str] = list(restored)
-        self._held = bool(restored)
+        self._paused = bool(restored)
         self._restored = bool(restored)
         self._before = 0
         self._closed = False
@@ -76,36 +76,36 @@ class QueryQueue:
         return len(self._waiting)
 
     @property
-    def held(self) -> bool:
+    def paused(self) -> bool:
         """Whether what waits stays until a person lets it go on."""
-        return self._held and bool(self._waiting)
+        return self._paused and bool(self._waiting)
 
     @property
     def ready(self) -> bool:
-        """Whether `take` would give out a query."""
-        return bool(self._waiting) and not self._closed and (not self._held or self._before > 0)
+        """Whether `pop_next` would give out a query."""
+        return bool(self._waiting) and not self._closed and (not self._paused or self._before > 0)
 
     def add(self, text: str) -> None:
         """Put a query behind the others; while they are held it goes before them and lets them go on."""
-        if self.held and self._restored:
+        if self.paused and self._restored:
             self._put_before(self._before, text)
-        elif self.held:
+        elif self.paused:
             self.add_first(text)
         else:
-            self._held = self._restored = False
+            self._paused = self._restored = False
             self._waiting.append(text)
             self._keep_soon()
 
     def add_first(self, text: str) -> None:
         """Put a query before the others and let them go on, unless they are restored."""
-        if self.held and self._restored:
+        if self.paused and self._restored:
             self._put_before(0, text)
             return
-        self._held = False
+        self._paused = False
         self._waiting.insert(0, text)
         self._keep_soon()
 
-    def take(self) -> str | None:
+    def pop_next(self) -> str | None:
         """Give out the next query; None when there is none, they are held, or the session ends."""
         if not self.ready:
             return None
@@ -114,7 +114,7 @@ class QueryQueue:
         self._keep_soon()
         return text
 
-    def take_back(self) -> str | None:
+    def pop_newest(self) -> str | None:
         """Take the newest query back; None when there is none."""
         if not self._waiting:
             return None
@@ -132,14 +132,14 @@ class QueryQueue:
         self._keep_soon()
         return True
 
-    def hold(self) -> None:
-        """Give nothing of what waits now out until `release`."""
-        self._held = bool(self._waiting)
+    def pause(self) -> None:
+        """Give nothing of what waits now out until `resume`."""
+        self._paused = bool(self._waiting)
         self._before = 0
 
-    def release(self) -> None:
+    def resume(self) -> None:
         """Go on giving out."""
-        self._held = self._restored = False
+        self._paused = self._restored = False
         self._before = 0
 
     async def close(self) -> None:
@@ -172,6 +172,6 @@ class QueryQueue:
 
     def _write(self, waiting: tuple[str, ...]) -> None:
         if waiting:
-            self._workspace.write_json(QUEUE_FILE, KeptQueue(queries=waiting))
+            self._workspace.write_json(QUEUE_FILE, StoredQueue(queries=waiting))
         else:
             self._workspace.root.remove(QUEUE_FILE)

@@ -72,7 +72,7 @@ class Workspace:
         sessions = Root(base / WORKSPACES, create=True)
         path = _make_session(sessions.path, f"session_{now:%Y%m%d_%H%M%S}")
         workspace = cls(path, sessions.path.parent / SAVED_REPORTS, redactor)
-        workspace._take_lock(make=True)
+        workspace._acquire_lock(make=True)
         for folder in FOLDERS:
             workspace.root.make_folder(folder)
         return workspace
@@ -89,7 +89,7 @@ class Workspace:
         found = Root(path, create=True).path
         is_session = found.parent.name == WORKSPACES and _SESSION.fullmatch(found.name) is not None
         workspace = cls(found, (found.parent.parent if is_session else found) / SAVED_REPORTS, redactor)
-        workspace._take_lock(make=False)
+        workspace._acquire_lock(make=False)
         if workspace.locked:
             workspace.root.sweep()
         return workspace
@@ -106,7 +106,7 @@ class Workspace:
         workspace = cls(found, (found.parent.parent if is_session else found) / SAVED_REPORTS, redactor)
         for wait in _LOCK_WAITS:
             time.sleep(wait)
-            workspace._take_lock(make=True)
+            workspace._acquire_lock(make=True)
             if workspace.locked:
                 break
         else:
@@ -255,7 +255,7 @@ class Workspace:
             return without_surrogates(self.redactor.redact(data)).encode()
         return data
 
-    def _take_lock(self, *, make: bool) -> None:
+    def _acquire_lock(self, *, make: bool) -> None:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_CREAT if make else 0)
         try:
             descriptor = os.open(self.path / _LOCK, flags, 0o600)

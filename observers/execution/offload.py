@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from core.concurrency.worker import Aside, AsideUnavailable, Pieces, packed
+from core.concurrency.worker import Pieces, WorkerProcess, WorkerUnavailable, packed
 from core.observation import ContentBlock, TextContent, ToolResult
 from observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
 from observers.catalogue import default_observers
 from observers.execution.run import Run, perform
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import Desk
+    from core.concurrency.worker_child import TaskContext
 
 __all__ = ["LARGE", "ResultOffload", "observe_in_child"]
 
@@ -32,7 +32,7 @@ class ResultOffload:
     given the workspace. For threads, never for the event loop.
     """
 
-    def __init__(self, aside: Aside, names: Collection[str]) -> None:
+    def __init__(self, aside: WorkerProcess, names: Collection[str]) -> None:
         self._aside = aside
         self._names = frozenset(names)
 
@@ -49,8 +49,8 @@ class ResultOffload:
         """Have the child process run the observer that `run` names.
 
         Raises:
-            AsideUnavailable: the child cannot be started, or cannot take this result or this observer.
-            AsideFailed: the child ended before it was done.
+            WorkerUnavailable: the child cannot be started, or cannot take this result or this observer.
+            WorkerFailed: the child ended before it was done.
         """
         observation = result.observation
         texts = [block.text for block in observation.content if isinstance(block, TextContent)]
@@ -60,14 +60,14 @@ class ResultOffload:
         argument = {"observer": run.observer, "curious": run.curious, "result": given, "whole": whole}
         done = self._aside.call(_TASK, argument, lambda _name: Pieces(texts))
         if done is None:
-            raise AsideUnavailable(f"the process for large results has no observer {run.observer}")
+            raise WorkerUnavailable(f"the process for large results has no observer {run.observer}")
         run.outcome = msgspec.convert(done["outcome"], Outcome)
         run.error = done["error"]
         run.duration_ms = done["duration_ms"]
         return run
 
 
-def observe_in_child(desk: Desk, argument: dict[str, Any]) -> dict[str, Any] | None:
+def observe_in_child(desk: TaskContext, argument: dict[str, Any]) -> dict[str, Any] | None:
     """Run one observer in the child process; a result is read once for all observers that want it.
 
     None when there is no such observer here, as a plug-in that could not be loaded again.
@@ -104,7 +104,7 @@ def _observers(plugins: bool) -> dict[str, Observer]:
 
 
 @lru_cache(maxsize=1)
-def _context(desk: Desk) -> ObserverContext:
+def _context(desk: TaskContext) -> ObserverContext:
     return ObserverContext(desk.workspace)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from core.errors import ObserverError, UniversalAgentError, WorkspaceError
 from core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from core.observation import ToolCall, ToolResult
-from core.records.metrics import RunMetrics
+from core.records.counters import RunMetrics
 from core.storage.names import short_id
 from core.storage.workspace import Workspace
 from core.text import clean_line

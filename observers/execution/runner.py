@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import Any
 
-from core.concurrency.worker import AsideUnavailable
+from core.concurrency.worker import WorkerUnavailable
 from core.errors import ObserverError, UniversalAgentError
 from core.events.types import Event
 from core.observation import ToolResult
@@ -228,7 +228,7 @@ class ObserverRunner:
             try:
                 self._offload.perform(job.run, result)
                 return
-            except AsideUnavailable as error:
+            except WorkerUnavailable as error:
                 _log.warning("observer %s works in the main process: %s", job.run.label, error)
             except UniversalAgentError as error:
                 job.run.error = clean_line(str(error), 500)

@@ -17,7 +17,7 @@ import msgspec
 
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import RawResult, ResultAdapter
-from core.concurrency.worker import Aside
+from core.concurrency.worker import WorkerProcess
 from core.events.types import ArtifactSaved, Event, ObserverFinished
 from core.observation import ToolResult
 from core.storage.workspace import Workspace
@@ -66,7 +66,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.workspace = Workspace.create(Path.cwd(), datetime.now(UTC))
-        self.aside = Aside(self.workspace)
+        self.aside = WorkerProcess(self.workspace)
         self.artifacts = 0
         self.items = 0
         self.said: list[str] = []

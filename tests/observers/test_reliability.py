@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.concurrency.worker import Aside
+from core.concurrency.worker import WorkerProcess
 from core.events.types import ArtifactSaved, Event, ObserverFinished
 from core.observation import ToolCall, ToolResult
 from core.redaction.redactor import Redactor
@@ -218,15 +218,15 @@ def test_of_reports_of_one_name_every_version_is_kept(
 
 
 @pytest.fixture
-def aside(context: ObserverContext, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aside]:
+def aside(context: ObserverContext, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerProcess]:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    aside = Aside(context.workspace)
+    aside = WorkerProcess(context.workspace)
     yield aside
     aside.close()
 
 
 async def test_what_cannot_be_read_is_told_of_and_stops_nobody(
-    context: ObserverContext, result: Make, aside: Aside
+    context: ObserverContext, result: Make, aside: WorkerProcess
 ) -> None:
     observers = [*default_observers(plugins=False), Probe(write_down)]
     events: list[Event] = []
@@ -258,7 +258,7 @@ async def test_what_cannot_be_read_is_told_of_and_stops_nobody(
 
 
 async def test_without_a_child_process_large_results_are_observed_all_the_same(
-    context: ObserverContext, result: Make, aside: Aside, monkeypatch: pytest.MonkeyPatch
+    context: ObserverContext, result: Make, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere/python")
     events: list[Event] = []
@@ -273,7 +273,7 @@ async def test_without_a_child_process_large_results_are_observed_all_the_same(
 
 
 def test_a_small_article_that_means_large_files_is_for_the_child(
-    context: ObserverContext, result: Make, aside: Aside
+    context: ObserverContext, result: Make, aside: WorkerProcess
 ) -> None:
     offload = ResultOffload(aside, ["corpus"])
     url = "https://a.example/7"

@@ -64,10 +64,10 @@ def run(args: argparse.Namespace) -> int:
         return _complain(
             "the full screen needs a terminal that can move its cursor, but TERM is dumb", EXIT_FAILED
         )
-    from core.concurrency.garbage_collection import put_off
+    from core.concurrency.garbage_collection import pause_collection
 
     # Hardly anything becomes garbage before the first frame.
-    put_off()
+    pause_collection()
     from dataclasses import replace
 
     from tui.app.app import UaTuiApp

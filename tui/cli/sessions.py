@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
     index = SessionIndex(settings.workspace_base)
     dumb = os.environ.get("TERM", "") in {"", "dumb"}
     if args.json or dumb or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        found = [summary for batch in index.look() for summary in batch]
+        found = [summary for batch in index.refresh() for summary in batch]
         if not found and not args.json:
             complain(f"there are no sessions in {index.sessions}", prog="ua-tui sessions")
         else:

@@ -38,10 +38,10 @@ def start_on_screen(settings: Settings, query: str | None, resume: Resume | None
             "the full screen needs a terminal that can move its cursor, but TERM is dumb: "
             "use `ua-tui --plain`, which goes line by line"
         )
-    from core.concurrency.garbage_collection import put_off
+    from core.concurrency.garbage_collection import pause_collection
 
     # Hardly anything becomes garbage before the first frame.
-    put_off()
+    pause_collection()
     from tui.cli.full_screen import run_screen
 
     return run_screen(settings, first_query=query, resume=resume)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.concurrency.garbage_collection import put_off, resume
+from core.concurrency.garbage_collection import pause_collection, resume_collection
 from core.errors import JournalError
 from core.events.types import Event
 from core.history.session import PastSession
@@ -95,7 +95,7 @@ class SessionLoader:
         twins = [pane.twin() for pane in panes]
         reported_at = 0.0
         # The objects made here stay; a collector that visited them would take longer and longer.
-        put_off()
+        pause_collection()
         try:
             async for events in self._past.whole():
                 for twin, pane in zip(twins[:-1], panes, strict=False):
@@ -110,7 +110,7 @@ class SessionLoader:
                 self._report_progress(1.0)
             return False
         finally:
-            resume()
+            resume_collection()
         if self._past.closed:
             return False
         self._end(twins, continues=self.follows)

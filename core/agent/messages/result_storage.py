@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from core.agent.messages.results import RawResult, ResultAdapter, is_cut_off
-from core.concurrency.worker import Aside, AsideFailed, Pieces, packed
+from core.concurrency.worker import Pieces, WorkerFailed, WorkerProcess, packed
 from core.observation import AnyObservation, TextContent
 from core.redaction.redactor import Redactor
 from core.storage.large_results import spill
 from core.storage.workspace import Workspace
 
 if TYPE_CHECKING:
-    from core.concurrency.worker_child import Desk
+    from core.concurrency.worker_child import TaskContext
 
 __all__ = ["LARGE", "ResultStore", "store_in_child"]
 
@@ -38,7 +38,11 @@ class ResultStore:
     """Adapts and stores results; without an `aside`, or when it fails, all of them in the calling thread."""
 
     def __init__(
-        self, adapter: ResultAdapter, workspace: Workspace, redactor: Redactor, aside: Aside | None = None
+        self,
+        adapter: ResultAdapter,
+        workspace: Workspace,
+        redactor: Redactor,
+        aside: WorkerProcess | None = None,
     ) -> None:
         self._adapter = adapter
         self._workspace = workspace
@@ -58,7 +62,7 @@ class ResultStore:
         if self._aside is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
             try:
                 return self._store_in_worker(self._aside, raw, facts)
-            except AsideFailed as error:
+            except WorkerFailed as error:
                 log.warning("a large tool result is read in the main process: %s", error)
         observation = self._adapter.observe(raw=raw, **facts)
         if denial is not None:
@@ -67,7 +71,7 @@ class ResultStore:
         return spill(observation, self._workspace, self._redactor)
 
     def _store_in_worker(
-        self, aside: Aside, raw: RawResult, facts: Mapping[str, Any]
+        self, aside: WorkerProcess, raw: RawResult, facts: Mapping[str, Any]
     ) -> tuple[AnyObservation, AnyObservation]:
         root = self._adapter.saved_results_root
         texts: list[str] = []
@@ -81,7 +85,7 @@ class ResultStore:
         return whole if whole is not None else shown, shown
 
 
-def store_in_child(desk: Desk, argument: bytes) -> tuple[bytes | None, bytes]:
+def store_in_child(desk: TaskContext, argument: bytes) -> tuple[bytes | None, bytes]:
     """Settle a result in the child, and leave its content there for the observers."""
     asked = msgspec.msgpack.decode(argument)
     root = asked["root"]

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from core.agent.messages.result_storage import ResultStore
 from core.agent.messages.results import RawResult, ResultAdapter
 from core.concurrency import worker as aside_module
-from core.concurrency.worker import Aside, AsideFailed, AsideUnavailable, Pieces
-from core.concurrency.worker_child import Desk
+from core.concurrency.worker import Pieces, WorkerFailed, WorkerProcess, WorkerUnavailable
+from core.concurrency.worker_child import TaskContext
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
@@ -43,34 +43,34 @@ SIGNED = "https://files.example/a.pdf?X-Amz-Credential=AB%2F20260310&X-Amz-Signa
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
-def say_hello(desk: Desk, name: str) -> list[Any]:
+def say_hello(desk: TaskContext, name: str) -> list[Any]:
     """Answer with what was asked for, and who answers."""
     return [name, [text.encode("utf-8", "surrogatepass") for text in desk.texts(name)], os.getpid()]
 
 
-def say_nothing_for_long(desk: Desk, _: Any) -> None:
+def say_nothing_for_long(desk: TaskContext, _: Any) -> None:
     """Tell that it began, and go on for longer than any test."""
     desk.texts("begun")
     threading.Event().wait(600)
 
 
-def log_and_fail(desk: Desk, text: str) -> None:
+def log_and_fail(desk: TaskContext, text: str) -> None:
     """Log as an observer might, and raise."""
     logging.getLogger("observers.somewhere").warning("about %s", text)
     raise OSError(f"no room for {text}")
 
 
-def grow_impatient(desk: Desk, _: Any) -> None:
+def grow_impatient(desk: TaskContext, _: Any) -> None:
     """Have the child wait no longer for a next task."""
     vars(sys.modules["__main__"])["_IDLE_SECONDS"] = 0.0
 
 
-def give_number_too_large(desk: Desk, _: Any) -> int:
+def give_number_too_large(desk: TaskContext, _: Any) -> int:
     """Give what cannot be sent back."""
     return 2**80
 
 
-def where_things_are(desk: Desk, _: Any) -> dict[str, Any]:
+def where_things_are(desk: TaskContext, _: Any) -> dict[str, Any]:
     """What the child knows of the world."""
     import core
     from core.agent.messages import result_storage as settling
@@ -87,14 +87,14 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def aside(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aside]:
+def aside(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerProcess]:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    aside = Aside(workspace)
+    aside = WorkerProcess(workspace)
     yield aside
     aside.close()
 
 
-def hello(aside: Aside, *texts: str) -> int:
+def hello(aside: WorkerProcess, *texts: str) -> int:
     """Have the child give texts back; returns its process."""
     name, given_back, pid = aside.call(f"{HERE}:say_hello", "who", lambda _: Pieces(texts))
     assert name == "who"
@@ -109,7 +109,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def begin_long_task(aside: Aside) -> tuple[threading.Thread, list[BaseException], int]:
+def begin_long_task(aside: WorkerProcess) -> tuple[threading.Thread, list[BaseException], int]:
     """Start a task that does not end; returns its caller, what that was told, and the child's process."""
     begun, told = threading.Event(), list[BaseException]()
 
@@ -163,7 +163,11 @@ def files_of(workspace: Workspace, folder: str) -> dict[str, bytes]:
 
 
 def observe(
-    workspace: Workspace, aside: Aside | None, given_raw: RawResult, tool: str, tool_use_id: str = "toolu_1"
+    workspace: Workspace,
+    aside: WorkerProcess | None,
+    given_raw: RawResult,
+    tool: str,
+    tool_use_id: str = "toolu_1",
 ) -> Run:
     """Settle and observe a result as a session does, in the child or here."""
     settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
@@ -182,7 +186,7 @@ def observe(
 
 @pytest.mark.parametrize("tool", [SEARCH, WORKBENCH])
 def test_a_large_result_comes_to_the_same_in_the_child(
-    workspace: Workspace, aside: Aside, tmp_path: Path, tool: str
+    workspace: Workspace, aside: WorkerProcess, tmp_path: Path, tool: str
 ) -> None:
     here = Workspace.create(tmp_path / "here", NOON, Redactor([SECRET]))
     for one in (workspace.redactor, here.redactor):
@@ -209,7 +213,9 @@ def test_a_large_result_comes_to_the_same_in_the_child(
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
 
 
-def test_several_large_results_keep_their_signed_addresses(workspace: Workspace, aside: Aside) -> None:
+def test_several_large_results_keep_their_signed_addresses(
+    workspace: Workspace, aside: WorkerProcess
+) -> None:
     settler = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
     results = []
     for number in range(5):
@@ -227,20 +233,20 @@ def test_several_large_results_keep_their_signed_addresses(workspace: Workspace,
         assert page["results"][7]["url"] == f"{SIGNED}{number}-7"
 
 
-def test_a_child_that_is_killed_is_a_plain_error_and_the_next_task_has_another(aside: Aside) -> None:
+def test_a_child_that_is_killed_is_a_plain_error_and_the_next_task_has_another(aside: WorkerProcess) -> None:
     thread, told, pid = begin_long_task(aside)
     os.kill(pid, signal.SIGKILL)
     thread.join(60)
     (error,) = told
-    assert isinstance(error, AsideFailed)
-    assert not isinstance(error, AsideUnavailable)
+    assert isinstance(error, WorkerFailed)
+    assert not isinstance(error, WorkerUnavailable)
     assert "ended before it was done" in str(error)
     assert not is_running(pid)
     assert hello(aside) != pid
 
 
 def test_a_child_that_has_nothing_to_do_ends_and_another_takes_the_next_task(
-    aside: Aside, monkeypatch: pytest.MonkeyPatch
+    aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(aside_module, "_PIECE", 3)
     first = hello(aside, "a-long-word-in-pieces")
@@ -252,22 +258,22 @@ def test_a_child_that_has_nothing_to_do_ends_and_another_takes_the_next_task(
     assert not is_running(first)
 
 
-def test_closing_ends_a_child_at_work(aside: Aside) -> None:
+def test_closing_ends_a_child_at_work(aside: WorkerProcess) -> None:
     thread, told, pid = begin_long_task(aside)
     aside.close()
     thread.join(60)
-    assert isinstance(told[0], AsideFailed)
+    assert isinstance(told[0], WorkerFailed)
     assert not is_running(pid)
-    with pytest.raises(AsideFailed, match="closing"):
+    with pytest.raises(WorkerFailed, match="closing"):
         hello(aside)
     aside.close()
 
 
-def test_closing_leaves_no_descriptor_and_no_process(aside: Aside) -> None:
+def test_closing_leaves_no_descriptor_and_no_process(aside: WorkerProcess) -> None:
     hello(aside)
     aside.close()
     before = len(os.listdir("/proc/self/fd"))
-    other = Aside(aside.workspace)
+    other = WorkerProcess(aside.workspace)
     pid = hello(other)
     other.close()
     assert len(os.listdir("/proc/self/fd")) == before
@@ -276,12 +282,12 @@ def test_closing_leaves_no_descriptor_and_no_process(aside: Aside) -> None:
 
 @pytest.mark.parametrize("executable", ["/nowhere/python", "/bin/true", ""])
 def test_without_a_child_everything_is_done_here(
-    workspace: Workspace, aside: Aside, monkeypatch: pytest.MonkeyPatch, executable: str
+    workspace: Workspace, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch, executable: str
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", executable)
     before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(AsideUnavailable, match="cannot be started"):
+    with pytest.raises(WorkerUnavailable, match="cannot be started"):
         hello(aside)
     assert len(os.listdir("/proc/self/fd")) == before
     whole, shown = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside).store(
@@ -292,7 +298,7 @@ def test_without_a_child_everything_is_done_here(
 
 
 def test_a_folder_in_the_way_is_not_imported(
-    aside: Aside, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     planted = tmp_path / "planted"
     (planted / "core").mkdir(parents=True)
@@ -305,7 +311,7 @@ def test_a_folder_in_the_way_is_not_imported(
 
 
 def test_no_secret_is_where_other_programs_can_read_it(
-    workspace: Workspace, aside: Aside, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
     monkeypatch.setenv("MY_OWN_TOKEN", LATER)
@@ -317,8 +323,8 @@ def test_no_secret_is_where_other_programs_can_read_it(
     assert "core.concurrency.worker_child" in found["command"]
 
 
-def test_what_the_child_logs_is_in_the_log(aside: Aside, caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(AsideFailed, match="no room for a word"):
+def test_what_the_child_logs_is_in_the_log(aside: WorkerProcess, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(WorkerFailed, match="no room for a word"):
         aside.call(f"{HERE}:log_and_fail", "a word")
     logged = {
         (record.name, record.levelname, record.getMessage().split("\n")[0]) for record in caplog.records
@@ -328,16 +334,16 @@ def test_what_the_child_logs_is_in_the_log(aside: Aside, caplog: pytest.LogCaptu
     assert any("Traceback" in record.getMessage() for record in caplog.records)
 
 
-def test_a_task_that_raises_leaves_the_child_ready(aside: Aside) -> None:
+def test_a_task_that_raises_leaves_the_child_ready(aside: WorkerProcess) -> None:
     pid = hello(aside)
     for task in ("log_and_fail", "give_number_too_large", "no_such_task"):
-        with pytest.raises(AsideFailed) as caught:
+        with pytest.raises(WorkerFailed) as caught:
             aside.call(f"{HERE}:{task}", "x")
-        assert not isinstance(caught.value, AsideUnavailable)
+        assert not isinstance(caught.value, WorkerUnavailable)
     assert hello(aside) == pid
 
 
-def test_an_answer_that_raises_is_not_taken_for_the_next_task(aside: Aside) -> None:
+def test_an_answer_that_raises_is_not_taken_for_the_next_task(aside: WorkerProcess) -> None:
     def answer(_: str) -> Pieces:
         raise LookupError("nothing there")
 
@@ -347,20 +353,20 @@ def test_an_answer_that_raises_is_not_taken_for_the_next_task(aside: Aside) -> N
 
 
 @pytest.mark.parametrize("odd", [2**70, "\ud800", object(), {"a": {1, 2**80}}])
-def test_what_cannot_be_handed_over_is_for_the_caller_to_do(aside: Aside, odd: Any) -> None:
+def test_what_cannot_be_handed_over_is_for_the_caller_to_do(aside: WorkerProcess, odd: Any) -> None:
     pid = hello(aside)
-    with pytest.raises(AsideUnavailable, match="cannot be handed"):
+    with pytest.raises(WorkerUnavailable, match="cannot be handed"):
         aside.call(f"{HERE}:say_hello", odd)
     assert hello(aside) == pid
 
 
-def test_texts_and_secrets_of_any_bytes_arrive(workspace: Workspace, aside: Aside) -> None:
+def test_texts_and_secrets_of_any_bytes_arrive(workspace: Workspace, aside: WorkerProcess) -> None:
     workspace.redactor.add(b"no text \xff\xfe but a secret".decode("utf-8", "surrogateescape"))
     hello(aside, "half \ud83d é", "", "😀" * 70_000, "\0")
 
 
 def test_observers_of_other_packages_work_in_the_child(
-    workspace: Workspace, aside: Aside, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    workspace: Workspace, aside: WorkerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     source = """
         import os
@@ -389,7 +395,7 @@ def test_observers_of_other_packages_work_in_the_child(
     kept = json.loads(workspace.read(saved.path))
     assert kept["size"] == LARGE
     assert kept["pid"] not in (os.getpid(), None)
-    with pytest.raises(AsideUnavailable, match="no observer gone"):
+    with pytest.raises(WorkerUnavailable, match="no observer gone"):
         offload.perform(Run("gone", SEARCH, "toolu_1"), result)
 
 
@@ -418,7 +424,7 @@ BIG = json.dumps(rows(2_000) | {"token": SECRET})
 )  # fmt: skip
 @pytest.mark.parametrize("denial", [None, "not allowed"])
 def test_a_result_is_settled_alike_with_and_without_the_child(
-    workspace: Workspace, aside: Aside, tmp_path: Path, given_raw: RawResult, denial: str | None
+    workspace: Workspace, aside: WorkerProcess, tmp_path: Path, given_raw: RawResult, denial: str | None
 ) -> None:
     saved = tmp_path / "home" / "projects" / "tool-results" / "x.json"
     saved.parent.mkdir(parents=True)
@@ -450,7 +456,7 @@ PARTS = st.one_of(
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(PARTS, max_size=5), failed=st.booleans(), arguments=st.dictionaries(st.text(), PARTS))
 def test_any_large_result_is_settled_alike(
-    workspace: Workspace, aside: Aside, parts: list[Any], failed: bool, arguments: Mapping[str, Any]
+    workspace: Workspace, aside: WorkerProcess, parts: list[Any], failed: bool, arguments: Mapping[str, Any]
 ) -> None:
     given_raw = RawResult(block=[*parts, {"type": "text", "text": BIG}], is_error=failed)
     answers = []

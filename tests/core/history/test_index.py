@@ -64,7 +64,7 @@ def index(base: Path) -> SessionIndex:
 
 
 def listed(of: SessionIndex) -> list[Summary]:
-    return [summary for batch in of.look() for summary in batch]
+    return [summary for batch in of.refresh() for summary in batch]
 
 
 def test_a_session_with_an_end_is_told_by_the_two_ends_of_its_journal(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.records.metrics import KEPT_TIMES, RunMetrics, quantile
+from core.records.counters import KEPT_TIMES, RunMetrics, quantile
 
 
 @pytest.mark.parametrize(

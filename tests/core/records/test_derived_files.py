@@ -14,12 +14,12 @@ from core.errors import WorkspaceError
 from core.events import types as ev
 from core.events.continuation import GO_ON
 from core.observation import McpObservation, TextContent
-from core.records.digest import Recorder, SessionRecord, record_of
+from core.records.digest import DigestRecorder, SessionRecord, record_of
 from core.records.journal import DeltaJoiner, Journal
 from core.records.summary import build_summary
 from core.records.trace import TraceInfo, build_trace
 from core.records.transcript import build_transcript
-from core.records.writer import Deriver, rebuild
+from core.records.writer import DerivedFiles, rebuild
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 
@@ -196,7 +196,7 @@ def test_the_size_of_a_stored_result_is_that_of_its_file() -> None:
     script.at(0, ev.QueryReceived(query_id="q1", text="x"))
     script.at(1, call(1))
     script.at(2, result(1, "only the beginning", stored_at="tool_results/t1.json", truncated=True))
-    recorder = Recorder(Redactor(), stored_size={"tool_results/t1.json": 1234567}.get)
+    recorder = DigestRecorder(Redactor(), stored_size={"tool_results/t1.json": 1234567}.get)
     for event in script.events:
         recorder(event)
     assert build_trace(recorder.snapshot(), TraceInfo())["tool_results"][0]["content_size_bytes"] == 1234567
@@ -204,7 +204,7 @@ def test_the_size_of_a_stored_result_is_that_of_its_file() -> None:
 
 def test_live_durations_come_from_the_monotonic_clock() -> None:
     ticks = iter([100.0, 100.5, 103.0, 103.25])
-    recorder = Recorder(Redactor(), clock=lambda: next(ticks))
+    recorder = DigestRecorder(Redactor(), clock=lambda: next(ticks))
     back = START - timedelta(days=1)
     for event in [
         ev.QueryReceived(seq=1, at=START, query_id="q1", text="x"),
@@ -351,7 +351,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 async def test_the_files_are_written_at_the_end_of_each_query(script: Script, workspace: Workspace) -> None:
-    deriver = Deriver(workspace, lambda: TraceInfo(user_id="me"))
+    deriver = DerivedFiles(workspace, lambda: TraceInfo(user_id="me"))
     for event in script.events:
         deriver(event)
     assert await deriver.drain()
@@ -370,7 +370,7 @@ async def test_a_failure_to_write_is_told_once_in_the_loop_and_leaves_old_files_
     else:
         workspace.path.chmod(0o500)
     failures: list[WorkspaceError] = []
-    deriver = Deriver(workspace, on_failure=failures.append)
+    deriver = DerivedFiles(workspace, on_failure=failures.append)
     for event in script.events:
         deriver(event)
     await deriver.drain()
@@ -391,7 +391,7 @@ async def test_the_same_files_are_made_again_from_the_journal(script: Script, wo
     journal = Journal(workspace.path / "journal.jsonl", workspace.redactor)
     joiner = DeltaJoiner(journal.append)
     info = TraceInfo(url="https://c.example/mcp", user_id="me", logfire_enabled=True, trace_id="ab" * 16)
-    deriver = Deriver(workspace, lambda: info)
+    deriver = DerivedFiles(workspace, lambda: info)
     for event in script.events:
         joiner(event)
         deriver(event)

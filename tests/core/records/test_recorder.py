@@ -12,7 +12,7 @@ from core.events import types as ev
 from core.observation import McpObservation, TextContent
 from core.records.journal import DeltaJoiner, Journal, read_journal
 from core.records.log import LogFile, SessionLog
-from core.records.writer import Deriver
+from core.records.writer import DerivedFiles
 from core.redaction.redactor import Redactor
 from core.storage.workspace import Workspace
 from core.telemetry.tracer import Tracer
@@ -31,7 +31,7 @@ async def folder(tmp_path: Path) -> Path:
     journal = Journal(workspace.path / "journal.jsonl", redactor)
     joiner = DeltaJoiner(journal.append)
     log = LogFile(workspace.path / "run.log", redactor)
-    deriver = Deriver(workspace)
+    deriver = DerivedFiles(workspace)
     tracer = Tracer(workspace.path / "spans.jsonl", redactor, state_dir=tmp_path / "state")
     for subscriber in (joiner, SessionLog(log), deriver, tracer):
         bus.subscribe(subscriber)

@@ -241,20 +241,20 @@ def test_a_session_without_a_folder_is_not_made(tmp_path: Path) -> None:
 
 async def test_restored_queries_stay_until_a_person_lets_them_go_on(workspace: Workspace) -> None:
     queue = QueryQueue(workspace, ("old one", "old two"))
-    assert queue.held
-    assert queue.take() is None
+    assert queue.paused
+    assert queue.pop_next() is None
     queue.add("new one")
     queue.add("new two")
     queue.add_first("first")
-    assert [queue.take() for _ in range(4)] == ["first", "new one", "new two", None]
-    assert queue.held
+    assert [queue.pop_next() for _ in range(4)] == ["first", "new one", "new two", None]
+    assert queue.paused
     queue.add("failed")
-    queue.hold()
-    assert queue.take() is None
-    queue.release()
-    assert [queue.take() for _ in range(4)] == ["failed", "old one", "old two", None]
+    queue.pause()
+    assert queue.pop_next() is None
+    queue.resume()
+    assert [queue.pop_next() for _ in range(4)] == ["failed", "old one", "old two", None]
     queue.add("then")
-    assert queue.take() == "then"
+    assert queue.pop_next() == "then"
     await queue.close()
 
 
@@ -262,8 +262,8 @@ async def test_what_is_taken_back_was_no_query_that_runs(workspace: Workspace) -
     queue = QueryQueue(workspace, ("old",))
     queue.add("new")
     assert queue.change(("new", "old"), ("new",))
-    assert queue.take_back() == "new"
-    assert queue.take() is None
+    assert queue.pop_newest() == "new"
+    assert queue.pop_next() is None
     queue.add("another")
-    assert queue.take() == "another"
+    assert queue.pop_next() == "another"
     await queue.close()

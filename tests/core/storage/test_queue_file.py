@@ -33,11 +33,11 @@ async def test_what_waits_is_on_the_disk_until_it_is_taken(workspace: Workspace)
     path = workspace.path / QUEUE_FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert b"\x1b" not in path.read_bytes()
-    assert queue.take() == "one"
+    assert queue.pop_next() == "one"
     assert await kept(queue, workspace) == tuple(queue)
-    assert queue.take_back() == "three \u202e \x1b[2J"
-    assert queue.take() == "two\nlines"
-    assert queue.take() is None
+    assert queue.pop_newest() == "three \u202e \x1b[2J"
+    assert queue.pop_next() == "two\nlines"
+    assert queue.pop_next() is None
     assert await kept(queue, workspace) == ()
     assert not path.exists()
 
@@ -46,47 +46,47 @@ async def test_secrets_are_masked_on_the_disk_and_not_in_the_queue(workspace: Wo
     queue = QueryQueue(workspace)
     queue.add(f"use {SECRET}")
     assert SECRET not in str(await kept(queue, workspace))
-    assert queue.take() == f"use {SECRET}"
+    assert queue.pop_next() == f"use {SECRET}"
 
 
 async def test_what_waits_at_the_end_stays_for_the_next_time(workspace: Workspace) -> None:
     queue = QueryQueue(workspace)
     queue.add("never run")
     await queue.close()
-    assert queue.take() is None
+    assert queue.pop_next() is None
     assert not queue.change(["never run"], [])
     assert read_queue(workspace) == ("never run",)
 
 
 async def test_a_held_queue_gives_nothing_out_until_it_is_let_go(workspace: Workspace) -> None:
     queue = QueryQueue(workspace)
-    queue.hold()
-    assert not queue.held
+    queue.pause()
+    assert not queue.paused
     queue.add("one")
-    queue.hold()
-    assert queue.held
-    assert queue.take() is None
-    queue.release()
-    assert queue.take() == "one"
+    queue.pause()
+    assert queue.paused
+    assert queue.pop_next() is None
+    queue.resume()
+    assert queue.pop_next() == "one"
 
 
 async def test_a_new_query_goes_before_held_ones_and_lets_them_go_on(workspace: Workspace) -> None:
     queue = QueryQueue(workspace)
     for text in ("one", "two"):
         queue.add(text)
-    queue.hold()
+    queue.pause()
     queue.add("first of all")
     queue.add("last")
-    assert [queue.take() for _ in range(5)] == ["first of all", "one", "two", "last", None]
+    assert [queue.pop_next() for _ in range(5)] == ["first of all", "one", "two", "last", None]
 
 
 async def test_holding_ends_when_nothing_is_left_to_hold(workspace: Workspace) -> None:
     queue = QueryQueue(workspace)
     queue.add("one")
-    queue.hold()
-    assert queue.take_back() == "one"
+    queue.pause()
+    assert queue.pop_newest() == "one"
     queue.add("two")
-    assert queue.take() == "two"
+    assert queue.pop_next() == "two"
 
 
 async def test_a_change_counts_only_for_what_was_seen(workspace: Workspace) -> None:

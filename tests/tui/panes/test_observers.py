@@ -9,7 +9,7 @@ from core.events.types import (
     ObserverFinished,
     ObserverStarted,
 )
-from core.records.metrics import RunMetrics
+from core.records.counters import RunMetrics
 from tests.tui.pane_host import PaneHost, rows, started
 from tui.panes.observers.pane import ObserversPane, ObserversTheme, Run, render_run
 from tui.panes.observers.table import TableStyles, render_table

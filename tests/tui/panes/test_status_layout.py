@@ -75,7 +75,7 @@ def test_a_session_has_as_many_tokens_when_it_is_read_again_as_while_it_ran() ->
     # Of a sub-agent there are no messages with a usage, and of an old journal nothing but them.
     for event in (RECEIVED, spent(2_000), message, spent(40_000), ended, message, message, ended, message):
         facts.handle_event(event)
-        totals.take([event])
+        totals.add([event])
         assert past.tokens == facts.tokens.total
         told.append(past.tokens)
     assert told == [0, 2_000, 2_000, 42_000, 42_000, 44_000, 46_000, 46_000, 48_000]

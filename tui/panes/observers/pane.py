@@ -23,7 +23,7 @@ from core.events.types import (
     ToolCallStarted,
 )
 from core.events.units import milliseconds
-from core.records.metrics import RunMetrics
+from core.records.counters import RunMetrics
 from core.text import clean, clean_line
 from tui.panes.observers.table import BRIEFLY, TableStyles, render_table
 from tui.render.format import Mark, middle_cut, tail_cut

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from core.events.units import count, milliseconds
-from core.records.metrics import RunMetrics
+from core.records.counters import RunMetrics
 from tui.render.format import middle_cut
 from tui.render.layout import Line, cut_line, width_of
 

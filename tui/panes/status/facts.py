@@ -121,7 +121,7 @@ class StatusFacts:
 
     def handle_event(self, event: Event) -> None:
         """Update the facts that an event is about."""
-        self.tokens.take(event)
+        self.tokens.add(event)
         match event:
             case QueryReceived() | QueryClassified() | PathFellBack() | QueryFinished():
                 self._on_query(event)

@@ -130,7 +130,7 @@ class SessionsScreen(Modal[Path | None]):
                 await self._look()
 
     async def _look(self, *, first: bool = False) -> None:
-        batches, drawn = self._index.look(keep=first), 0.0
+        batches, drawn = self._index.refresh(keep=first), 0.0
         seen: dict[str, Summary] = {}
         deeds, trouble = self._deeds, ""
         try:
@@ -279,7 +279,7 @@ class SessionsScreen(Modal[Path | None]):
 
     def _renew(self, name: str) -> None:
         async def look() -> None:
-            found = await asyncio.to_thread(self._index.look_at, name)
+            found = await asyncio.to_thread(self._index.refresh_one, name)
             self._deeds += 1
             self._all[name] = found
             self._show()
