@@ -43,6 +43,15 @@ __all__ = ["PreviousState", "Resume", "conversation_to_resume", "prepare_resume"
 log = logging.getLogger(__name__)
 
 ENDED = "The program ended before this did."
+_SPANS: tuple[tuple[str, str, type[Event], type[Event]], ...] = (
+    ("query", "query_id", QueryReceived, QueryFinished),
+    ("call", "tool_use_id", ToolCallStarted, ToolCallFinished),
+    ("agent", "task_id", SubagentStarted, SubagentFinished),
+    ("observer", "run_id", ObserverStarted, ObserverFinished),
+    ("permission", "request_id", PermissionAsked, PermissionAnswered),
+)
+"""What begins and ends: a name, the field that identifies it, and the events of its start and end."""
+
 _NUMBER = re.compile(r"q(\d{1,9})(?: |$)")
 
 
@@ -135,6 +144,7 @@ class PreviousState:
 
     def _handle_event(self, event: Event) -> None:
         self.overrides.handle_event(event)
+        self._track_unfinished(event)
         match event:
             case SessionStarted():
                 self._end_run()
@@ -150,36 +160,25 @@ class PreviousState:
                 self.tally.queries += 1
                 if (number := _NUMBER.match(event.query_id)) is not None:
                     self.last_query = max(self.last_query, int(number[1]))
-                self._open["query", event.query_id] = event
             case QueryFinished():
-                self._open.pop(("query", event.query_id), None)
                 estimate = self._estimates.pop(event.query_id, None)
                 self.tally.spend(estimate if event.cost_usd is None else event.cost_usd)
             case TokensSpent(cost_usd=float(cost)):
                 self._estimates[event.query_id] = self._estimates.get(event.query_id, 0.0) + cost
             case MessageFinished():
                 self.spoken = True
-            case ToolCallStarted():
-                self.tally.count(event)
-                self._open["call", event.tool_use_id] = event
-            case ToolCallFinished():
-                self._open.pop(("call", event.tool_use_id), None)
-            case SubagentStarted():
-                self._open["agent", event.task_id] = event
-            case SubagentFinished():
-                self._open.pop(("agent", event.task_id), None)
-            case ObserverStarted():
-                self._open["observer", event.run_id] = event
-            case ObserverFinished():
-                self._open.pop(("observer", event.run_id), None)
-            case PermissionAsked():
-                self._open["ask", event.request_id] = event
-            case PermissionAnswered():
-                self._open.pop(("ask", event.request_id), None)
-            case ArtifactSaved():
+            case ToolCallStarted() | ArtifactSaved():
                 self.tally.count(event)
             case _:
                 pass
+
+    def _track_unfinished(self, event: Event) -> None:
+        """Keep what has begun until its end comes."""
+        for kind, key, start, end in _SPANS:
+            if isinstance(event, start):
+                self._open[kind, getattr(event, key)] = event
+            elif isinstance(event, end):
+                self._open.pop((kind, getattr(event, key)), None)
 
     def _end_run(self) -> None:
         """Add how long a run took that was cut off, as far as its events tell."""

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
+from core.agent.mcp.error_messages import problem_in
 from core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, call_later
 from core.agent.mcp.states import ServerOperation, ServerStates
 from core.agent.mcp.status_poll import StatusPoll
@@ -285,12 +286,12 @@ class Servers:
     def _give_up(self, name: str) -> None:
         server = next((each for each in self.known if each.name == name), None)
         why = (server and (server.error or server.last_error)) or "it does not answer"
-        told = (
-            f"{clean_line(name, 60)} failed and could not be connected again in {MAX_ATTEMPTS} tries "
-            f"({_without_remedy(clean_line(why, 300).rstrip('.'))}): "
-            "see to it, then connect it again with r in /connections"
+        message = (
+            f"{clean_line(name, 60)} failed and could not be reconnected in {MAX_ATTEMPTS} attempts "
+            f"({problem_in(clean_line(why, 300).rstrip('.'))}): "
+            "repair it, then reconnect it with r in /connections"
         )
-        self._report("MCP", ConnectionFailed(told))
+        self._report("MCP", ConnectionFailed(message))
 
     def _note_alive(self, name: str) -> None:
         if self._states.mark_alive(name):
@@ -311,8 +312,3 @@ class Servers:
                 self._work.pop(number, None)
 
         self._work[number] = self._spawn(kept(), "servers", "agent")
-
-
-def _without_remedy(why: str) -> str:
-    """What happened, of words of ours that end in what to do."""
-    return why.partition(": ")[0] if why.startswith("it ") else why

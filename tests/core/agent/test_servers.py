@@ -224,7 +224,7 @@ async def test_the_error_of_a_failed_server_stays_when_it_works_again() -> None:
     desk = Desk()
     desk.agent.known["toolkit"] = {"name": "toolkit", "status": "failed", "error": "Connection closed"}
     await desk.watch_startup()
-    ended = "it ended, or closed the connection: `ua-tui doctor` shows what it says"
+    ended = "it ended, or closed the connection: `ua-tui doctor` shows its output"
     assert (desk.now("toolkit").error, desk.now("toolkit").last_error) == (ended,) * 2
     desk.servers.reconnect("toolkit")
     await desk.rest()
@@ -351,7 +351,7 @@ async def test_a_server_that_worked_and_failed_is_connected_again_by_itself() ->
     desk.agent.go.set()
     await desk.rest()
     assert desk.told("toolkit") == ["connected", "failed", "reconnecting", "connected"]
-    away = "it cannot be reached (ECONNREFUSED): see that it runs, and check its address"
+    away = "it cannot be reached (ECONNREFUSED): check that it runs, and check its address"
     assert (desk.now("toolkit").again_s, desk.now("toolkit").last_error) == (None, away)
     assert desk.reported == []
 
@@ -371,8 +371,8 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do() -> None:
     assert waits == [1, 2, 4, 8, 16, 32]
     assert desk.agent.asked == ["reconnect toolkit"] * 6
     (told,) = desk.reported
-    tried = "toolkit failed and could not be connected again in 6 tries"
-    assert f"{tried} (it cannot be reached (ECONNREFUSED)): see to it" in told
+    tried = "toolkit failed and could not be reconnected in 6 attempts"
+    assert f"{tried} (it cannot be reached (ECONNREFUSED)): repair it" in told
     assert "/connections" in told
     assert not desk.time.waits
     # A person may try on, and so does the program then.
