@@ -26,7 +26,7 @@ def test_a_session_that_ran_is_opened_again_and_left_as_it_is(tmp_path: Path) ->
     before = state(tmp_path / "AGENT_RUN_WORKSPACES")
     with terminal(tmp_path, "open", "latest", columns=200, rows=50) as screen:
         seen = screen.wait_for("This is a past session", "past session · finished", "AI chips this week")
-        for wanted in ("DEMO", "8/10 pages", "ai-chip-news.html", "every rule was met", "only to read"):
+        for wanted in ("DEMO", "8/10 pages", "ai-chip-news.html", "every rule was met", "read-only"):
             assert wanted in seen
         screen.type(TRACE + "\x1b[H\x1b[B\r")
         screen.wait_for("SEARCH_NEWS", "Arguments", "Result")

@@ -74,15 +74,15 @@ class Host(App[None]):
             for pane in self.query(WorkspacePane):
                 pane.previewed(event.path)
 
-    def on_file_deeds_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
+    def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         from tui.screens.files.confirm_delete import DeleteScreen
 
         self.push_screen(DeleteScreen(event.name, event.facts), event.answer)
 
-    def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
+    def on_file_actions_call_requested(self, event: WorkspacePane.CallRequested) -> None:
         self.calls.append(event.tool_use_id)
 
-    def on_file_deeds_past_call_asked(self, event: WorkspacePane.PastCallAsked) -> None:
+    def on_file_actions_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
         self.calls.append(event.call.started.tool_use_id)
 
     def action_help(self) -> None:

@@ -60,7 +60,7 @@ class PaneHost(App[None]):
     def on_observers_pane_opened(self, message: ObserversPane.Opened) -> None:
         self.opened.append(message.path)
 
-    def on_observers_pane_call_asked(self, message: ObserversPane.CallAsked) -> None:
+    def on_observers_pane_call_requested(self, message: ObserversPane.CallRequested) -> None:
         self.opened.append(message.tool_use_id)
 
 

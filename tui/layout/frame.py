@@ -193,7 +193,7 @@ class Frame(PaneRequests):
             and not had_preview
             and not isinstance(self.query_one("#workspace"), Placeholder)
         ):
-            self._workspace.announce()
+            self._workspace.report_cursor_again()
 
     def _shown(self, mode: str, chosen: str) -> set[str]:
         """The names of the panes to show."""
@@ -283,7 +283,7 @@ class Frame(PaneRequests):
         for spec in tab_specs():
             pane = self.query_one(f"#{spec.name}")
             if spec.name == "workspace" and not isinstance(pane, Placeholder):
-                self._workspace.stand(words)
+                self._workspace.show_note(words)
             else:
                 pane.border_subtitle = Content(words)
 

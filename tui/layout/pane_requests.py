@@ -97,15 +97,15 @@ class PaneRequests(Horizontal):
             preview.show_path(event.path)
             self._workspace.previewed(event.path)
 
-    def on_preview_pane_deed_asked(self, event: PreviewPane.DeedAsked) -> None:
+    def on_preview_pane_action_requested(self, event: PreviewPane.ActionRequested) -> None:
         """Do with the file of the preview what the workspace does with it."""
-        self._workspace.do(event.path, event.deed)
+        self._workspace.run_file_action(event.path, event.action)
 
-    def on_file_deeds_call_asked(self, event: WorkspacePane.CallAsked) -> None:
+    def on_file_actions_call_requested(self, event: WorkspacePane.CallRequested) -> None:
         """Show the call that a file came from; the trace's cursor is on it, too."""
         self._show_call(event.tool_use_id, "The call that made this file is not in the trace.")
 
-    def on_observers_pane_call_asked(self, event: ObserversPane.CallAsked) -> None:
+    def on_observers_pane_call_requested(self, event: ObserversPane.CallRequested) -> None:
         """Show the call that an observer looked at; the trace's cursor is on it, too."""
         self._show_call(event.tool_use_id, "The call that this observer looked at is not in the trace.")
 
@@ -117,7 +117,7 @@ class PaneRequests(Horizontal):
         else:
             self.notify(missing, markup=False)
 
-    def on_file_deeds_past_call_asked(self, event: WorkspacePane.PastCallAsked) -> None:
+    def on_file_actions_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
         """Show the call that a file of another session came from."""
         from tui.screens.tool_call.screen import ToolCallScreen
 
@@ -155,7 +155,7 @@ class PaneRequests(Horizontal):
         event.stop()
         self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
 
-    def on_file_deeds_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
+    def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         """Ask before a file is deleted."""
         from tui.screens.files.confirm_delete import DeleteScreen
 

@@ -27,10 +27,10 @@ from tui.panes.conversation.pane import ConversationPane
 from tui.panes.observers.pane import ObserversPane
 from tui.panes.prompt.pane import Prompt
 from tui.panes.trace.pane import TracePane
-from tui.panes.workspace.file_actions import FileDeeds
+from tui.panes.workspace.file_actions import FileActions
 from tui.panes.workspace.pane import WorkspacePane
 from tui.panes.workspace.preview import PreviewPane
-from tui.panes.workspace.tree_view import LiveTree
+from tui.panes.workspace.tree import WorkspaceTree
 from tui.screens.application.error import ErrorScreen
 from tui.screens.application.help import HelpScreen, row_of
 from tui.screens.files.artifact_list import ArtifactList
@@ -70,7 +70,7 @@ READ: dict[str, tuple[str, Classes]] = {
     "conversation": ("conversation", (ConversationPane,)),
     "trace": ("trace", (TracePane,)),
     "observers": ("observers", (ObserversPane,)),
-    "workspace": ("workspace", (LiveTree, WorkspacePane, FileDeeds)),
+    "workspace": ("workspace", (WorkspaceTree, WorkspacePane, FileActions)),
     "file": (
         "viewer JSON in the viewer tables in the viewer search results",
         (DocumentScreen, ViewerScreen, ViewerDeeds, PreviewPane, *VIEW),

@@ -312,10 +312,10 @@ async def test_what_is_previewed_is_edited_opened_and_deleted(
 ) -> None:
     asked: list[tuple[Path, str]] = []
 
-    def take(app: Host, event: PreviewPane.DeedAsked) -> None:
-        asked.append((event.path, event.deed))
+    def take(app: Host, event: PreviewPane.ActionRequested) -> None:
+        asked.append((event.path, event.action))
 
-    monkeypatch.setattr(Host, "on_preview_pane_deed_asked", take, raising=False)
+    monkeypatch.setattr(Host, "on_preview_pane_action_requested", take, raising=False)
     preview = PreviewPane()
     path = write(tmp_path, "a.txt", "x")
     async with hosted(preview) as (_, pilot):

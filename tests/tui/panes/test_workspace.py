@@ -30,7 +30,7 @@ async def test_files_appear_as_they_are_made_and_are_new_until_seen(session: Pat
     async with hosted(pane) as (app, pilot):
         await until(lambda: "run.log" in rows(pane))
         assert pane.new_files == frozenset()
-        assert "appears here as it is saved" in screen_text(app).replace("\n", " ")
+        assert "finds and writes appears here" in screen_text(app).replace("\n", " ")
 
         report = session / "work_products" / "report.html"
         report.write_text("<h1>Report</h1>")

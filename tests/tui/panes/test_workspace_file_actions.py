@@ -123,9 +123,9 @@ async def test_records_results_and_full_folders_are_not_deleted(session: Path) -
         for path, why in (
             (session / "run.log", "a record of this session"),
             (session / "tool_results" / "toolu_1.json", "refers to this result"),
-            (session / "work_products", "is not empty: it holds media and 1 more"),
+            (session / "work_products", "is not empty: it contains media and 1 more"),
             (session / "link", "not a regular file"),
-            (reports / "index.jsonl", "list of the saved reports"),
+            (reports / "index.jsonl", "index of the saved reports"),
         ):
             await go_to(pane, path)
             await pilot.press("d")
@@ -149,7 +149,7 @@ async def test_an_empty_folder_is_deleted_and_what_went_meanwhile_is_told(sessio
             await pilot.press("d")
             await until(lambda path=path: not path.exists())  # type: ignore[misc]
         await until(lambda: len(app.said) == 2)
-        assert app.said == ["media is deleted.", "b.txt was gone already."]
+        assert app.said == ["media is deleted.", "b.txt was already deleted."]
 
 
 def test_a_root_removes_only_empty_folders(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
         assert notes.read_text() == "aedited"
         for path, why in (
             (session / "run.log", "a record of this session"),
-            (session / "work_products", "A folder is not for an editor"),
+            (session / "work_products", "A folder cannot be edited"),
             (session / "packed.json.zst", "is compressed"),
         ):
             await go_to(pane, path)
@@ -225,7 +225,7 @@ def test_which_editor_is_started(tmp_path: Path) -> None:
         command_of(EDITOR, {"PATH": "/nowhere"})
 
 
-def test_deeds_import_nothing_heavy_before_they_are_done() -> None:
+def test_file_actions_import_nothing_heavy_before_they_run() -> None:
     code = (
         "import sys, tui.panes.workspace.pane; "
         "heavy = {'tui.terminal.programs', 'tui.screens.files.confirm_delete', 'tui.viewers.safe_html'}; "

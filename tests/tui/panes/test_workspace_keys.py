@@ -7,7 +7,7 @@ import pytest
 
 from tests.tui.files_host import hosted, screen_text, until
 from tests.tui.tree_host import cursor, laid_session, on_screen, rows
-from tui.panes.workspace.name_filter import matcher
+from tui.panes.workspace.folder_tree import matcher
 from tui.panes.workspace.pane import WorkspacePane
 
 
@@ -95,7 +95,7 @@ async def test_a_filter_keeps_the_folders_above_what_matches_and_finds_what_nobo
         assert cursor(pane) == "other.json"
 
         await pilot.press("slash", *"nothing like it")
-        await until(lambda: "Nothing here matches" in screen_text(app))
+        await until(lambda: "No matches" in screen_text(app))
         await pilot.press("escape")
         assert cursor(pane) == "other.json", "a filter that was given up leaves the cursor alone"
 

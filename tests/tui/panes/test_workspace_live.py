@@ -13,9 +13,8 @@ from tui.panes.workspace import tree as workspace_tree
 from tui.panes.workspace import watch as folder_watch
 from tui.panes.workspace.folder_tree import FolderTree
 from tui.panes.workspace.pane import WorkspacePane
-from tui.panes.workspace.scan import Entry, Listing, Order
-from tui.panes.workspace.unseen import Unseen
-from tui.panes.workspace.watch import FolderWatch
+from tui.panes.workspace.scan import FileEntry, Listing, Order
+from tui.panes.workspace.watch import FolderWatch, Unseen
 
 
 @pytest.fixture
@@ -127,7 +126,7 @@ async def test_a_place_that_is_polled_says_so_only_while_it_is_in_sight(session:
     pane = WorkspacePane(session)
     async with hosted(pane, size=(60, 20)) as (app, pilot):
         await until(lambda: "run.log" in rows(pane))
-        pane.tree_view._tell_polling()
+        pane.tree_view._on_polling()
         await pilot.pause()
         assert "polling" in screen_text(app)
         pane.focus()
@@ -153,8 +152,8 @@ async def test_any_size_of_terminal_shows_something(session: Path, size: tuple[i
         await pilot.pause()
 
 
-def entries(*names: str) -> tuple[Entry, ...]:
-    return tuple(Entry(name.rstrip("/"), name.endswith("/")) for name in names)
+def entries(*names: str) -> tuple[FileEntry, ...]:
+    return tuple(FileEntry(name.rstrip("/"), name.endswith("/")) for name in names)
 
 
 def shown(tree: FolderTree) -> list[str]:
@@ -164,9 +163,9 @@ def shown(tree: FolderTree) -> list[str]:
 
 def test_the_cursor_goes_to_the_nearest_row_that_stays() -> None:
     tree = FolderTree("/s")
-    tree.take(Listing("/s", entries("d/", "x", "y")))
+    tree.update(Listing("/s", entries("d/", "x", "y")))
     tree.set_open(tree.folders["/s/d"], open_=True)
-    tree.take(Listing("/s/d", entries("a", "b", "c")))
+    tree.update(Listing("/s/d", entries("a", "b", "c")))
     shown(tree)
     tree.cursor = "/s/d/b"
     for left, cursor_at in (
@@ -174,14 +173,14 @@ def test_the_cursor_goes_to_the_nearest_row_that_stays() -> None:
         (("a",), "/s/d/a"),
         ((), "/s/d"),
     ):
-        tree.take(Listing("/s/d", entries(*left)))
+        tree.update(Listing("/s/d", entries(*left)))
         tree.build()
         assert tree.cursor == cursor_at
     tree.cursor = "/s/d"
-    tree.take(Listing("/s", entries("x", "y")))
+    tree.update(Listing("/s", entries("x", "y")))
     tree.build()
     assert tree.cursor == "/s/x"
-    tree.take(Listing("/s", ()))
+    tree.update(Listing("/s", ()))
     tree.build()
     assert tree.cursor is None
     assert "/s/d" not in tree.folders
@@ -190,7 +189,7 @@ def test_the_cursor_goes_to_the_nearest_row_that_stays() -> None:
 def test_a_listing_made_in_another_order_is_put_into_that_of_now() -> None:
     tree = FolderTree("/s")
     tree.resort(Order.SIZE)
-    tree.take(Listing("/s", (Entry("a", False, size=1), Entry("b", False, size=2))))
+    tree.update(Listing("/s", (FileEntry("a", False, size=1), FileEntry("b", False, size=2))))
     assert shown(tree) == ["b", "a"]
     tree.resort(Order.NAME)
     assert shown(tree) == ["a", "b"]
@@ -198,10 +197,10 @@ def test_a_listing_made_in_another_order_is_put_into_that_of_now() -> None:
 
 def test_what_a_folder_does_not_list_is_told_on_a_row_that_no_file_can_be() -> None:
     tree = FolderTree("/s")
-    tree.take(Listing("/s", entries("a"), more=12_345))
+    tree.update(Listing("/s", entries("a"), more=12_345))
     tree.build()
     assert [(row.note, row.key) for row in tree.rows] == [("", "/s/a"), ("… 12,345 more", "/s/")]
-    tree.take(Listing("/s", error="Permission denied"))
+    tree.update(Listing("/s", error="Permission denied"))
     tree.build()
     assert [row.note for row in tree.rows] == ["cannot be read: Permission denied"]
 

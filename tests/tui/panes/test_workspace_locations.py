@@ -56,7 +56,7 @@ async def test_other_sessions_are_listed_newest_first_and_only_opened_ones_are_r
         await until(lambda: rows(pane) == days)
         listed = {path for path, folder in model_of(pane).folders.items() if folder.listing is not None}
         assert listed == {str(session.parent)}
-        await until(lambda: "only to read" in screen_text(app))
+        await until(lambda: "read-only" in screen_text(app))
         await pilot.press("down", "right")
         await until(lambda: rows(pane) == [days[0], days[1], "  run.log", days[2]])
         await pilot.press("down", "enter")
@@ -109,7 +109,7 @@ async def test_hostile_sessions_stop_nobody(session: Path) -> None:
         assert rows(pane)[1:] == ["  trace.json", "  huge", "  journal.jsonl", "  loop", "  run.log"]
         for _ in range(5):
             await pilot.press("down")
-        for key, said in (("p", "not a regular file"), ("d", "only for reading"), ("e", "only for reading")):
+        for key, said in (("p", "not a regular file"), ("d", "read-only"), ("e", "read-only")):
             await pilot.press(key)
             await until(lambda said=said: any(said in each for each in app.said))  # type: ignore[misc]
         pane.reveal(bad / "loop")
@@ -190,7 +190,7 @@ async def test_p_goes_to_the_call_that_made_a_file_of_either_form(session: Path)
         pane.reveal(session / "run.log")
         await until(lambda: cursor(pane) == "run.log")
         await pilot.press("p")
-        assert app.said == ["No call of this session is known to have made run.log."]
+        assert app.said == ["No known call of this session made run.log."]
         assert len(app.calls) == 2
 
 
@@ -250,11 +250,11 @@ async def test_the_journal_of_another_session_tells_where_its_files_came_from(se
             await until(lambda: app.calls)
         await until(lambda: app.said)
         assert app.calls == ["toolu_9"]
-        assert app.said == ["The journal of that session knows no call that made foreign.txt."]
+        assert app.said == ["The journal of that session has no call that made foreign.txt."]
         pane.reveal(past)
         await until(lambda: cursor(pane) == past.name)
         await pilot.press("p")
-        assert "comes from no call" in app.said[-1]
+        assert "does not come from a call" in app.said[-1]
 
 
 async def test_a_click_on_a_title_shows_that_place(session: Path) -> None:

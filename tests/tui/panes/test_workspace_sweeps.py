@@ -28,14 +28,14 @@ def test_a_folder_that_is_only_older_is_not_taken_up_again(
     tree = FolderTree(str(tmp_path))
     fresh = list_folder(str(tmp_path), 100)
     assert fresh.stamp == 0
-    taken = tree.take(fresh)
+    taken = tree.update(fresh)
     assert taken is not None
     assert len(taken[0]) == 20
     by_name = tree.folders[str(tmp_path)].by_name
     settle(monkeypatch)
     older = list_folder(str(tmp_path), 100)
     assert older.stamp
-    assert tree.take(older) is None
+    assert tree.update(older) is None
     assert tree.folders[str(tmp_path)].by_name is by_name
     # It is known now by which time a later change can be told.
     tree.doubted.add(str(tmp_path))
@@ -48,7 +48,7 @@ def test_an_unchanged_folder_is_not_read_and_a_changed_one_is(
     (tmp_path / "a.json").write_text("{}")
     settle(monkeypatch)
     tree = FolderTree(str(tmp_path))
-    tree.take(list_folder(str(tmp_path), 100))
+    tree.update(list_folder(str(tmp_path), 100))
     tree.doubted.add(str(tmp_path))
     read: list[str] = []
     scan = os.scandir
@@ -62,7 +62,7 @@ def test_an_unchanged_folder_is_not_read_and_a_changed_one_is(
     assert read == []
     (tmp_path / "b.json").write_text("{}")
     (listing,) = list_folders([tree.request(str(tmp_path))])
-    taken = tree.take(listing)
+    taken = tree.update(listing)
     assert taken is not None
     assert [entry.name for entry in taken[0]] == ["b.json"]
 
@@ -74,7 +74,7 @@ def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
         (tmp_path / f"{number}.json").write_text("{}")
     path = str(tmp_path)
     tree = FolderTree(path)
-    tree.take(list_folder(path, 100))
+    tree.update(list_folder(path, 100))
     looked_at: list[str] = []
     look = os.lstat
 
@@ -88,14 +88,14 @@ def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
     (older,) = list_folders([tree.request(path)])
     assert older.stamp
     assert looked_at == [path]
-    assert tree.take(older) is None
+    assert tree.update(older) is None
     # Of a folder that was not known well enough, even its age says nothing: its names do.
     touched = os.stat(path).st_mtime_ns
     tree.folders[path].listing = replace(older, stamp=0)
     (tmp_path / "20.json").write_text("{}")
     os.utime(path, ns=(touched, touched))
     (listing,) = list_folders([tree.request(path)])
-    taken = tree.take(listing)
+    taken = tree.update(listing)
     assert taken is not None
     assert [entry.name for entry in taken[0]] == ["20.json"]
     # A file put in the place of another changes no name, but the folder's time.
@@ -143,7 +143,7 @@ def test_a_file_that_was_still_being_written_is_looked_at_again_once_the_folder_
     long_ago = time.time() - 60
     os.utime(path, (long_ago, long_ago))
     tree = FolderTree(path)
-    tree.take(list_folder(path, 100))
+    tree.update(list_folder(path, 100))
     (tmp_path / "a.json").write_text("{}")
     tree.doubted.add(path)
     (listing,) = list_folders([tree.request(path)])
@@ -162,7 +162,7 @@ def test_a_folder_of_which_it_is_too_early_to_tell_is_read_at_the_next_look(
     (tmp_path / "a.json").write_text("{}")
     path = str(tmp_path)
     tree = FolderTree(path)
-    tree.take(list_folder(path, 100))
+    tree.update(list_folder(path, 100))
     touched = os.stat(path).st_mtime_ns
     # It came in the tick of the clock in which the folder was listed.
     (tmp_path / "b.json").write_text("{}")
@@ -171,7 +171,7 @@ def test_a_folder_of_which_it_is_too_early_to_tell_is_read_at_the_next_look(
     assert list_folders([tree.request(path)]) == []
     settle(monkeypatch)
     (listing,) = list_folders([tree.request(path)])
-    taken = tree.take(listing)
+    taken = tree.update(listing)
     assert taken is not None
     assert [entry.name for entry in taken[0]] == ["b.json"]
 

@@ -251,7 +251,7 @@ class ObserversPane(VirtualList[Run]):
             super().__init__()
             self.path = path
 
-    class CallAsked(Message):
+    class CallRequested(Message):
         """The call that a run looked at is to be shown."""
 
         def __init__(self, tool_use_id: str) -> None:
@@ -408,4 +408,4 @@ class ObserversPane(VirtualList[Run]):
         """Ask for the call that the run under the cursor looked at."""
         run = self.cursor
         if run is not None and run.tool_use_id:
-            self.post_message(self.CallAsked(run.tool_use_id))
+            self.post_message(self.CallRequested(run.tool_use_id))

@@ -1,4 +1,4 @@
-"""The keys of the workspace that do something with the file under the cursor."""
+"""The keys of the workspace for the file under the cursor: copy, edit, open, delete, and find its call."""
 
 from __future__ import annotations
 
@@ -9,32 +9,38 @@ from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from core.errors import UniversalAgentError
+from core.errors import UniversalAgentError, WorkspaceError
 from core.events.units import size
 from core.storage.compression import inner_name
+from core.storage.workspace import RECORDS
 from core.text import clean_line
 from tui.panes.workspace.folder_tree import Row
 from tui.terminal.copy import copy_text
 from tui.widgets.workers import start_job
 
 if TYPE_CHECKING:
-    from tui.panes.workspace.preview import Deed
+    from tui.panes.workspace.locations import Place
     from tui.panes.workspace.provenance import Call, Origins
-    from tui.panes.workspace.tree import Place, WorkspaceTree
+    from tui.panes.workspace.tree import WorkspaceTree
 
-__all__ = ["FileDeeds"]
+__all__ = ["FileAction", "FileActions", "ProtectedFile", "delete", "why_kept", "why_not_deleted"]
+
+FileAction = Literal["open_outside", "edit", "delete"]
 
 _NAME = 120
+_REPORT_INDEX = "index.jsonl"
+_LOCK = ".lock"
+_RESULTS = "tool_results"
 
 
-class FileDeeds(Widget):
-    """What a pane with a `WorkspaceTree` can do with its files; every answer is a plain sentence."""
+class FileActions(Widget):
+    """What a pane with a `WorkspaceTree` can do with its files; every problem is reported in a sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p", "origin", "The call it came from", id="call.origin", show=False),
@@ -50,8 +56,8 @@ class FileDeeds(Widget):
     copies: Path | None = None
     """Where copies for the browser are written; the user's cache folder when None."""
 
-    class CallAsked(Message):
-        """A person asked for the call that a file came from; `tool_use_id` is of this session."""
+    class CallRequested(Message):
+        """The call that a file came from is to be shown; `tool_use_id` is of this session."""
 
         def __init__(self, tool_use_id: str) -> None:
             self.tool_use_id = tool_use_id
@@ -66,8 +72,8 @@ class FileDeeds(Widget):
             self.answer = answer
             super().__init__()
 
-    class PastCallAsked(Message):
-        """A person asked for the call that a file of another session came from."""
+    class PastCallRequested(Message):
+        """The call that a file of another session came from is to be shown."""
 
         def __init__(self, call: Call, folder: Path) -> None:
             self.call = call
@@ -81,16 +87,16 @@ class FileDeeds(Widget):
             return None
         return place, row
 
-    def _tell(self, message: str, *, warning: bool = False) -> None:
+    def _report(self, message: str, *, warning: bool = False) -> None:
         self.notify(message, markup=False, severity="warning" if warning else "information")
 
-    def do(self, path: Path, deed: Deed) -> None:
-        """Do with a file what its key would do, if the cursor is still on it."""
+    def run_file_action(self, path: Path, action: FileAction) -> None:
+        """Run the action of a key on a file, if the cursor is still on it."""
         here = self._here()
         if here is None or here[1].path != os.fspath(path):
-            self._tell(f"{clean_line(path.name, _NAME)} is no longer under the cursor of the workspace.")
+            self._report(f"{clean_line(path.name, _NAME)} is no longer under the cursor of the workspace.")
             return
-        match deed:
+        match action:
             case "open_outside":
                 self.action_open_outside()
             case "edit":
@@ -116,7 +122,7 @@ class FileDeeds(Widget):
         try:
             text = await asyncio.to_thread(text_of, path)
         except UniversalAgentError as error:
-            self._tell(str(error), warning=True)
+            self._report(str(error), warning=True)
             return
         copy_text(self, text, "Text")
 
@@ -132,16 +138,16 @@ class FileDeeds(Widget):
             session = row.path[len(place.model.base) + 1 :].partition(os.sep)[0]
             folder = Path(place.model.base) / session
             if row.path == os.fspath(folder):
-                self._tell("A session as a whole comes from no call: go to a file in it.")
+                self._report("A session does not come from a call: choose a file in it.")
             else:
                 start_job(self, partial(self._find_past, folder, Path(row.path)), "origin")
             return
         origin = self.origins.find(row.path, self._session_folder())
         if origin is None:
             name = clean_line(os.path.basename(row.path), _NAME)
-            self._tell(f"No call of this session is known to have made {name}.")
+            self._report(f"No known call of this session made {name}.")
         else:
-            self.post_message(self.CallAsked(origin.tool_use_id))
+            self.post_message(self.CallRequested(origin.tool_use_id))
 
     @abstractmethod
     def _session_folder(self) -> str | None:
@@ -153,18 +159,17 @@ class FileDeeds(Widget):
         try:
             call = await asyncio.to_thread(read_origin, folder, path)
         except UniversalAgentError as error:
-            self._tell(str(error), warning=True)
+            self._report(str(error), warning=True)
             return
         if call is None:
-            self._tell(f"The journal of that session knows no call that made {clean_line(path.name, _NAME)}.")
+            self._report(f"The journal of that session has no call that made {clean_line(path.name, _NAME)}.")
         else:
-            self.post_message(self.PastCallAsked(call, folder))
+            self.post_message(self.PastCallRequested(call, folder))
 
     # -- other programs ---------------------------------------------------------------------------
 
     def action_edit(self) -> None:
         """Open the file under the cursor in the person's editor."""
-        from tui.panes.workspace.file_operations import why_kept
         from tui.terminal.programs import EDITOR, NoProgram, command_of, edit
 
         here = self._here()
@@ -175,21 +180,21 @@ class FileDeeds(Widget):
         name = clean_line(path.name, _NAME)
         why = why_kept(place, row.path) or _not_for_editors(path)
         if why is not None:
-            self._tell(why, warning=True)
+            self._report(why, warning=True)
             return
         try:
             code = edit(self.app, path, command_of(EDITOR, os.environ))
         except NoProgram as error:
-            self._tell(str(error), warning=True)
+            self._report(str(error), warning=True)
             return
         if code:
-            self._tell(f"The editor ended with code {code}; {name} may not be saved.", warning=True)
-        self.tree_view.saw(row.path)
+            self._report(f"The editor ended with code {code}; {name} may not be saved.", warning=True)
+        self.tree_view.mark_seen(row.path)
         self.tree_view.rescan()
-        self.tree_view.announce()
+        self.tree_view.report_cursor_again()
 
     def action_open_outside(self) -> None:
-        """Open the file under the cursor outside: HTML harmless in the browser, others in the desktop's program."""
+        """Open the file under the cursor externally: HTML without scripts in the browser, others with the desktop."""
         if (here := self._here()) is not None:
             start_job(self, partial(self._open_outside, Path(here[1].path)), "outside")
 
@@ -197,7 +202,7 @@ class FileDeeds(Widget):
         from tui.viewers.open_outside import open_outside
 
         if await open_outside(self, path, self.copies):
-            self.tree_view.saw(os.fspath(path))
+            self.tree_view.mark_seen(os.fspath(path))
 
     # -- deleting ---------------------------------------------------------------------------------
 
@@ -207,12 +212,10 @@ class FileDeeds(Widget):
             start_job(self, partial(self._ask_to_delete, *here), "delete", replacing=False)
 
     async def _ask_to_delete(self, place: Place, row: Row) -> None:
-        from tui.panes.workspace.file_operations import why_not_deleted
-
         assert row.entry is not None
         why = await asyncio.to_thread(why_not_deleted, place, row.path, is_folder=row.entry.is_folder)
         if why is not None:
-            self._tell(why, warning=True)
+            self._report(why, warning=True)
             return
         shown = clean_line(row.path[len(place.model.base) + 1 :], 400)
         facts = "An empty folder." if row.entry.is_folder else f"A file of {size(row.entry.size)}."
@@ -224,30 +227,81 @@ class FileDeeds(Widget):
         self.post_message(self.DeletionRequested(shown, facts, answer))
 
     async def _delete(self, place: Place, row: Row) -> None:
-        from tui.panes.workspace.file_operations import delete
-
         assert row.entry is not None
         name = clean_line(row.entry.name, _NAME)
         try:
             was_there = await asyncio.to_thread(delete, place, row.path, is_folder=row.entry.is_folder)
         except UniversalAgentError as error:
-            self._tell(str(error), warning=True)
+            self._report(str(error), warning=True)
         else:
-            self._tell(f"{name} is deleted." if was_there else f"{name} was gone already.")
-        self.tree_view.look_at({os.path.dirname(row.path)})
+            self._report(f"{name} is deleted." if was_there else f"{name} was already deleted.")
+        self.tree_view.request_scan({os.path.dirname(row.path)})
 
 
 def _not_for_editors(path: Path) -> str | None:
-    """Why a path is not given to an editor; None when it may be."""
+    """Why a path cannot be edited; None when it can."""
     name = clean_line(path.name, _NAME)
     try:
         mode = os.lstat(path).st_mode
     except OSError as error:
         return f"{name} cannot be opened: {error.strerror}."
     if stat.S_ISDIR(mode):
-        return "A folder is not for an editor: go to a file in it."
+        return "A folder cannot be edited: choose a file in it."
     if not stat.S_ISREG(mode):
-        return f"{name} is not a regular file and is not given to an editor."
+        return f"{name} is not a regular file and cannot be edited."
     if inner_name(path.name) != path.name:
-        return f"{name} is compressed: Enter shows what is in it."
+        return f"{name} is compressed. Press Enter to view it."
     return None
+
+
+class ProtectedFile(WorkspaceError):
+    """A file must not be changed; the message says why."""
+
+
+def why_kept(place: Place, path: str) -> str | None:
+    """Why a file must not be changed or deleted from the pane; None when it may."""
+    relative = path[len(place.model.base) + 1 :]
+    if place.read_only:
+        which = "A past session is" if place.name == "session" else "Other sessions are"
+        return f"{which} read-only here."
+    if place.name == "session" and (relative in RECORDS or relative == _LOCK):
+        return f"{relative} is a record of this session and cannot be changed."
+    if place.name == "session" and relative.startswith(_RESULTS + os.sep):
+        return "The journal of this session refers to this result, so it cannot be changed."
+    if place.name == "reports" and relative == _REPORT_INDEX:
+        return "The index of the saved reports cannot be changed."
+    return None
+
+
+def why_not_deleted(place: Place, path: str, *, is_folder: bool) -> str | None:
+    """Why a file or folder cannot be deleted from the pane, where that is known in advance; None when it can be."""
+    if (why := why_kept(place, path)) is not None:
+        return why
+    name = clean_line(os.path.basename(path), 120)
+    try:
+        mode = os.lstat(path).st_mode
+        held = sorted(os.listdir(path)) if is_folder and stat.S_ISDIR(mode) else []
+    except OSError as error:
+        return f"{name} cannot be deleted: {error.strerror}."
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        return f"{name} is not a regular file and cannot be deleted."
+    if held:
+        more = f" and {len(held) - 1:,} more" if len(held) > 1 else ""
+        return f"{name} is not empty: it contains {clean_line(held[0], 60)}{more}. Delete its contents first."
+    return None
+
+
+def delete(place: Place, path: str, *, is_folder: bool) -> bool:
+    """Delete a regular file, or an empty folder; returns whether it existed.
+
+    Raises:
+        ProtectedFile: it must not be deleted.
+        WorkspaceError: it is a link, the folder is not empty, or the file system refused.
+    """
+    from core.storage.files import Root
+
+    if (why := why_kept(place, path)) is not None:
+        raise ProtectedFile(why)
+    relative = path[len(place.model.base) + 1 :]
+    root = Root(Path(place.model.base))
+    return root.remove_folder(relative) if is_folder else root.remove(relative)

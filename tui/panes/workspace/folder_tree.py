@@ -1,17 +1,18 @@
-"""The rows of a tree of folders, made anew from what is known of them; cursor and folds are kept by path."""
+"""The folders of a tree, its filter, and the rows made from them; cursor and folds are kept by path."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import translate
 from typing import NamedTuple
 
-from core.storage.compression import SUFFIX
-from tui.panes.workspace.name_filter import Match, matcher
-from tui.panes.workspace.scan import Entry, Listing, Order, Request
+from core.storage.compression import SUFFIX, inner_name
+from tui.panes.workspace.scan import FileEntry, Listing, Order, Request
 
-__all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored"]
+__all__ = ["FOLDER_CAP", "Folder", "FolderTree", "Row", "is_ignored", "matcher"]
 
 FOLDER_CAP = 10_000
 _EAGER_FOLDERS = 32
@@ -20,28 +21,31 @@ _SEARCHED_FOLDERS = 300
 _DEEPEST = 200
 _IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
+Match = Callable[[str], bool]
+_WILD = re.compile(r"[*?]|\[.+\]")
+
 
 class Row(NamedTuple):
-    """A line of the tree: an entry, or what a folder holds beyond its listing or instead of one.
+    """A line of the tree: an entry, or a note about a folder that is listed in part or cannot be read.
 
-    `note` is set, and `entry` None, for the latter; `more` counts what is not listed.
+    A note has no `entry`; `more` counts what is not listed.
     """
 
     path: str
-    entry: Entry | None
+    entry: FileEntry | None
     depth: int
     note: str = ""
     more: int = 0
 
     @property
     def key(self) -> str:
-        """What tells the row from all others."""
+        """What identifies the row."""
         return self.path if self.entry is not None else f"{self.path}{os.sep}"
 
 
 @dataclass(slots=True)
 class Folder:
-    """A folder that is listed or is going to be; `touched` once a person folded or unfolded it."""
+    """A folder that is listed, or will be; `touched` once a person folded or unfolded it."""
 
     path: str
     depth: int
@@ -50,16 +54,16 @@ class Folder:
     limit: int = FOLDER_CAP
     grown: bool = False
     listing: Listing | None = None
-    by_name: dict[str, Entry] = field(default_factory=dict)
+    by_name: dict[str, FileEntry] = field(default_factory=dict)
 
 
 class FolderTree:
-    """What is known of the folders beneath `base`, and the rows that come of it.
+    """What is known of the folders beneath `base`, and the rows made from it.
 
     Args:
         base: the folder whose entries are the topmost rows; it need not exist.
         newest_first: names are dates, and the latest comes first.
-        only: tells by name and by whether it is a folder which entries of `base` are shown.
+        only: decides by the name, and by whether it is a folder, which entries of `base` are shown.
         eager: folders near the base are listed before they are opened.
     """
 
@@ -93,7 +97,7 @@ class FolderTree:
     # -- what is known ----------------------------------------------------------------------------
 
     def request(self, path: str) -> Request:
-        """How a folder is to be listed."""
+        """How to list a folder."""
         folder = self.folders[path]
         doubted = folder.listing if path in self.doubted else None
         is_base = path == self.base
@@ -107,10 +111,10 @@ class FolderTree:
             doubted if doubted is not None and doubted.order is self.order else None,
         )
 
-    def take(self, listing: Listing) -> tuple[list[Entry], bool] | None:
-        """Take up a listing; returns the entries that came and whether the folder is listed for the first time.
+    def update(self, listing: Listing) -> tuple[list[FileEntry], bool] | None:
+        """Update a folder from a listing; returns its new entries, and whether it is listed for the first time.
 
-        None when nothing changed, or the folder is no longer of the tree.
+        None when nothing changed, or the folder is no longer in the tree.
         """
         folder = self.folders.get(listing.path)
         if listing.order is not self.order:
@@ -118,7 +122,7 @@ class FolderTree:
         if folder is None:
             return None
         if folder.listing is not None and replace(folder.listing, stamp=listing.stamp) == listing:
-            # All is as it was; only by what a later change can be told is known better now.
+            # Nothing changed; only the stamp that shows a later change is new.
             folder.listing, folder.grown = listing, False
             return None
         first = folder.listing is None or folder.listing.missing or folder.grown
@@ -136,7 +140,7 @@ class FolderTree:
         return came, first
 
     def resort(self, order: Order) -> None:
-        """Order everything anew; folders that are listed in part have to be scanned again."""
+        """Change the order; folders that are listed in part have to be scanned again."""
         self.order = order
         for folder in self.folders.values():
             if folder.listing is None:
@@ -151,11 +155,11 @@ class FolderTree:
         return replace(listing, entries=entries, order=self.order)
 
     def folder_of(self, row: Row) -> Folder:
-        """The folder that a row stands for."""
+        """The folder of a row."""
         return self.folders.setdefault(row.path, Folder(row.path, row.depth))
 
     def set_open(self, folder: Folder, *, open_: bool) -> None:
-        """Unfold or fold a folder; one that was never listed is going to be."""
+        """Unfold or fold a folder; one that was never listed will be."""
         folder.open, folder.touched = open_, True
         if open_ and folder.listing is None:
             self.dirty.add(folder.path)
@@ -180,7 +184,7 @@ class FolderTree:
             del self.folders[path]
             self.dirty.discard(path)
 
-    # -- what is looked for -----------------------------------------------------------------------
+    # -- the filter -------------------------------------------------------------------------------
 
     @property
     def pattern(self) -> str:
@@ -194,15 +198,15 @@ class FolderTree:
 
     @property
     def searched_in_part(self) -> bool:
-        """Whether a filter leaves folders out that were never listed."""
+        """Whether the filter cannot know all matches, as some folders were never listed."""
         return self.filtered and any(
             entry.is_folder and os.path.join(folder.path, entry.name) not in self.folders
             for folder in self.folders.values()
             for entry in folder.by_name.values()
         )
 
-    def look_for(self, pattern: str) -> None:
-        """Show only what matches, below the folders it is in; nothing shows everything again."""
+    def filter_by(self, pattern: str) -> None:
+        """Show only what matches, below the folders it is in; an empty pattern shows everything."""
         self._pattern, self._match = pattern, matcher(pattern)
         if self._match is None:
             self._show_cursor()
@@ -213,7 +217,7 @@ class FolderTree:
                     self._know(folder, entry.name)
 
     def _show_cursor(self) -> None:
-        """Open what would hide the row that the cursor was brought to while the rows were filtered."""
+        """Open the folders that would hide the row where the cursor is once the filter is gone."""
         path = os.path.dirname((self.cursor or "").rstrip(os.sep))
         while path.startswith(self.base + os.sep):
             folder = self.folders.get(path)
@@ -232,7 +236,7 @@ class FolderTree:
         return -1 if key is None else self._places.get(key, -1)
 
     def build(self) -> None:
-        """Make the rows anew. The cursor stays on its row, or goes to the nearest one that stays."""
+        """Make the rows again. The cursor stays on its row, or goes to the nearest one that stays."""
         before, line = self.rows, self.place(self.cursor)
         self.rows, self.matches, self._places = [], [], None
         self._walk(self.folders[self.base], kept=self._match is None)
@@ -268,7 +272,7 @@ class FolderTree:
             rows.append(Row(folder.path, None, depth, f"… {listing.more:,} more", listing.more))
 
     def is_unfolded(self, row: Row) -> bool:
-        """Whether what is in a folder stands below it."""
+        """Whether the entries of a folder are shown below it."""
         place = self.place(row.key)
         below = place + 1 < len(self.rows) and self.rows[place + 1].depth > row.depth
         folder = self.folders.get(row.path)
@@ -303,7 +307,7 @@ class FolderTree:
         return next((place for place in reversed(self.matches) if place < here), self.matches[-1])
 
     def follow_wanted(self) -> str | None:
-        """Unfold the way to the wanted path as far as it is known; its row's key once it is there."""
+        """Unfold the known part of the way to the wanted path; its row's key once it is there."""
         path = self.wanted
         if path is None or not path.startswith(self.base + os.sep):
             return None
@@ -311,30 +315,30 @@ class FolderTree:
         *above, name = path[len(self.base) + 1 :].split(os.sep)
         for part in above:
             if part not in folder.by_name:
-                self._ask(folder)
+                self._list_later(folder)
                 return None
             folder = self._know(folder, part)
             folder.open = folder.touched = True
-        # An artifact may have been packed since its path was told, or the other way round.
+        # An artifact may have been compressed since its path was reported, or decompressed.
         other = name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else name + SUFFIX
         found = next((each for each in (name, other) if each in folder.by_name), None)
         if found is None:
-            self._ask(folder)
+            self._list_later(folder)
             return None
         self.wanted = None
         return os.path.join(folder.path, found)
 
-    def _ask(self, folder: Folder) -> None:
+    def _list_later(self, folder: Folder) -> None:
         if folder.listing is None:
             self.dirty.add(folder.path)
 
 
 def is_ignored(name: str) -> bool:
-    """Whether a folder is one that programs fill for themselves: it is listed only when a person opens it."""
+    """Whether a folder is one that programs fill, such as a cache: it is listed only when a person opens it."""
     return name in _IGNORED
 
 
-def _is_new(before: Entry | None, entry: Entry) -> bool:
+def _is_new(before: FileEntry | None, entry: FileEntry) -> bool:
     return before is None or before.is_folder != entry.is_folder
 
 
@@ -345,3 +349,30 @@ def _siblings(rows: Sequence[Row], line: int, depth: int) -> Iterator[Row]:
             if rows[place].depth == depth:
                 yield rows[place]
             place += step
+
+
+def matcher(pattern: str) -> Match | None:
+    """Read what was typed; None when it is blank. The result is called with a path relative to the tree's root.
+
+    Case does not matter. A pattern with a slash is compared with the whole path or with the end of it that begins
+    below some folder, any other with the name. A compressed file also matches by its name without `.zst` or `.gz`.
+    """
+    wanted = pattern.strip().casefold()
+    if not wanted:
+        return None
+    whole = "/" in wanted
+    wild: Match | None = None
+    if _WILD.search(wanted):
+        above = r"(?s:.*/)?" if whole else ""
+        wild = re.compile(above + translate(wanted)).match  # type: ignore[assignment]  # a match is true enough
+
+    def match_name(text: str) -> bool:
+        return bool(wild(text)) if wild is not None else wanted in text
+
+    def matches(path: str) -> bool:
+        text = (path if whole else path.rpartition("/")[2]).casefold()
+        return match_name(text) or (
+            wild is not None and (inner := inner_name(text)) != text and match_name(inner)
+        )
+
+    return matches

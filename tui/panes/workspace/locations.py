@@ -1,27 +1,51 @@
-"""What the workspace pane can show: the session's own folder, the saved reports, and the other sessions."""
+"""The places that the workspace can show (the session, the saved reports, other sessions), and their tabs."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
 from core.storage.workspace import WORKSPACES
 from tui.panes.workspace.folder_tree import FolderTree
-from tui.panes.workspace.tree import Place
+from tui.panes.workspace.rows import NEW
+from tui.panes.workspace.scan import file_time_ns
 
-__all__ = ["place_of", "places_of"]
+__all__ = ["Place", "PlaceTabs", "place_of", "places_of"]
 
-_SESSION_HINT = (
-    "What the agent finds and writes appears here as it is saved: search results, articles, reports."
-)
+_SESSION_HINT = "What the agent finds and writes appears here: search results, articles, reports."
 _REPORTS_HINT = "Finished reports are copied here and outlive their session."
-_OTHERS_HINT = "Earlier sessions of this folder appear here, the latest first. They are only for reading."
+_OTHERS_HINT = "Earlier sessions of this folder appear here, the latest first. They are read-only."
 _SESSIONS = "session_"
 
 
+@dataclass(slots=True)
+class Place:
+    """One of the folders the pane can show.
+
+    `hint` is shown while it is empty. New files are marked only in a place with `marks`, and only a `deep` one is
+    watched with everything beneath it. `since_ns` is when it was shown first.
+    """
+
+    name: str
+    title: str
+    model: FolderTree
+    hint: str
+    marks: bool = True
+    deep: bool = True
+    read_only: bool = False
+    since_ns: int = field(default_factory=file_time_ns)
+
+
 def places_of(session: Path, saved_reports: Path | None) -> list[Place]:
-    """The places that belong to a session; the last one only where sessions lie side by side."""
+    """The places of a session; the last one exists only where sessions are side by side."""
     path = os.path.abspath(session)
     places = [Place("session", "Session", FolderTree(path), _SESSION_HINT)]
     if saved_reports is not None:
@@ -44,3 +68,50 @@ def place_of(places: list[Place], path: str) -> Place | None:
 
 def _is_other(own: str, name: str, is_folder: bool) -> bool:
     return is_folder and name.startswith(_SESSIONS) and name != own
+
+
+@dataclass(frozen=True, slots=True)
+class _Tab:
+    name: str
+    title: str
+    fresh: bool
+
+
+class PlaceTabs(Widget):
+    """One line of titles: the active one by weight and underline, one with new files by a mark. A click chooses."""
+
+    @dataclass
+    class Chosen(Message):
+        """A title was clicked."""
+
+        name: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tabs: tuple[_Tab, ...] = ()
+        self._active = ""
+
+    def offer(self, tabs: Sequence[tuple[str, str, bool]], active: str) -> None:
+        """Offer `tabs`, each `(name, title, has new files)`; mark `active`."""
+        now = tuple(_Tab(*tab) for tab in tabs)
+        if (now, active) != (self._tabs, self._active):
+            self._tabs, self._active = now, active
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the titles."""
+        return Content(" ").join([self._draw(tab) for tab in self._tabs])
+
+    def _draw(self, tab: _Tab) -> Content:
+        style = "bold underline $accent" if tab.name == self._active else "$text-muted"
+        mark = (f" {NEW}", "$accent") if tab.fresh else ""
+        return Content.assemble(" ", (tab.title, style), mark, " ")
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the title under the pointer."""
+        end = 0
+        for tab in self._tabs:
+            end += self._draw(tab).cell_length + 1
+            if event.x < end:
+                self.post_message(self.Chosen(tab.name))
+                return

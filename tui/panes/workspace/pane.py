@@ -1,4 +1,4 @@
-"""The workspace: the session's files, the saved reports and other sessions, one of them at a time as a live tree."""
+"""The workspace: the session's files, the saved reports, or other sessions, as a live tree."""
 
 from __future__ import annotations
 
@@ -25,37 +25,36 @@ from core.events.types import (
     SessionStarted,
 )
 from core.storage.workspace import SAVED_REPORTS, WORKSPACES
-from tui.panes.workspace.file_actions import FileDeeds
-from tui.panes.workspace.locations import place_of, places_of
+from tui.panes.workspace.file_actions import FileActions
+from tui.panes.workspace.locations import Place, PlaceTabs, place_of, places_of
 from tui.panes.workspace.provenance import Origins
-from tui.panes.workspace.tabs import PlaceTabs
-from tui.panes.workspace.tree import Place, WorkspaceTree
+from tui.panes.workspace.tree import WorkspaceTree
 
 __all__ = ["WorkspacePane"]
 
 _SEEN_AFTER = 0.25
 
 
-class WorkspacePane(FileDeeds, Vertical):
-    """Tabs for the places there are, the tree of one of them, and a line to filter it by.
+class WorkspacePane(FileActions, Vertical):
+    """Tabs for the places, the tree of one of them, and a line to filter it.
 
-    Files come and go without moving the cursor, the folds or the view. What is new is marked until it was
-    seen: until it was opened, or the cursor rested on it while its preview was shown, of which `previewed` tells.
+    Files come and go without moving the cursor, the folds or the view. A new file is marked until it was seen: until
+    it was opened, or the cursor rested on it while its preview was shown, which `previewed` reports.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort", id="workspace.sort", show=False),
         Binding("slash", "filter", "Filter", id="find.search", show=False),
         Binding("n", "match(1)", "Next match", id="find.next", show=False),
-        Binding("N", "match(-1)", "Match before", id="find.previous", show=False),
+        Binding("N", "match(-1)", "Previous match", id="find.previous", show=False),
         Binding("t", "place(1)", "Next folder", id="workspace.next_place", show=False),
-        Binding("T", "place(-1)", "Folder before", id="workspace.previous_place", show=False),
+        Binding("T", "place(-1)", "Previous folder", id="workspace.previous_place", show=False),
         Binding("full_stop", "toggle_hidden", "Hidden files", id="workspace.hidden", show=False),
         Binding("escape", "leave_filter", "Show everything", id="workspace.leave_filter", show=False),
     ]
 
     class Opened(Message):
-        """A person asked to see a file."""
+        """A file is to be shown."""
 
         def __init__(self, path: Path) -> None:
             self.path = path
@@ -78,7 +77,7 @@ class WorkspacePane(FileDeeds, Vertical):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.border_title = Content("Workspace")
-        self._standing = ""
+        self._note = ""
         self.tree_view = WorkspaceTree()
         self.origins = Origins()
         self._tabs = PlaceTabs()
@@ -89,7 +88,7 @@ class WorkspacePane(FileDeeds, Vertical):
         self._resting: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        """Put down tabs, tree and filter line."""
+        """Compose tabs, tree and filter line."""
         self._line.display = False
         self._tabs.display = False
         yield self._tabs
@@ -106,7 +105,7 @@ class WorkspacePane(FileDeeds, Vertical):
 
     @property
     def is_only_read(self) -> bool:
-        """Whether the session itself is only looked at, as a past one is."""
+        """Whether the session itself is read-only, as a past one is."""
         return bool(self._places) and self._places[0].read_only
 
     @property
@@ -135,7 +134,7 @@ class WorkspacePane(FileDeeds, Vertical):
         return self
 
     def set_root(self, path: Path, saved_reports: Path | None = None) -> None:
-        """Show another session's folder, which need not exist yet; what is in it now counts as seen."""
+        """Show the folder of a session, which need not exist yet; its present files count as seen."""
         self.tree_view.unseen.clear()
         if self._places:
             self.origins = Origins()
@@ -144,7 +143,7 @@ class WorkspacePane(FileDeeds, Vertical):
         self._go_to(self._places[0])
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Handle a batch of events: where the session's folder is, and which files were saved by what."""
+        """Handle a batch of events: the session's folder, and the files that were saved."""
         self.origins.handle_events(events)
         for event in events:
             match event:
@@ -155,35 +154,35 @@ class WorkspacePane(FileDeeds, Vertical):
                 case ArtifactSaved() if self._places:
                     self._note_saved(event)
                 case QueryReceived():
-                    self.tree_view.work(running=True)
+                    self.tree_view.set_agent_running(True)
                 case QueryFinished() | SessionFinished():
-                    self.tree_view.work(running=False)
+                    self.tree_view.set_agent_running(False)
                 case _:
                     pass
 
     def reveal(self, path: Path) -> None:
-        """Move the cursor to a file, opening the folders above it; a file that is still to come is waited for."""
+        """Move the cursor to a file, opening the folders above it; a file that does not exist yet is waited for."""
         wanted = os.path.abspath(path)
         place = place_of(self._places, wanted)
         if place is None:
             return
         if place.model.filtered:
-            place.model.look_for("")
+            place.model.filter_by("")
             self._show_line(shown=False)
         if place is not self.place:
             self._go_to(place)
         self.tree_view.reveal(wanted)
 
     def rescan(self) -> None:
-        """Look at every listed folder again."""
+        """Scan every listed folder again."""
         self.tree_view.rescan()
 
-    def announce(self) -> None:
-        """Tell once more where the cursor is, for a preview that has just come to sight."""
-        self.tree_view.announce()
+    def report_cursor_again(self) -> None:
+        """Report the cursor again, for a preview that has just appeared."""
+        self.tree_view.report_cursor_again()
 
     def previewed(self, path: Path) -> None:
-        """Note that the preview shows a file: when the cursor rests on it, it was seen."""
+        """Note that the preview shows a file: if the cursor rests on it, it counts as seen."""
         if self._resting is not None:
             self._resting.stop()
         self._resting = self.set_timer(_SEEN_AFTER, partial(self._rested, os.fspath(path)))
@@ -191,20 +190,20 @@ class WorkspacePane(FileDeeds, Vertical):
     def _rested(self, path: str) -> None:
         row = self.tree_view.cursor_row
         if row is not None and row.path == path:
-            self.tree_view.saw(path)
+            self.tree_view.mark_seen(path)
 
     def _note_saved(self, event: ArtifactSaved) -> None:
         base = self._places[0].model.base
         path = os.path.join(base, event.path)
-        self.tree_view.look_at({base, os.path.dirname(path)})
+        self.tree_view.request_scan({base, os.path.dirname(path)})
         self._note_elsewhere(path)
         if event.copied_to is not None:
             self._note_elsewhere(event.copied_to)
-            self.tree_view.look_at({os.path.dirname(event.copied_to)})
-            self.tree_view.look_soon()
+            self.tree_view.request_scan({os.path.dirname(event.copied_to)})
+            self.tree_view.check_soon()
 
     def _note_elsewhere(self, path: str) -> None:
-        # What is in sight is found by a scan, which also knows when it was looked at before.
+        # What is on screen is found by a scan, which also knows when it was listed before.
         place = place_of(self._places, path)
         if place is not None and place.marks and place is not self.place:
             self.tree_view.unseen.add(path)
@@ -248,7 +247,7 @@ class WorkspacePane(FileDeeds, Vertical):
             self.rescan()
 
     def action_filter(self) -> None:
-        """Ask what to show only."""
+        """Begin to type a filter."""
         if self.place is None:
             return
         if not self.place.model.filtered:
@@ -260,12 +259,12 @@ class WorkspacePane(FileDeeds, Vertical):
         """Show what matches so far."""
         event.stop()
         if self.place is not None and event.value != self.place.model.pattern:
-            self.place.model.look_for(event.value)
+            self.place.model.filter_by(event.value)
             self.tree_view.changed()
             self._show_counts()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go into what matches."""
+        """Go to the first match."""
         event.stop()
         model = self.place.model if self.place is not None else None
         if model is not None and model.filtered and model.place(model.cursor) not in model.matched:
@@ -279,7 +278,7 @@ class WorkspacePane(FileDeeds, Vertical):
             self.tree_view.point_at(self.place.model.step(by))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave Esc to others while there is no filter."""
+        """Leave Esc to other actions while there is no filter."""
         if action == "leave_filter":
             return self._line.has_focus or (self.place is not None and self.place.model.filtered)
         return True
@@ -293,7 +292,7 @@ class WorkspacePane(FileDeeds, Vertical):
         if place is not None:
             if from_line and left_at is not None:
                 place.model.cursor = left_at[0]
-            place.model.look_for("")
+            place.model.filter_by("")
             self.tree_view.changed()
             if from_line and left_at is not None:
                 self.tree_view.scroll_to(y=left_at[1], animate=False, immediate=True)
@@ -306,31 +305,31 @@ class WorkspacePane(FileDeeds, Vertical):
     def _show_line(self, *, shown: bool) -> None:
         self._line.display = shown
 
-    # -- what is told -----------------------------------------------------------------------------
+    # -- titles and messages ----------------------------------------------------------------------
 
-    def on_workspace_tree_counted(self, event: WorkspaceTree.Counted) -> None:
-        """Tell what is new."""
+    def on_workspace_tree_counts_changed(self, event: WorkspaceTree.CountsChanged) -> None:
+        """Show what is new."""
         event.stop()
         self._show_counts()
 
-    def on_live_tree_pointed(self, event: WorkspaceTree.Pointed) -> None:
-        """Pass on where the cursor is."""
+    def on_workspace_tree_cursor_moved(self, event: WorkspaceTree.CursorMoved) -> None:
+        """Report where the cursor is."""
         event.stop()
         if event.row is None:
             self.post_message(self.Highlighted(None))
         elif event.row.entry is not None:
             self.post_message(self.Highlighted(Path(event.row.path)))
 
-    def on_live_tree_chosen(self, event: WorkspaceTree.Chosen) -> None:
+    def on_workspace_tree_chosen(self, event: WorkspaceTree.Chosen) -> None:
         """Open a file."""
         event.stop()
-        self.tree_view.saw(event.row.path)
+        self.tree_view.mark_seen(event.row.path)
         self.post_message(self.Opened(Path(event.row.path)))
 
-    def stand(self, words: str) -> None:
-        """Say in the lower edge, before all else, how the pane stands on the screen."""
-        if words != self._standing:
-            self._standing = words
+    def show_note(self, note: str) -> None:
+        """Show a note at the beginning of the lower border."""
+        if note != self._note:
+            self._note = note
             self._show_counts()
 
     def _show_counts(self) -> None:
@@ -352,16 +351,16 @@ class WorkspacePane(FileDeeds, Vertical):
             place.name if place is not None else "",
         )
         if place is None:
-            self.border_subtitle = Content(self._standing)
+            self.border_subtitle = Content(self._note)
             return
         model = place.model
         matches = f"{len(model.matches):,} match{'' if len(model.matches) == 1 else 'es'}"
-        told = [
-            self._standing,
+        parts_below = [
+            self._note,
             f"by {model.order.value}",
             matches + (" so far" if model.searched_in_part else "") if model.filtered else "",
-            "hidden shown" if model.hidden else "",
-            "only to read" if place.read_only else "",
+            "with hidden files" if model.hidden else "",
+            "read-only" if place.read_only else "",
             "polling" if self.polling else "",
         ]
-        self.border_subtitle = Content(" · ".join(part for part in told if part))
+        self.border_subtitle = Content(" · ".join(part for part in parts_below if part))

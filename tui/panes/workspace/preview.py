@@ -1,4 +1,4 @@
-"""The preview: what the cursor of the workspace is on, read in a thread and dropped when it moves on."""
+"""The preview of the file under the workspace's cursor, read in a thread; a read ends when the cursor moves on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content, Span
@@ -18,6 +18,7 @@ from core.events.types import ArtifactSaved, Event
 from core.events.units import size
 from core.storage.compression import inner_name
 from core.text import clean_line
+from tui.panes.workspace.file_actions import FileAction
 from tui.panes.workspace.scan import list_folder
 from tui.terminal.copy import copy_text
 from tui.viewers.bodies.text import TextBody
@@ -30,9 +31,7 @@ from tui.viewers.registry import load
 from tui.viewers.view.document_view import DocumentView
 from tui.widgets.workers import start_job
 
-__all__ = ["Deed", "PreviewPane"]
-
-Deed = Literal["open_outside", "edit", "delete"]
+__all__ = ["PreviewPane"]
 
 _PATIENCE_SECONDS = 0.06
 _COUNTED = 2_000
@@ -46,17 +45,17 @@ class PreviewPane(DocumentView):
         Binding("m", "toggle_raw", "Rendered or raw", id="file.raw", show=False),
         Binding("y", "copy_path", "Copy the path", id="file.copy_path", show=False),
         Binding("Y", "copy_text", "Copy the text", id="file.copy_text", show=False),
-        Binding("o", "deed('open_outside')", "Open outside", id="file.open_outside", show=False),
-        Binding("e", "deed('edit')", "Edit", id="file.edit", show=False),
-        Binding("d", "deed('delete')", "Delete", id="file.delete", show=False),
+        Binding("o", "file('open_outside')", "Open outside", id="file.open_outside", show=False),
+        Binding("e", "file('edit')", "Edit", id="file.edit", show=False),
+        Binding("d", "file('delete')", "Delete", id="file.delete", show=False),
     ]
 
-    class DeedAsked(Message):
-        """A person asked for something the workspace does with the file under its cursor, by the name of the action."""
+    class ActionRequested(Message):
+        """An action of the workspace is to be run on the file that is shown."""
 
-        def __init__(self, path: Path, deed: Deed) -> None:
+        def __init__(self, path: Path, action: FileAction) -> None:
             self.path = path
-            self.deed = deed
+            self.action = action
             super().__init__()
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -67,21 +66,21 @@ class PreviewPane(DocumentView):
         self._raw = False
 
     def on_mount(self) -> None:
-        """Say what will be here."""
+        """Show what this pane is for."""
         if self.path is None:
             self.clear()
 
     def action_toggle_raw(self) -> None:
-        """Change between the rendered form and the text as it is written."""
+        """Switch between the rendered form and the source."""
         document = self.document
         if document is not None and document.rendered is not None:
             self._raw = not self._raw
             self.show(document.raw if self._raw else document.rendered, place=self.place)
 
-    def action_deed(self, deed: Deed) -> None:
-        """Ask for what the workspace does with its files."""
+    def action_file(self, action: FileAction) -> None:
+        """Request an action of the workspace on the file that is shown."""
         if self.path is not None:
-            self.post_message(self.DeedAsked(self.path, deed))
+            self.post_message(self.ActionRequested(self.path, action))
 
     def action_copy_path(self) -> None:
         """Copy the path of the file shown."""
@@ -89,7 +88,7 @@ class PreviewPane(DocumentView):
             copy_text(self, os.fspath(self.path), "Path")
 
     def action_copy_text(self) -> None:
-        """Copy the text of the file shown, all of it or none."""
+        """Copy the text of the file shown: the complete text, or nothing."""
         if self.path is not None:
             start_job(self, partial(self._copy_text, self.path), "copy")
 
@@ -104,19 +103,21 @@ class PreviewPane(DocumentView):
             copy_text(self, text, "Text")
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
-        """Copy a part of the file; articles are opened from the full viewer."""
+        """Copy a part of the file; articles are opened in the full viewer."""
         event.stop()
         match event.outcome:
             case CopyText(label, text):
                 copy_text(self, text, label.capitalize())
             case OpenArticle():
-                self.notify("Enter on the file in the workspace, then a opens the article.", markup=False)
+                self.notify(
+                    "To open the article, press Enter on the file in the workspace, then a.", markup=False
+                )
 
     def clear(self) -> None:
-        """Show nothing but what this pane is for."""
+        """Show only what this pane is for."""
         self.workers.cancel_group(self, "preview")
         self.path = self.document = None
-        self._entitle("Preview", "")
+        self._set_titles("Preview", "")
         self.show(
             TextBody(
                 "The file under the cursor of the workspace is shown here. Enter opens it in full.",
@@ -130,10 +131,10 @@ class PreviewPane(DocumentView):
         start_job(self, partial(self._read, path), "preview")
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Read the file shown again when it was saved anew."""
+        """Read the file again when a new version of it was saved."""
         if self.path is None:
             return
-        # An artifact that is saved anew may change between its plain and its packed form.
+        # An artifact that is saved again may be compressed now, or no longer.
         shown = inner_name(self.path.as_posix())
         if any(
             isinstance(event, ArtifactSaved) and shown.endswith(f"/{inner_name(event.path)}")
@@ -142,30 +143,30 @@ class PreviewPane(DocumentView):
             self.show_path(self.path)
 
     async def _read(self, path: Path) -> None:
-        # The cursor passes over many files on its way: only one it rests on is read.
+        # The cursor passes many files on its way: only one that it rests on is read.
         await asyncio.sleep(_PATIENCE_SECONDS)
         name = clean_line(path.name, _NAME)
         try:
             if await asyncio.to_thread(_is_folder, path):
-                told = await asyncio.to_thread(_describe_folder, path)
-                self._entitle(name, "folder")
-                self.show(TextBody(told, style=_dim))
+                description = await asyncio.to_thread(_describe_folder, path)
+                self._set_titles(name, "folder")
+                self.show(TextBody(description, style=_dim))
                 return
             document = await in_thread(partial(load, path, PREVIEW_LIMIT))
         except FileUnviewable as error:
             self.document = None
-            self._entitle(name, "")
+            self._set_titles(name, "")
             self.show(TextBody(str(error), style=_dim))
             return
         self.document = document
         self._raw = False
-        self._entitle(name, " · ".join((document.kind, document.size_text)))
+        self._set_titles(name, " · ".join((document.kind, document.size_text)))
         if document.notice and not document.size:
             self.show(TextBody(document.notice, style=_dim))
         else:
             self.show(document.best)
 
-    def _entitle(self, title: str, facts: str) -> None:
+    def _set_titles(self, title: str, facts: str) -> None:
         self.border_title = Content(title)
         self.border_subtitle = Content(facts) if facts else None
 

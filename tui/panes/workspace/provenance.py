@@ -1,4 +1,4 @@
-"""Which tool call a file came from, as far as events or a journal tell."""
+"""The tool call that a file came from, where events or a journal say so."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Origin:
 
 @dataclass(slots=True)
 class Call:
-    """A call as a journal tells of it, with the files it left."""
+    """A call as a journal has it, with the files it produced."""
 
     started: ToolCallStarted
     finished: ToolCallFinished | None
@@ -45,18 +45,18 @@ class Origins:
     """An index from files to calls that grows with the events of one session.
 
     A file is known by its path relative to the session's folder, or, for a copy among the saved reports, by its
-    absolute path; both of either form, plain or packed. What an observer saved counts for more than what a
-    call was only asked to write.
+    absolute path, compressed or not. What an observer saved has precedence over what a call was only asked to
+    write.
     """
 
     def __init__(self) -> None:
         self._saved: dict[str, Origin] = {}
         self._stored: dict[str, Origin] = {}
-        self._asked: dict[str, list[Origin]] = {}
-        self._asked_by: dict[str, list[str]] = {}
+        self._requested: dict[str, list[Origin]] = {}
+        self._requested_by: dict[str, list[str]] = {}
 
     def handle_events(self, events: Iterable[Event]) -> None:
-        """Take up events, in order."""
+        """Handle events, in order."""
         for event in events:
             match event:
                 case ArtifactSaved(tool_use_id=str(call)):
@@ -64,15 +64,15 @@ class Origins:
                     self._saved[_key(event.path)] = origin
                     if event.copied_to is not None:
                         self._saved[_key(event.copied_to)] = origin
-                case ToolCallFinished(observation=seen):
+                case ToolCallFinished(observation=observation):
                     if event.status != "success":
-                        self._take_back(event.tool_use_id)
-                    if seen is not None and seen.stored_at is not None:
-                        self._stored[_key(seen.stored_at)] = Origin(event.tool_use_id)
+                        self._forget_requested(event.tool_use_id)
+                    if observation is not None and observation.stored_at is not None:
+                        self._stored[_key(observation.stored_at)] = Origin(event.tool_use_id)
                 case ToolCallStarted():
                     for path in _written_by(event.name, event.input):
-                        self._asked.setdefault(_key(path), []).append(Origin(event.tool_use_id))
-                        self._asked_by.setdefault(event.tool_use_id, []).append(_key(path))
+                        self._requested.setdefault(_key(path), []).append(Origin(event.tool_use_id))
+                        self._requested_by.setdefault(event.tool_use_id, []).append(_key(path))
                 case _:
                     pass
 
@@ -85,12 +85,12 @@ class Origins:
             for key in keys:
                 if key in known:
                     return known[key]
-        return next((self._asked[key][-1] for key in keys if self._asked.get(key)), None)
+        return next((self._requested[key][-1] for key in keys if self._requested.get(key)), None)
 
-    def _take_back(self, call: str) -> None:
-        """Forget what a call was asked to write, for it did not."""
-        for key in self._asked_by.pop(call, ()):
-            self._asked[key] = [origin for origin in self._asked[key] if origin.tool_use_id != call]
+    def _forget_requested(self, call: str) -> None:
+        """Forget the files that a call was asked to write, as it failed."""
+        for key in self._requested_by.pop(call, ()):
+            self._requested[key] = [origin for origin in self._requested[key] if origin.tool_use_id != call]
 
 
 def read_origin(session: Path, path: Path) -> Call | None:
@@ -134,8 +134,8 @@ def _key(path: str) -> str:
     return inner_name(posixpath.normpath(path))
 
 
-def _written_by(name: str, given: Mapping[str, Any]) -> Iterable[str]:
-    if name.endswith(_CRAWLS) and isinstance(urls := given.get("urls"), list):
+def _written_by(name: str, arguments: Mapping[str, Any]) -> Iterable[str]:
+    if name.endswith(_CRAWLS) and isinstance(urls := arguments.get("urls"), list):
         from core.toolkit.articles import article_path
 
         for url in urls:
@@ -146,5 +146,5 @@ def _written_by(name: str, given: Mapping[str, Any]) -> Iterable[str]:
                     continue
     elif "write" in name.lower() or "save" in name.lower():
         for key in _PATHS:
-            if isinstance(path := given.get(key), str) and path:
+            if isinstance(path := arguments.get(key), str) and path:
                 yield path

@@ -12,7 +12,7 @@ from rich.style import Style
 
 from core.events.units import size
 from core.text import clean_line
-from tui.panes.workspace.scan import Entry
+from tui.panes.workspace.scan import FileEntry
 from tui.render.format import middle_cut
 from tui.render.layout import PLAIN, Line
 
@@ -30,11 +30,11 @@ _NAME_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class RowLook:
-    """How a row is to look.
+    """The look of a row.
 
-    `unfolded` is None for a file. `held` is how many files a closed folder holds, None when that is not
-    known; an empty folder is dim. `fresh` marks a file, or a closed folder with a file in it, that nobody
-    looked at; `found` one that matches what is looked for. `told` stands at the edge in place of the size.
+    `unfolded` is None for a file. `held` is how many files a closed folder holds, None when that is not known; an
+    empty folder is dim. `fresh` marks a file that nobody has seen, or a closed folder with one in it; `found` marks a
+    match of the filter. `detail` is shown at the edge instead of the size.
     """
 
     depth: int = 0
@@ -42,12 +42,12 @@ class RowLook:
     held: int | None = None
     fresh: bool = False
     found: bool = False
-    told: str | None = None
+    detail: str | None = None
     dim: Style = PLAIN
     accent: Style = PLAIN
 
 
-def render_entry(entry: Entry, width: int, look: RowLook) -> Line:
+def render_entry(entry: FileEntry, width: int, look: RowLook) -> Line:
     """Lay an entry out in exactly `width` cells."""
     depth = min(look.depth, max(0, (width - 8) // _INDENT))
     width -= depth * _INDENT
@@ -56,23 +56,23 @@ def render_entry(entry: Entry, width: int, look: RowLook) -> Line:
         line.append(Segment(f"{NEW} " if look.fresh else "  ", look.accent if look.fresh else PLAIN))
     else:
         line.append(Segment(_OPEN if look.unfolded else _CLOSED, look.dim))
-    told = _told(entry, look) if width >= _NARROW else ""
+    detail = _detail(entry, look) if width >= _NARROW else ""
     mark = f" {NEW}" if look.fresh and look.unfolded is False else ""
-    room = max(1, width - 2 - (len(told) + 1 if told else 0) - len(mark))
+    room = max(1, width - 2 - (len(detail) + 1 if detail else 0) - len(mark))
     name = _fitted(clean_line(entry.name, _NAME_CHARACTERS) or "(no name)", room)
     empty = look.unfolded is not None and look.held == 0
     style = look.dim if entry.is_link or empty else PLAIN
     line.append(Segment(name, style + Style(bold=True, underline=True) if look.found else style))
     if mark:
         line.append(Segment(mark, look.accent))
-    line.append(Segment(" " * max(0, width - 2 - cell_len(name) - len(mark) - len(told))))
-    if told:
-        line.append(Segment(told, look.dim))
+    line.append(Segment(" " * max(0, width - 2 - cell_len(name) - len(mark) - len(detail))))
+    if detail:
+        line.append(Segment(detail, look.dim))
     return line
 
 
 def render_note(note: str, depth: int, width: int, dim: Style) -> Line:
-    """Lay out a row that stands for no file."""
+    """Lay out a note."""
     text = middle_cut(clean_line(note, _NAME_CHARACTERS), max(1, width - 2 - depth * _INDENT))
     return [Segment(" " * (2 + depth * _INDENT) + text, dim)]
 
@@ -86,17 +86,17 @@ def when(at_ns: int, now_ns: int) -> str:
 
 
 def _fitted(name: str, room: int) -> str:
-    # An artifact's random part tells a person nothing, and its vendor is the same on every row.
+    # An artifact's random part means nothing to a person, and its vendor is the same on every row.
     if _RANDOM.search(name):
         name = _VENDOR.sub("", _RANDOM.sub(r"\1…\2", name))
     return middle_cut(name, room)
 
 
-def _told(entry: Entry, look: RowLook) -> str:
+def _detail(entry: FileEntry, look: RowLook) -> str:
     if entry.is_link:
         return "link"
-    if look.told is not None:
-        return look.told
+    if look.detail is not None:
+        return look.detail
     if look.unfolded is None:
         return size(entry.size)
     if look.unfolded or not look.held:

@@ -1,4 +1,4 @@
-"""What is in a folder, read in one pass and capped; it runs in a thread and never follows a link."""
+"""What is in a folder, read in one pass and up to a limit; this runs in a thread and never follows a link."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
-__all__ = ["Entry", "Listing", "Order", "Request", "file_time_ns", "list_folder", "list_folders"]
+__all__ = ["FileEntry", "Listing", "Order", "Request", "file_time_ns", "list_folder", "list_folders"]
 
 _TEMPORARY = ".ua-tmp"
 _SETTLED_NS = 2_000_000_000
@@ -21,8 +21,8 @@ _LINUX_COARSE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One thing in a folder. `changed_ns` is when its inode last changed, which no program can set back."""
+class FileEntry:
+    """A file or folder in a folder. `changed_ns` is when its inode last changed, which no program can set back."""
 
     name: str
     is_folder: bool
@@ -32,7 +32,7 @@ class Entry:
 
 
 class Order(Enum):
-    """What the entries of a folder are ordered by; folders come before files in each."""
+    """The order of the entries of a folder; folders come before files in each."""
 
     NAME = "name"
     TIME = "time"
@@ -40,18 +40,20 @@ class Order(Enum):
 
     @property
     def next(self) -> Order:
-        """The order that follows when one key goes round them."""
+        """The next order, around the end."""
         orders = list(Order)
         return orders[(orders.index(self) + 1) % len(orders)]
 
-    def sort(self, entries: Sequence[Entry], *, newest_first: bool = False) -> tuple[Entry, ...]:
+    def sort(self, entries: Sequence[FileEntry], *, newest_first: bool = False) -> tuple[FileEntry, ...]:
         """Put entries in order: names without regard to case, the newest first, the largest first.
 
-        `newest_first` turns names round, for names that are dates.
+        `newest_first` reverses names that are dates.
         """
         return tuple(sorted(entries, key=self._key(), reverse=newest_first and self is Order.NAME))
 
-    def first(self, entries: Sequence[Entry], limit: int, *, newest_first: bool = False) -> tuple[Entry, ...]:
+    def first(
+        self, entries: Sequence[FileEntry], limit: int, *, newest_first: bool = False
+    ) -> tuple[FileEntry, ...]:
         """The first `limit` entries in order."""
         if len(entries) <= limit:
             return self.sort(entries, newest_first=newest_first)
@@ -59,7 +61,7 @@ class Order(Enum):
             return tuple(heapq.nlargest(limit, entries, key=self._key()))
         return tuple(heapq.nsmallest(limit, entries, key=self._key()))
 
-    def _key(self) -> Callable[[Entry], Any]:
+    def _key(self) -> Callable[[FileEntry], Any]:
         match self:
             case Order.NAME:
                 return lambda entry: (not entry.is_folder, entry.name.casefold(), entry.name)
@@ -78,29 +80,29 @@ class Order(Enum):
 class Listing:
     """A folder's entries in order, how many more there are, and why it could not be read if it could not.
 
-    `touched` is the folder's own time of change, and so is `stamp`, which is 0 when that was too recent to tell a
-    later change by it, or when a file of it was: it may still be written. `looked` is when this was found out.
+    `touched` is the folder's own time of change. So is `stamp`, which is 0 when that time, or the time of a file in
+    it, was too recent to detect a later change by it. `listed_at` is when the folder was listed.
     """
 
     path: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[FileEntry, ...] = ()
     more: int = 0
     missing: bool = False
     error: str | None = None
     stamp: int = 0
     order: Order = Order.NAME
     touched: int = field(default=0, compare=False)
-    looked: int = field(default=0, compare=False)
+    listed_at: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """A folder to list and how.
 
-    At most `limit` entries are listed, the first in `order`; only those that `only` lets through. A folder whose
-    stamp is `unless` need not be listed. `before` was listed too early for a stamp: as long as it still is, a folder
-    of the same time need not be listed either, and after that not entry by entry if it holds the same names, and the
-    files that were just written are as they were.
+    At most `limit` entries are listed, the first in `order`, and only those that `only` lets through. A folder whose
+    stamp is `unless` is not listed again. `before` is a listing that was too early for a stamp: as long as it still
+    is, a folder of the same time is not listed again either; after that it is not read entry by entry if it has the
+    same names, and the files that were just written are unchanged.
     """
 
     path: str
@@ -115,8 +117,8 @@ class Request:
 def file_time_ns() -> int:
     """The earliest time that a file changed from now on can get, in nanoseconds since 1970.
 
-    Linux stamps files by a clock that stands still for some milliseconds (clock_gettime(2),
-    CLOCK_REALTIME_COARSE): by the finer clock a file may look older than what it came after.
+    Linux stamps files with a clock that is updated every few milliseconds (clock_gettime(2),
+    CLOCK_REALTIME_COARSE): by the finer clock a file may look older than one before it.
     """
     coarse = getattr(time, "CLOCK_REALTIME_COARSE", _LINUX_COARSE if sys.platform == "linux" else None)
     return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
@@ -128,24 +130,29 @@ def list_folder(path: str, limit: int, *, hidden: bool = False) -> Listing:
 
 
 def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[Listing]:
-    """List several folders, in order, without those that are as they were, or of which it is too early to tell."""
-    return [_list(request, hidden) for request in requests if not _may_wait(request)]
+    """List several folders, in order, without those that are unchanged, or for which it is too early to know."""
+    return [_list(request, hidden) for request in requests if not _can_wait(request)]
 
 
 def _list(request: Request, hidden: bool) -> Listing:
     path, order, newest = request.path, request.order, request.newest_first
     touched = _touched(path)
-    stamp, looked = _settled(touched), time.time_ns()
+    stamp, looked = _stable(touched), time.time_ns()
     try:
         if stat.S_ISLNK(os.lstat(path).st_mode):
             return Listing(path, error="it is a link now")
         before = request.before
-        if stamp and before is not None and before.touched == touched and _is_still(before, request, hidden):
+        if (
+            stamp
+            and before is not None
+            and before.touched == touched
+            and _is_unchanged(before, request, hidden)
+        ):
             stamp = 0 if _written_at(before.entries, looked) else stamp
-            return replace(before, stamp=stamp, looked=looked)
+            return replace(before, stamp=stamp, listed_at=looked)
         with os.scandir(path) as found:
             named = [
-                Entry(entry.name, entry.is_dir(follow_symlinks=False))
+                FileEntry(entry.name, entry.is_dir(follow_symlinks=False))
                 for entry in _seen(found, hidden)
                 if request.only is None or request.only(entry.name, entry.is_dir(follow_symlinks=False))
             ]
@@ -163,13 +170,13 @@ def _list(request: Request, hidden: bool) -> Listing:
     )
     if stamp and _written_at(entries, looked):
         stamp = 0
-    return Listing(path, entries, more, stamp=stamp, order=order, touched=touched, looked=looked)
+    return Listing(path, entries, more, stamp=stamp, order=order, touched=touched, listed_at=looked)
 
 
-def _is_still(before: Listing, request: Request, hidden: bool) -> bool:
-    """Whether a folder holds what it did; two changes in one tick of its clock still differ in names.
+def _is_unchanged(before: Listing, request: Request, hidden: bool) -> bool:
+    """Whether a folder is unchanged; two changes in one tick of its clock still differ in names.
 
-    This is asked of thousands of files while nothing happens: nothing is made of them but a table of names.
+    This is checked for thousands of files while nothing happens: only a table of names is made of them.
     """
     if before.more:
         return False
@@ -180,23 +187,23 @@ def _is_still(before: Listing, request: Request, hidden: bool) -> bool:
             known = left.pop(entry.name, None)
             if known is not is_folder and (known is not None or only is None or only(entry.name, is_folder)):
                 return False
-    # A file changes without its folder, and while it is new the kernel may not tell of that either.
-    written = _written_at(before.entries, before.looked)
+    # A file changes without its folder, and while it is new the kernel may not report that either.
+    written = _written_at(before.entries, before.listed_at)
     return not left and all(_entry(request.path, each.name, is_folder=False) == each for each in written)
 
 
-def _written_at(entries: Sequence[Entry], looked: int) -> list[Entry]:
-    """The files that may still have been written when they were looked at."""
+def _written_at(entries: Sequence[FileEntry], looked: int) -> list[FileEntry]:
+    """The files that may still have been written when they were listed."""
     recent = looked - _WRITTEN_NS
     return [entry for entry in entries if entry.changed_ns > recent and not entry.is_folder]
 
 
-def _may_wait(request: Request) -> bool:
+def _can_wait(request: Request) -> bool:
     touched, before = _touched(request.path), request.before
     if request.unless:
-        return _settled(touched) == request.unless
-    # What came in the same tick as its listing is found once its time can tell a change: by the next look.
-    return before is not None and before.touched == touched and not _settled(touched)
+        return _stable(touched) == request.unless
+    # What came in the same tick as the listing is found by the next check, once its time shows a change.
+    return before is not None and before.touched == touched and not _stable(touched)
 
 
 def _touched(path: str) -> int:
@@ -206,7 +213,7 @@ def _touched(path: str) -> int:
         return 0
 
 
-def _settled(touched: int) -> int:
+def _stable(touched: int) -> int:
     return touched if time.time_ns() - touched > _SETTLED_NS else 0
 
 
@@ -216,12 +223,12 @@ def _seen(found: Iterator[os.DirEntry[str]], hidden: bool) -> Iterator[os.DirEnt
             yield entry
 
 
-def _entry(folder: str, name: str, *, is_folder: bool) -> Entry:
+def _entry(folder: str, name: str, *, is_folder: bool) -> FileEntry:
     try:
         status = os.lstat(os.path.join(folder, name))
     except OSError:
-        return Entry(name, is_folder)
-    return Entry(
+        return FileEntry(name, is_folder)
+    return FileEntry(
         name,
         stat.S_ISDIR(status.st_mode),
         stat.S_ISLNK(status.st_mode),

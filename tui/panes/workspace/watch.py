@@ -1,16 +1,16 @@
-"""Hints that something changed beneath a folder, as long as anybody asks; the truth is what a scan finds."""
+"""Hints that something changed beneath a folder; only a scan finds out what. Also the set of files not seen yet."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import os
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FolderWatch", "Hints"]
+__all__ = ["FolderWatch", "Hints", "Unseen"]
 
 _DEBOUNCE_MS = 200
 _STEP_MS = 50
@@ -22,9 +22,9 @@ _MOST_FOUND = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """The folders in which something happened, or to which, and the names that appeared in each.
+    """The folders that changed, or in which something changed, and the names that appeared in each.
 
-    `everywhere` is said once, when a watch has begun: what happened before, in whichever folder, was not told.
+    `everywhere` is set once, when a watch has begun: changes before that were not reported, in whichever folder.
     """
 
     folders: frozenset[str] = frozenset()
@@ -41,8 +41,8 @@ def _import_watchfiles() -> Any:
 class FolderWatch:
     """Watches one folder, which may come into being, or come back, while it is being watched.
 
-    `on_polling` is called when the system's limits allow no notifications and the folder is polled instead. Of
-    what lies further down only a watch that is `deep` gives hints.
+    `on_polling` is called when the system's limits allow no notifications and the folder is polled instead. Only a
+    `deep` watch gives hints of what is further down.
     """
 
     def __init__(self, path: str, on_polling: Callable[[], None], *, deep: bool = True) -> None:
@@ -50,16 +50,16 @@ class FolderWatch:
         self._deep = deep
         self._on_polling = on_polling
         self._stop = asyncio.Event()
-        self._look = asyncio.Event()
+        self._check = asyncio.Event()
 
     def stop(self) -> None:
         """End the watch; `hints` ends within 50 ms."""
         self._stop.set()
-        self._look.set()
+        self._check.set()
 
-    def look(self) -> None:
-        """Look at once whether a missing folder is there by now."""
-        self._look.set()
+    def check(self) -> None:
+        """Check at once whether a missing folder exists by now."""
+        self._check.set()
 
     async def hints(self) -> AsyncIterator[Hints]:
         """Give hints until stopped; the folder itself is hinted at when it appears."""
@@ -81,7 +81,7 @@ class FolderWatch:
                     polling = True
                     self._on_polling()
             except Exception as error:
-                # The watcher's own error type is not an OSError; any other is not for this place.
+                # The watcher's own error type is not an OSError; any other error is not handled here.
                 if type(error).__name__ != "WatchfilesRustInternalError":
                     raise
                 if polling:
@@ -114,11 +114,11 @@ class FolderWatch:
                 yield await asyncio.to_thread(_hints, changes, watchfiles.Change.added)
 
     async def _wait(self) -> None:
-        self._look.clear()
+        self._check.clear()
         if self._stop.is_set():
             return
         try:
-            await asyncio.wait_for(self._look.wait(), _WAIT_SECONDS)
+            await asyncio.wait_for(self._check.wait(), _WAIT_SECONDS)
         except TimeoutError:
             return
 
@@ -133,7 +133,7 @@ def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:
         if change is addition:
             added[folder].append(name)
             came.add(path)
-    # What is put into a new folder before it is watched gives no event of its own.
+    # A file that is put into a new folder before that is watched gives no event of its own.
     for path in came:
         if path.rpartition(os.sep)[0] not in came and _is_folder(path):
             for folder, names in _beneath(path):
@@ -146,10 +146,82 @@ def _is_folder(path: str) -> bool:
 
 
 def _beneath(path: str) -> Iterator[tuple[str, list[str]]]:
-    """Walk a folder that came, with at most so many files in all; links are not followed."""
+    """Walk a new folder, up to a number of files; links are not followed."""
     left = _MOST_FOUND
     for folder, _, names in os.walk(path):
         yield folder, names[:left]
         left -= len(names)
         if left <= 0:
             return
+
+
+class Unseen:
+    """A set of files that nobody has seen yet, which counts those beneath each folder."""
+
+    def __init__(self) -> None:
+        self._paths: set[str] = set()
+        self._beneath: Counter[str] = Counter()
+        self._chains: dict[str, tuple[str, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._paths
+
+    def add(self, path: str) -> None:
+        """Add a path."""
+        if path not in self._paths:
+            self._paths.add(path)
+            for folder in self._above(path):
+                self._beneath[folder] += 1
+
+    def add_all(self, folder: str, names: Iterable[str]) -> None:
+        """Add files of one folder."""
+        prefix = folder + os.sep
+        came = {prefix + name for name in names} - self._paths
+        self._paths |= came
+        for above in self._above(prefix) if came else ():
+            self._beneath[above] += len(came)
+
+    def discard(self, path: str) -> bool:
+        """Remove a path; returns whether it was in the set."""
+        if path not in self._paths:
+            return False
+        self._paths.remove(path)
+        for folder in self._above(path):
+            self._beneath[folder] -= 1
+        return True
+
+    def clear(self) -> None:
+        """Remove all paths."""
+        self._paths.clear()
+        self._beneath.clear()
+        self._chains.clear()
+
+    def beneath(self, folder: str) -> int:
+        """How many of the paths lie beneath a folder."""
+        return self._beneath.get(folder, 0)
+
+    def keep(self, folder: str, there: Callable[[str, bool], bool]) -> None:
+        """Remove what is gone: `there` says whether a name in `folder` exists, as a folder or as a file."""
+        if not self.beneath(folder):
+            return
+        prefix = folder + os.sep
+        for path in [path for path in self._paths if path.startswith(prefix)]:
+            name, _, deeper = path[len(prefix) :].partition(os.sep)
+            if not there(name, bool(deeper)):
+                self.discard(path)
+
+    def _above(self, path: str) -> tuple[str, ...]:
+        # Files come by the thousand into few folders: the way up is walked once for each folder.
+        folder = path.rpartition(os.sep)[0]
+        chain = self._chains.get(folder)
+        if chain is None:
+            parts = folder.split(os.sep)
+            chain = tuple(os.sep.join(parts[:count]) for count in range(len(parts), 1, -1))
+            self._chains[folder] = chain
+        return chain
