@@ -1,4 +1,4 @@
-"""What a session may cost: told when most of it is spent, and nothing more runs once all of it is."""
+"""The spending limit of a session: a warning when most of it is spent, and no further query once it is reached."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.events.types import BudgetRaised, BudgetReached, Event, QueryFinished,
 __all__ = ["WARN_AT", "Budget"]
 
 WARN_AT = 0.8
-"""The share of the limit from which on a person is warned."""
+"""The share of the limit at which a person is warned."""
 
 _RANK = {"none": 0, "warning": 1, "spent": 2}
 
@@ -20,15 +20,16 @@ _RANK = {"none": 0, "warning": 1, "spent": 2}
 class Budget:
     """Watches what a session costs; a subscriber of the bus.
 
-    The warning counts what the running query is estimated to cost, too. That all is spent is told only at the end of a
-    query, when the agent has told what it cost. While one runs the agent stops it between its own messages; what its
-    sub-agents spend it looks at late, so that the query is stopped from here as soon as that is estimated to be all.
+    The warning includes the estimated cost of the running query. That the limit is reached is reported only at the end
+    of a query, when the agent has reported what it cost. The agent itself stops a running query between its messages,
+    but counts the spending of its sub-agents late; therefore the query is stopped from here as soon as their estimated
+    cost reaches the limit.
 
     Args:
-        limit_usd: what the session may cost in US dollars; None for no limit.
-        spent: tells what all queries that are over have cost; None when it is not known.
-        publish: takes `budget_reached` and `budget_raised`.
-        stop: stops the running query, once for each.
+        limit_usd: the spending limit in US dollars; None for no limit.
+        spent: returns what all finished queries have cost; None when that is unknown.
+        publish: publishes `budget_reached` and `budget_raised`.
+        stop: stops the running query; called at most once per query.
     """
 
     def __init__(
@@ -50,21 +51,21 @@ class Budget:
 
     @property
     def limit_usd(self) -> float | None:
-        """What the session may cost; None for no limit."""
+        """The spending limit; None for no limit."""
         return self._limit
 
     @property
     def left_usd(self) -> float | None:
-        """What the queries to come may cost, at least 0; None for no limit."""
+        """What further queries may cost, at least 0; None for no limit."""
         return None if self._limit is None else max(0.0, self._limit - self._total_usd)
 
     @property
     def is_spent(self) -> bool:
-        """Whether no further query may begin."""
+        """Whether the limit is reached, so that no further query may begin."""
         return self._limit is not None and self._total_usd >= self._limit
 
     def handle_event(self, event: Event) -> None:
-        """Count what an event tells of, and warn when it is time."""
+        """Count the cost that an event reports, and warn when it is time."""
         match event:
             case TokensSpent(cost_usd=float(cost), parent_tool_use_id=parent):
                 self._running += cost
@@ -74,7 +75,7 @@ class Budget:
                 if not self._stopped:
                     self.check()
             case QueryFinished(cost_usd=cost):
-                # A query that ended without a word of its cost, as when the agent died, did cost something.
+                # A query that ended without a reported cost, as when the agent died, did cost something.
                 self._unreported_usd += self._running if cost is None else 0.0
                 self._running = 0.0
                 self.check()
@@ -83,21 +84,23 @@ class Budget:
                 return
 
     def note_stop(self) -> None:
-        """Take down that the query which is about to end was stopped at the limit, as its end tells."""
+        """Record that the query that is about to end was stopped at the limit."""
         self._ends_at_limit = True
 
     def report_refusal(self) -> None:
-        """Tell that a query waits which may not begin."""
+        """Report that a waiting query may not begin."""
         self._report("spent", refused=True)
 
     def raise_to(self, limit_usd: float) -> None:
-        """Let the session cost more.
+        """Raise the spending limit.
 
         Raises:
-            SettingsError: it is no amount, or the session has cost that already.
+            SettingsError: it is not an amount above what the session has cost already.
         """
         if not math.isfinite(limit_usd) or limit_usd <= self._total_usd:
-            raise SettingsError(f"the limit must be above ${self._total_usd:.2f}, which the session has cost")
+            raise SettingsError(
+                f"the limit must be above ${self._total_usd:.2f}, which the session has cost already"
+            )
         self._limit = limit_usd
         self._reported = "none"
         self._publish(BudgetRaised(spent_usd=self._total_usd, limit_usd=limit_usd))
@@ -112,7 +115,7 @@ class Budget:
         return (self._spent() or 0.0) + self._unreported_usd
 
     def check(self) -> None:
-        """Tell how things stand, unless that was told."""
+        """Report that a threshold is reached, unless that was reported before."""
         if self._limit is None:
             return
         if self.is_spent:

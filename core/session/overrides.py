@@ -1,4 +1,4 @@
-"""What was chosen in a session, and holds when it goes on: what answers, and what the session may cost."""
+"""Settings chosen in a session, which apply again when it is resumed: the models, the effort, the spending limit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from core.settings.model import Settings
 __all__ = ["OVERRIDABLE", "Overrides", "ResumedSettings"]
 
 OVERRIDABLE = ("model", "fallback_model", "effort", "max_cost_usd")
-"""The settings that can be chosen in a session."""
+"""The settings that can be changed in a session."""
 
 Value = str | float | None
 
 
 @dataclass(frozen=True)
 class ResumedSettings:
-    """The settings that a session goes on with.
+    """The settings of a resumed session.
 
-    `kept` are the names of those that were chosen in it; `overruled` is what was chosen but does not hold any more.
+    `applied` are the names of those that were chosen in it; `overruled` are those that were chosen but no longer apply.
     """
 
     settings: Settings
@@ -34,12 +34,12 @@ class ResumedSettings:
 
 @dataclass
 class Overrides:
-    """What a person chose in a session, by the names of the settings; nothing of what was never chosen."""
+    """What a person chose in a session, by the names of the settings; a setting never chosen is missing."""
 
     chosen: dict[str, Value] = field(default_factory=dict)
 
     def handle_event(self, event: Event) -> None:
-        """Take up one event of the journal, in order."""
+        """Record the choice that an event of the journal reports; events come in order."""
         match event:
             case ModelChosen():
                 self.chosen["model"] = event.model
@@ -48,7 +48,7 @@ class Overrides:
             case BudgetRaised():
                 self.chosen["max_cost_usd"] = event.limit_usd
             case SessionStarted():
-                # What was named instead is the newest choice.
+                # The setting named instead is the newest choice.
                 for name in event.overruled:
                     if name in self.chosen:
                         self.chosen[name] = getattr(event, name)
@@ -56,28 +56,28 @@ class Overrides:
                 pass
 
     def apply(self, settings: Settings, named: Collection[str]) -> ResumedSettings:
-        """Say what holds: the choices of the session, but for what was `named` for this run of it.
+        """Apply the choices of the session, except for settings that are `named` for this run.
 
-        A choice that this version cannot make sense of gives way, too: nothing of it keeps a session from going on.
+        A choice that is invalid in this version is overruled, too, so that it cannot prevent the resumption.
         """
         changes: dict[str, Any] = {}
         overruled: dict[str, Value] = {}
         for name in filter(self.chosen.__contains__, OVERRIDABLE):
             value = self.chosen[name]
-            if name not in named and _makes_sense(name, value):
+            if name not in named and _is_valid(name, value):
                 changes[name] = value
             elif getattr(settings, name) != value:
                 overruled[name] = value
         settings = replace(settings, **changes)
         fallback = settings.fallback_model
-        # The agent does not start with these two the same.
+        # The agent does not start if these two are the same.
         if fallback is not None and fallback == settings.model and "fallback_model" not in named:
             settings = replace(settings, fallback_model=None)
             overruled["fallback_model"] = fallback
         return ResumedSettings(settings, frozenset(changes), overruled)
 
 
-def _makes_sense(name: str, value: Value) -> bool:
+def _is_valid(name: str, value: Value) -> bool:
     match name, value:
         case _, None:
             return True

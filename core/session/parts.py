@@ -29,10 +29,10 @@ class SessionState(StrEnum):
 class SessionParts:
     """What a session is made of, put together by the composition root.
 
-    `previous` is what the session was before, when it goes on, and `overruled` what was chosen in it and does not hold
-    any more, by the names of the settings. `own_servers` are the user's MCP servers. `ask_model` is
-    the classifier's small request. `drain` waits for the observers and names what they lost.
-    `after_finish` runs once `session_finished` is published.
+    `previous` is the state of the session that is resumed, and `overruled` are the settings that were chosen in it and
+    no longer apply, by name. `own_servers` are the user's MCP servers. `ask_model` is the classifier's small request.
+    `drain` waits for the observers and names what they lost. `after_finish` runs once `session_finished` is
+    published.
     """
 
     agent: AgentParts

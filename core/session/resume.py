@@ -1,4 +1,4 @@
-"""How a past session goes on: what its journal says of where it left off, and whether the agent still knows it."""
+"""Resuming a past session: its previous state from the journal, and whether the agent still knows the conversation."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _NUMBER = re.compile(r"q(\d{1,9})(?: |$)")
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Which session is to go on; `fresh` lets it do so with a conversation that knows nothing of the earlier one.
+    """Which session to resume; with `fresh` it begins a new conversation, which knows nothing of the earlier one.
 
-    `named` are the settings that are named for this run, and win over what was chosen in the session.
+    `named` are the settings given for this run; they have precedence over those chosen in the session.
     """
 
     folder: Path
@@ -69,11 +69,11 @@ class Resume:
 
 @dataclass(kw_only=True)
 class PreviousState:
-    """What a session was when it was left.
+    """The state of a session when it ended.
 
-    `conversation` is the agent's id of the newest conversation, and `spoken` says whether the model said anything
+    `conversation` is the agent's id of the newest conversation, and `spoken` says whether the model wrote anything
     in it. `last_query` is the highest number of a query. `queue` are the queries that were never sent. `overrides`
-    are the settings chosen in it. `recorder` has taken every event.
+    are the settings chosen in it. `recorder` has recorded every event.
     """
 
     recorder: DigestRecorder
@@ -90,7 +90,7 @@ class PreviousState:
     _run: tuple[float, float] = (0.0, 0.0)
 
     def handle_events(self, events: Iterable[Event]) -> None:
-        """Take events of the journal, in order."""
+        """Update the state from events of the journal, in order."""
         for event in events:
             self.last_seq = max(self.last_seq, event.seq)
             if not _is_later(event):
@@ -99,11 +99,11 @@ class PreviousState:
             self.recorder(event)
 
     def closing_events(self) -> Iterator[Event]:
-        """The ends of everything that has none, since the program was ended in the middle of it.
+        """The end events of everything that is unfinished because the program was killed.
 
-        They belong before the `session_started` that the session goes on with.
+        They must be published before the `session_started` of the resumed session.
         """
-        # What was begun last ends first: calls before the queries they belong to.
+        # What began last ends first: calls before the queries they belong to.
         for event in reversed(self._open.values()):
             match event:
                 case ToolCallStarted():
@@ -181,14 +181,14 @@ class PreviousState:
                 self._open.pop((kind, getattr(event, key)), None)
 
     def _end_run(self) -> None:
-        """Add how long a run took that was cut off, as far as its events tell."""
+        """Add the duration of a run that was cut off, estimated from its events."""
         began, last = self._run
         if began:
             self.tally.earlier_ms += max(0.0, last - began) * 1000
         self._run = (0.0, 0.0)
 
     def finish(self) -> None:
-        """There is nothing more in the journal: what has no end yet cost what was estimated."""
+        """Finish at the end of the journal: an unfinished query cost what was estimated."""
         self._end_run()
         for estimate in self._estimates.values():
             self.tally.spend(estimate)
@@ -208,10 +208,10 @@ def _is_later(event: Event) -> bool:
 
 
 def read_previous_state(workspace: Workspace) -> PreviousState:
-    """Read what a session was from its journal, however long that is: call it in a thread.
+    """Read the state of a session from its journal, which may be long: call it in a thread.
 
     Raises:
-        JournalError: it cannot be read, or is that of no session.
+        JournalError: it cannot be read, or has no session.
     """
 
     def stored_size(path: str) -> int | None:
@@ -229,7 +229,7 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
         journal.close()
     if not previous.session_id:
         raise JournalError(
-            f"The journal {journal.path} does not tell how its session began: it cannot go on. "
+            f"The session of the journal {journal.path} cannot be resumed: the journal lacks its start. "
             "`ua-tui open` shows what there is."
         )
     previous.finish()
@@ -243,22 +243,22 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
 def prepare_resume(
     settings: Settings, folder: Path, *, fresh: bool = False, named: Collection[str] = ()
 ) -> tuple[Settings, Resume]:
-    """Say how a session goes on: one of the demo as that, and no other does.
+    """Check that a session can be resumed, and return the settings for it: a demo session stays one.
 
-    The settings `named` win over what was chosen in it.
+    The settings `named` have precedence over those chosen in the session.
 
     Raises:
-        SettingsError: its journal does not tell how it began, it is none of the demo, or it runs elsewhere.
+        SettingsError: its journal lacks its start, it is not a demo session, or another program runs it.
     """
     try:
         demo = beginning_of(folder).demo
     except JournalError as error:
-        advice = "`ua-tui open` shows what there is, `ua-tui sessions` lists those that can"
+        advice = "`ua-tui open` shows what there is, `ua-tui sessions` lists the sessions that can be resumed"
         raise SettingsError(
-            f"the session in {folder} cannot go on: {error} ({folder / JOURNAL}); {advice}"
+            f"the session in {folder} cannot be resumed: {error} ({folder / JOURNAL}); {advice}"
         ) from error
     if settings.demo and not demo:
-        raise SettingsError(f"{folder.name} is no session of the demo: leave --demo out")
+        raise SettingsError(f"{folder.name} is not a session of the demo: omit --demo")
     if runs_elsewhere(folder):
         raise SettingsError(
             f"{folder.name} runs in another program, which must end first; `ua-tui open` shows it meanwhile"
@@ -267,12 +267,12 @@ def prepare_resume(
 
 
 def conversation_to_resume(previous: PreviousState, folder: Path, agent_home: Path) -> str | None:
-    """The id of the agent's conversation that goes on; None when none was begun.
+    """The id of the conversation to resume; None when none was begun.
 
     `agent_home` is where the command-line agent keeps its state.
 
     Raises:
-        ConversationGone: the model said something in it, but the transcript is not there any more.
+        ConversationGone: the model wrote something in it, but its transcript no longer exists.
     """
     if previous.conversation is None:
         return None
@@ -280,7 +280,7 @@ def conversation_to_resume(previous: PreviousState, folder: Path, agent_home: Pa
         return previous.conversation
     if previous.spoken:
         raise ConversationGone(
-            f"the agent's record of the conversation in {folder.name} is gone: it was looked for in {agent_home}. "
-            "The agent removes old ones, and finds none once the folder was moved or another login is used"
+            f"the agent's record of the conversation in {folder.name} was not found in {agent_home}. "
+            "The agent removes old ones, and finds none if the folder was moved or another login is used"
         )
     return None

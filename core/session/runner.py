@@ -1,4 +1,4 @@
-"""Runs the queries of a session one after the other, as long as none has to wait for a person."""
+"""Runs the queries of a session one after the other, until one must wait for a person."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ log = logging.getLogger(__name__)
 
 
 class QueryRunner:
-    """Takes queries from the queue while the budget lasts, and holds the others after one that did not succeed.
+    """Runs queries from the queue within the spending limit, and pauses the queue after one that did not succeed.
 
     Belongs to one event loop.
 
     Args:
-        queue: the queries that wait.
-        budget: what they may cost.
-        run: runs a query to its end, and tells its status: `success`, `error` or `interrupted`.
+        queue: the waiting queries.
+        budget: the spending limit.
+        run: runs a query to its end, and returns its status: `success`, `error` or `interrupted`.
     """
 
     def __init__(self, queue: QueryQueue, budget: Budget, run: Callable[[str], Awaitable[str]]) -> None:
@@ -39,31 +39,31 @@ class QueryRunner:
 
     @property
     def is_paused(self) -> bool:
-        """Whether what waits stays until a person lets it go on, or gives a higher budget."""
+        """Whether waiting queries stay until a person resumes the queue, or raises the spending limit."""
         return self._queue.paused or (self._budget.is_spent and len(self._queue) > 0)
 
     def begin(self, spawn: Spawn) -> None:
-        """Begin to run them, in a task of its own; not after `stop`."""
+        """Start running queries in a task; has no effect after `stop`."""
         if not self._over:
             self._ended.clear()
             self._handle = spawn(self._run_all(), "queries", "agent")
 
     def wake(self) -> None:
-        """Look again for a query that may run."""
+        """Check again for a query that may run."""
         self._idle.clear()
         self._wake.set()
 
     async def wait_idle(self) -> None:
-        """Wait until no query runs and none waits but those that are held."""
+        """Wait until no query runs, and none waits except in a paused queue."""
         await self._idle.wait()
 
     async def stop(self) -> None:
-        """Begin no further query, and wait until those that wait are kept; one that runs goes on."""
+        """Begin no further query, and wait until the waiting ones are stored; a running one continues."""
         self._over = True
         await self._queue.close()
 
     async def end(self, within: float) -> None:
-        """Cut off what still runs, and wait so many seconds for its end."""
+        """Cancel what still runs, and wait up to `within` seconds for its end."""
         if self._handle is not None:
             self._handle.cancel()
         try:
@@ -76,7 +76,7 @@ class QueryRunner:
             while not self._over:
                 while (text := self._next()) is not None:
                     status = await self._run(text)
-                    # What waits when all is spent waits for a higher budget alone.
+                    # At the limit the queue waits for a higher limit only.
                     if status == "interrupted" or (status == "error" and not self._budget.is_spent):
                         self._queue.pause()
                 self._idle.set()

@@ -171,7 +171,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         assert service.asked("PUT ") == 0
         model.next = Use(NEWS, SEARCH)
 
-        monkeypatch.setattr(reconnect, "_AT_MOST_EVERY", 0.0)
+        monkeypatch.setattr(reconnect, "_MIN_INTERVAL", 0.0)
         service.faults.append(Fault("tool_router", 401, REFUSED))
         assert (await ask(session, events)).status == "error"
         await until(lambda: "rejected the key" in str(server(session).last_error), 60)

@@ -104,7 +104,7 @@ def test_a_conversation_that_is_gone_is_told_and_a_fresh_one_goes_on(tmp_path: P
         transcript.unlink()
         refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env(tmp_path, url))
         assert (refused.code, refused.stdout) == (1, "")
-        assert "is gone" in refused.stderr
+        assert "was not found in" in refused.stderr
         assert "--fresh" in refused.stderr
         assert refused.stderr.count("\n") == 1
         assert len(refused.of(SessionStarted)) == 1

@@ -1,1 +1,4 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""Accounts that a person must connect: the links for it, and the wait until an account is active.
+
+The agent loop and the session import it. Start at `wait.py`.
+"""

@@ -1,1 +1,4 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""The MCP servers of the agent: their states, their errors, and connecting them again.
+
+The agent and the session import it. Start at `servers.py`, the port for everything that a person may do about them.
+"""

@@ -1,4 +1,4 @@
-"""When a server that failed is connected again: soon at first, then later and later, and at last no more."""
+"""When a server is reconnected: after it failed, with increasing waits, and when its session is over."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from core.observation import ToolResult
 __all__ = ["MAX_ATTEMPTS", "CallLater", "ReconnectSchedule", "SessionRenewal", "Timer", "call_later"]
 
 MAX_ATTEMPTS = 6
-_LONGEST_WAIT = 60.0
-_HOLDS_AFTER = 180.0
+_MAX_WAIT = 60.0
+_STABLE_AFTER = 180.0
 
 
 class Timer(Protocol):
-    """Something that is due, and can be called off."""
+    """A call that is scheduled, and can be cancelled."""
 
     def cancel(self) -> object:
-        """Call it off."""
+        """Cancel it."""
         ...
 
 
 CallLater = Callable[[float, Callable[[], None]], Timer]
-"""Calls a function so many seconds from now."""
+"""Calls a function after that many seconds."""
 
 
 def call_later(seconds: float, call: Callable[[], None]) -> Timer:
-    """Have the running event loop call it."""
+    """Schedule a call on the running event loop."""
     return asyncio.get_running_loop().call_later(seconds, call)
 
 
@@ -53,15 +53,15 @@ class _History:
 
 
 class ReconnectSchedule:
-    """Has each server connected again that worked before: after 1, 2, 4, ... s, and at most six times in a row.
+    """Reconnects servers that worked before: after 1, 2, 4, ... s, and at most six times in a row.
 
-    Tries are counted anew once a server held for three minutes.
+    The count starts again once a server was connected for three minutes.
 
     Args:
-        restart: connects a server again.
-        gave_up: told of a server that is not tried any more.
-        later: calls after a while.
-        clock: seconds that only grow.
+        restart: reconnects a server.
+        gave_up: called with a server that is not tried any more.
+        later: calls a function after some seconds.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -79,42 +79,42 @@ class ReconnectSchedule:
         self._histories: dict[str, _History] = {}
 
     def note_connected(self, name: str) -> None:
-        """Take down that a server is connected."""
+        """Record that a server is connected."""
         history = self._histories.setdefault(name, _History())
         history.cancel()
         if history.since is None:
             history.since = self._clock()
 
     def note_failed(self, name: str) -> float | None:
-        """Take down that a server failed; gives in how many seconds it is tried, None when that is not new or never."""
+        """Record that a server failed; returns the seconds until the next attempt, None if none is scheduled."""
         history = self._histories.get(name)
         if history is None or history.due is not None or history.over:
             return None
-        if history.since is not None and self._clock() - history.since >= _HOLDS_AFTER:
+        if history.since is not None and self._clock() - history.since >= _STABLE_AFTER:
             history.attempts = 0
         history.since = None
         if history.attempts >= MAX_ATTEMPTS:
             history.over = True
             self._gave_up(name)
             return None
-        wait = min(_LONGEST_WAIT, 2.0**history.attempts)
+        wait = min(_MAX_WAIT, 2.0**history.attempts)
         history.attempts += 1
         history.due = self._later(wait, lambda: self._restart_now(name, history))
         return wait
 
     def postpone(self, name: str, seconds: float) -> None:
-        """Try a server later than it was due, without that being another try."""
+        """Postpone the attempt that is due now, without counting it."""
         if (history := self._histories.get(name)) is not None and history.due is None:
             history.due = self._later(seconds, lambda: self._restart_now(name, history))
 
     def reset(self, name: str) -> None:
-        """Count from the beginning, as a person takes care of the server now."""
+        """Start counting again, because a person operates on the server."""
         if (history := self._histories.get(name)) is not None:
             history.cancel()
             history.attempts, history.over = 0, False
 
     def forget(self, name: str) -> None:
-        """Have nothing more to do with a server until it works again."""
+        """Ignore a server until it works again."""
         if (history := self._histories.pop(name, None)) is not None:
             history.cancel()
 
@@ -130,17 +130,17 @@ class ReconnectSchedule:
 
 log = logging.getLogger(__name__)
 
-_AT_MOST_EVERY = 30.0
+_MIN_INTERVAL = 30.0
 
 
 class SessionRenewal:
-    """Looks at the results of tools, and connects a server again whose session they say is over.
+    """Checks the errors of tools, and reconnects a server whose session is over according to them.
 
     Args:
-        connection_of: the connection of a server, if there is one.
-        reconnect: connects a server again; gives why that cannot be tried.
-        report: tells of an error and where it was.
-        clock: seconds that only grow.
+        connection_of: returns the connection of a server, if there is one.
+        reconnect: reconnects a server; returns why that cannot be tried.
+        report: reports an error and where it occurred.
+        clock: monotonic seconds.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class SessionRenewal:
         self._tried: dict[str, float] = {}
 
     def check_result(self, result: ToolResult) -> None:
-        """Take a result; one that says so is acted upon, though not twice in a short while."""
+        """Reconnect the server if the result says that its session is over, at most once in 30 seconds."""
         error = result.observation.error
         parts = result.call.name.split("__", 2)
         if not error or len(parts) != 3 or parts[0] != "mcp":
@@ -167,7 +167,7 @@ class SessionRenewal:
         if connection is None or connection.expiry is None or not connection.expiry.matches(error):
             return
         last = self._tried.get(server)
-        if last is not None and self._clock() - last < _AT_MOST_EVERY:
+        if last is not None and self._clock() - last < _MIN_INTERVAL:
             return
         if refusal := self._reconnect(server):
             log.info("the session of %s seems to be over: %s", server, refusal)
@@ -176,7 +176,7 @@ class SessionRenewal:
         self._report(
             server,
             ConnectionFailed(
-                "its session is over, and another one is being opened: ask again in a moment",
+                "its session is over, and a new one is being opened: try again in a moment",
                 code="http_404",
             ),
         )

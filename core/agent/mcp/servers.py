@@ -1,4 +1,4 @@
-"""The port to the MCP servers of a session: what a person may do about them while the agent lives."""
+"""The port to the MCP servers of a session: what a person may do about them while the agent runs."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = ["ServerAgent", "Servers"]
 
 log = logging.getLogger(__name__)
 
-_SETTLED_WITHIN = 45.0
+_STARTUP_TIMEOUT = 45.0
 _SOON = 5.0
-_LOOK_EVERY, _LOOK_LATER = 0.25, 1.0
-_OFF_WITHIN = 10.0
-_CALLED_MEANWHILE = 1.0
+_POLL_SECONDS, _POLL_LATER_SECONDS = 0.25, 1.0
+_SWITCH_TIMEOUT = 10.0
+_POSTPONE_SECONDS = 1.0
 
 
 class ServerAgent(Protocol):
     """An agent that knows MCP servers."""
 
     async def servers(self) -> list[dict[str, Any]]:
-        """The state of every server as the agent tells it now."""
+        """The current state of every server, as the agent reports it."""
         ...
 
     async def reconnect_server(self, name: str) -> None:
-        """Connect one again; raises ConnectionFailed."""
+        """Reconnect one; raises ConnectionFailed."""
         ...
 
     async def switch_server(self, name: str, *, on: bool) -> None:
@@ -51,28 +51,29 @@ class ServerAgent(Protocol):
 
 
 async def _never(_name: str) -> None:
-    """Nothing is ever over."""
+    """Renew nothing."""
 
 
-def _unheard(_where: str, _error: Exception) -> None:
-    """Nobody is to be told."""
+def _ignore(_where: str, _error: Exception) -> None:
+    """Report an error to nobody."""
 
 
 class Servers:
-    """The port to the servers of a session: looks at them, connects them again, switches them on and off.
+    """The port to the servers of a session: polls them, reconnects them, switches them on and off.
 
-    Nothing here waits: each command begins its work and returns at once, with a sentence when it cannot be done, else
-    with nothing, and what comes of it is told as `mcp_status`. What is switched off stays so when the agent is started
-    again. A server that worked and failed is connected again by itself, with waits that grow, and given up at last.
+    Nothing here waits: each command starts its work and returns at once. It returns a sentence if the work cannot be
+    done and an empty text otherwise; the result is published as `mcp_status`. A server that is switched off stays off
+    when the agent is restarted. A server that worked and failed is reconnected automatically, after increasing waits
+    and a limited number of times.
 
     Args:
         states: what is known of the servers.
-        publish: takes the events.
-        reopen: makes the configuration of a server that could not be opened before; raises UniversalAgentError.
-        renew: makes another one of a server whose session is over, None while it holds; raises UniversalAgentError.
+        publish: publishes an event.
+        reopen: returns the configuration of a server that could not be opened before; raises UniversalAgentError.
+        renew: returns a new one for a server whose session is over, None otherwise; raises UniversalAgentError.
         spawn: starts the work.
-        report: tells of an error and where it was.
-        later: calls after a while.
+        report: reports an error and where it occurred.
+        later: calls a function after some seconds.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Servers:
         reopen: Callable[[str], Awaitable[Mapping[str, dict[str, Any]]]],
         spawn: Spawn = spawn_task,
         renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
-        report: Callable[[str, Exception], None] = _unheard,
+        report: Callable[[str, Exception], None] = _ignore,
         later: CallLater = call_later,
     ) -> None:
         self._states = states
@@ -104,17 +105,17 @@ class Servers:
 
     @property
     def known(self) -> tuple[McpServer, ...]:
-        """Every server as it was last told of."""
+        """Every server as it was last reported."""
         return self._states.known
 
     def refresh(self) -> None:
-        """Look how the servers stand, and go on looking while one is still connecting."""
+        """Poll the servers, repeatedly while one is still connecting."""
         if not self._polling and self._agent() is not None:
             self._polling = True
             self._begin(self._poll)
 
     def reconnect(self, name: str) -> str:
-        """Connect a server again; gives why that cannot be tried."""
+        """Reconnect a server; returns why that cannot be tried, or an empty text."""
         refusal = self._refusal(name)
         if not refusal and self._is(name, "disabled"):
             return f"{clean_line(name, 60)} is disabled: enable it first."
@@ -123,21 +124,21 @@ class Servers:
         return refusal or self._start(name, "reconnecting")
 
     def switch(self, name: str, *, on: bool) -> str:
-        """Give the agent a server's tools, or take them away; gives why that cannot be tried."""
+        """Switch a server on or off; returns why that cannot be tried, or an empty text."""
         refusal = self._refusal(name)
         if not refusal and name in self._states.excluded:
             return f"{clean_line(name, 60)} was never connected: reconnect it first."
         return refusal or self._start(name, "enabling" if on else "disabling")
 
     def handle_event(self, event: Event) -> None:
-        """Take up what happens in the session, which tells when to look at the servers."""
+        """Poll the servers when an event of the session calls for it."""
         if not self._closed:
             self._poller.handle_event(event)
 
     async def attach(self, agent: Callable[[], ServerAgent | None]) -> None:
-        """Take up an agent that was just started: switch off what was, before anything is asked of it.
+        """Attach an agent that was just started, and switch off the servers that were off, before its first query.
 
-        `agent` gives it as long as it lives, then None.
+        `agent` returns it while it runs, then None.
         """
         self._agent = agent
         self._added.clear()
@@ -146,20 +147,20 @@ class Servers:
         for name in sorted(self._off):
             if (known := agent()) is not None:
                 try:
-                    await asyncio.wait_for(known.switch_server(name, on=False), _OFF_WITHIN)
+                    await asyncio.wait_for(known.switch_server(name, on=False), _SWITCH_TIMEOUT)
                 except ConnectionFailed as error:
                     self._publish_all(self._states.note_failure(name, str(error)))
                 except TimeoutError:
                     self._publish_all(
-                        self._states.note_failure(name, f"it was not disabled within {_OFF_WITHIN:g} s")
+                        self._states.note_failure(name, f"it was not disabled within {_SWITCH_TIMEOUT:g} s")
                     )
 
     async def watch_startup(self) -> None:
-        """Look at the servers of the agent that was taken up until none is connecting."""
+        """Poll the servers of the attached agent until none is connecting."""
         await self._poll()
 
     def close(self) -> None:
-        """Give up all that is under way, and tell of nothing any more."""
+        """Cancel all work, and publish nothing any more."""
         self._closed = True
         self._schedule.clear()
         self._poller.close()
@@ -208,7 +209,7 @@ class Servers:
         if agent is None:
             raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
         if doing != "reconnecting":
-            # Kept before it is done: an agent that is started meanwhile must know.
+            # Recorded first: an agent that is started meanwhile must know.
             (self._off.discard if doing == "enabling" else self._off.add)(name)
             await agent.switch_server(name, on=doing == "enabling")
         elif name in self._states.excluded:
@@ -221,42 +222,42 @@ class Servers:
     async def _add(self, agent: ServerAgent, name: str, servers: Mapping[str, dict[str, Any]]) -> None:
         self._opened[name] = servers
         self._added = [*(each for each in self._added if each != name), name]
-        # The agent lets go of what was added before and is not among them.
+        # The agent drops added servers that are not listed.
         await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
 
     async def _poll(self) -> None:
         began = time.monotonic()
         try:
-            while (taken := time.monotonic() - began) < _SETTLED_WITHIN:
+            while (taken := time.monotonic() - began) < _STARTUP_TIMEOUT:
                 if not await self._poll_once():
                     return
-                await asyncio.sleep(_LOOK_EVERY if taken < _SOON else _LOOK_LATER)
+                await asyncio.sleep(_POLL_SECONDS if taken < _SOON else _POLL_LATER_SECONDS)
         finally:
             self._polling = False
 
     async def _poll_once(self, done: str = "") -> bool:
-        """Look how the servers stand; gives whether one is connecting. `done` was just seen to."""
+        """Poll the servers once; returns whether one is connecting. `done` is the server that was just operated on."""
         agent = self._agent()
         if agent is None:
             return False
         try:
-            told = await agent.servers()
+            listed = await agent.servers()
         except Exception as error:
             log.info("the state of the MCP servers could not be read: %s", error)
             return False
-        names = {name for raw in told if isinstance(name := raw.get("name"), str)}
+        names = {name for raw in listed if isinstance(name := raw.get("name"), str)}
         for connection, servers in self._opened.items():
             if servers and names.issuperset(servers):
                 self._states.include(connection)
-        self._states.update(told)
+        self._states.update(listed)
         for name, status in self._states.reported:
             if self._states.operation_of(name) is None or name == done:
                 self._follow(name, status)
         self._publish_all(self._states.report())
-        return any(raw.get("status") == "pending" for raw in told)
+        return any(raw.get("status") == "pending" for raw in listed)
 
     def _follow(self, name: str, status: str) -> None:
-        """Have a server connected again that failed."""
+        """Schedule the reconnection of a server that failed."""
         match status:
             case "connected":
                 self._schedule.note_connected(name)
@@ -271,13 +272,13 @@ class Servers:
                 self._states.set_retry_in(name, None)
 
     def _restart(self, name: str) -> None:
-        """Connect a server again that is due."""
+        """Reconnect a server whose waiting time is over."""
         self._states.set_retry_in(name, None)
         if self._closed or self._agent() is None or self._states.operation_of(name) is not None:
             return
         if self._poller.is_called(name):
-            # The command line has started it for that call, or is about to.
-            self._schedule.postpone(name, _CALLED_MEANWHILE)
+            # The command line starts it for that call.
+            self._schedule.postpone(name, _POSTPONE_SECONDS)
         elif self._is(name, "failed"):
             self._start(name, "reconnecting")
         else:

@@ -18,13 +18,13 @@ _MOST_TOOLS = 500
 _LONGEST_ERROR = 2_000
 
 ServerOperation = Literal["reconnecting", "enabling", "disabling"]
-"""What is being done with a server; it is told of as the server's state."""
+"""What is being done with a server; it is reported as the server's state."""
 
 
 class ServerStates:
-    """What is known of the servers, over all connections of the agent; tells of it when anything is new.
+    """What is known of the servers, across all connections of the agent; reports it when anything changes.
 
-    `off` are servers that are not there and why, told of with the others.
+    `off` are servers that are not available, with the reason; they are reported with the others.
     """
 
     def __init__(self, redactor: Redactor | None = None, off: Sequence[McpServer] = ()) -> None:
@@ -41,41 +41,41 @@ class ServerStates:
 
     @property
     def known(self) -> tuple[McpServer, ...]:
-        """Every server as it was last told of."""
+        """Every server as it was last reported."""
         return tuple(self._shown)
 
     @property
     def excluded(self) -> frozenset[str]:
-        """The servers that the agent has never been told of."""
+        """The servers that the agent has never been given."""
         return frozenset(name for name in self._excluded if name not in self._known)
 
     @property
     def reported(self) -> tuple[tuple[str, str], ...]:
-        """Every server that the agent knows, and its state apart from what is being done with it."""
+        """Every server that the agent knows, and its state regardless of what is being done with it."""
         return tuple((name, self._now(server).status) for name, server in self._known.items())
 
     def exclude(self, server: McpServer) -> None:
-        """Take down that a server is not there, and why."""
+        """Record that a server is not available, and why."""
         self._excluded[server.name] = server
 
     def include(self, name: str) -> None:
-        """Take down that the agent has been told of a server."""
+        """Record that the agent has been given a server."""
         self._excluded.pop(name, None)
 
-    def report_update(self, told: Sequence[Any]) -> Iterator[McpStatus]:
-        """Take what the agent tells of its servers, and tell of it when anything is new."""
-        self.update(told)
+    def report_update(self, listed: Sequence[Any]) -> Iterator[McpStatus]:
+        """Update the states from the agent's list of servers, and report them when anything changed."""
+        self.update(listed)
         yield from self.report()
 
-    def update(self, told: Sequence[Any]) -> None:
-        """Take what the agent tells of its servers; what was known of one whose state is the same is kept."""
+    def update(self, listed: Sequence[Any]) -> None:
+        """Update the states from the agent's list of servers; details of a server whose state is the same are kept."""
         servers: dict[str, McpServer] = {}
-        for raw in told:
+        for raw in listed:
             if (server := self._read(raw)) is None:
                 continue
             known = self._known.get(server.name)
             if known is not None and known.status == server.status:
-                # What the agent says at the beginning of a query is without tools and errors.
+                # The list at the beginning of a query has neither tools nor errors.
                 if server.tools is None:
                     server = msgspec.structs.replace(server, tools=known.tools, tool_names=known.tool_names)
                 server = msgspec.structs.replace(server, error=server.error or known.error)
@@ -89,12 +89,12 @@ class ServerStates:
         self._known = servers or self._known
 
     def note_failure(self, name: str, why: str) -> Iterator[McpStatus]:
-        """Keep why something that was asked of a server did not work."""
+        """Record why an operation on a server failed."""
         self._errors[name] = self._sanitize(describe_server_error(why))
         yield from self.report()
 
     def set_operation(self, name: str, doing: ServerOperation | None) -> Iterator[McpStatus]:
-        """Take down what is being done with a server; None when it is done."""
+        """Record what is being done with a server; None when it is done."""
         if doing is None:
             self._operations.pop(name, None)
         else:
@@ -102,22 +102,22 @@ class ServerStates:
         yield from self.report()
 
     def mark_dead(self, name: str, why: str) -> None:
-        """Take down that a server is gone, whatever the agent tells of it."""
+        """Record that a server is gone, whatever the agent reports of it."""
         self._dead[name] = self._errors[name] = self._sanitize(describe_server_error(why))
 
     def mark_alive(self, name: str) -> bool:
-        """Take down that a server answers; gives whether that is new."""
+        """Record that a server answers; returns whether that is new."""
         return self._dead.pop(name, None) is not None
 
     def set_retry_in(self, name: str, seconds: float | None) -> None:
-        """Take down in how many seconds a server is connected again by itself; None when it is not."""
+        """Record in how many seconds a server is reconnected automatically; None when it is not."""
         if seconds is None:
             self._retry_in.pop(name, None)
         else:
             self._retry_in[name] = seconds
 
     def reset(self) -> None:
-        """Forget what was known of servers that another agent connects."""
+        """Forget what was known of the servers, as another agent connects them."""
         for known in (self._dead, self._retry_in, self._worked):
             known.clear()
 
@@ -130,7 +130,7 @@ class ServerStates:
         return self._operations.get(name)
 
     def report(self) -> Iterator[McpStatus]:
-        """Tell of the servers when anything about them is new."""
+        """Report the servers when anything about them has changed."""
         servers = [
             *self._known.values(),
             *(off for off in self._excluded.values() if off.name not in self._known),
@@ -154,7 +154,7 @@ class ServerStates:
         if server.status == "connected" and server.name in self._dead:
             return msgspec.structs.replace(server, status="failed", error=self._dead[server.name])
         if server.status == "pending" and server.name in self._worked:
-            # The command line tries by itself for a while when a remote server is away.
+            # The command line retries for a while when a remote server is away.
             return msgspec.structs.replace(server, status="reconnecting")
         return server
 

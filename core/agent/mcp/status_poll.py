@@ -1,7 +1,7 @@
-"""When to look how the MCP servers stand: the command line does not tell by itself that one failed.
+"""When to poll the states of the MCP servers: the command line does not report a failure unasked.
 
-A look costs a millisecond, and nothing is looked at while no query runs. Of a program that died the command line says
-that it is connected: it starts it again for the next call, and only the error of a call tells that this did not work.
+A poll takes a millisecond, and none is made while no query runs. The command line reports a program that died as
+connected: it starts it again for the next call, and only the error of a call shows that this failed.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinis
 __all__ = ["StatusPoll"]
 
 _UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")
-_LOOK_EVERY = 10.0
+_POLL_SECONDS = 10.0
 _NOTICED_WITHIN = 5.0
-"""Seconds in which the command line has found out by itself that a remote server is gone."""
+"""Seconds within which the command line notices that a remote server is gone."""
 
 
 class StatusPoll:
-    """Has the servers looked at when a query begins and ends, after a call failed, and now and then between.
+    """Polls the servers when a query begins and ends, after a failed call, and at intervals in between.
 
     Args:
-        look: looks at them all.
-        gone: told of a server that a call found gone, and the words.
-        lives: told of a server that answered.
+        poll: polls all servers.
+        gone: called with a server that a call found gone, and the error.
+        lives: called with a server that answered.
         is_remote: whether a server is reached over the network.
         later: calls after a while.
     """
 
     def __init__(
         self,
-        look: Callable[[], None],
+        poll: Callable[[], None],
         gone: Callable[[str, str], None],
         lives: Callable[[str], None],
         is_remote: Callable[[str], bool],
         later: CallLater = call_later,
     ) -> None:
-        self._poll = look
+        self._poll = poll
         self._gone = gone
         self._lives = lives
         self._is_remote = is_remote
@@ -50,7 +50,7 @@ class StatusPoll:
         self._after: Timer | None = None
 
     def handle_event(self, event: Event) -> None:
-        """Take up what happens in the session."""
+        """Poll when an event of the session calls for it."""
         match event:
             case QueryReceived():
                 self._tick()
@@ -66,11 +66,11 @@ class StatusPoll:
                 pass
 
     def is_called(self, server: str) -> bool:
-        """Whether a call of one of its tools has not ended."""
+        """Whether a call of one of its tools is unfinished."""
         return server in self._calls.values()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         self._cancel_next()
         if self._after is not None:
             self._after.cancel()
@@ -80,23 +80,23 @@ class StatusPoll:
         if event.status == "success":
             self._lives(server)
         elif event.status == "error":
-            if self._tells_end(server, error.strip()):
+            if self._means_end(server, error.strip()):
                 self._gone(server, error.strip())
             self._poll()
             if self._after is not None:
                 self._after.cancel()
             self._after = self._later(_NOTICED_WITHIN, self._poll)
 
-    def _tells_end(self, server: str, error: str) -> bool:
+    def _means_end(self, server: str, error: str) -> bool:
         if error in ("Connection closed", f'MCP server "{server}" is not connected'):
             return True
-        # To connect a remote one again does it no harm; a program may speak of somebody else.
+        # Reconnecting a remote server does no harm; the error of a local program may be about another host.
         return self._is_remote(server) and _UNREACHABLE.match(error) is not None
 
     def _tick(self) -> None:
         self._cancel_next()
         self._poll()
-        self._next = self._later(_LOOK_EVERY, self._tick)
+        self._next = self._later(_POLL_SECONDS, self._tick)
 
     def _cancel_next(self) -> None:
         if self._next is not None:

@@ -136,7 +136,7 @@ def test_everything_without_an_end_gets_one_calls_before_their_query(workspace: 
 
 def test_a_torn_journal_goes_on_and_one_without_a_beginning_does_not(workspace: Workspace) -> None:
     assert previous(workspace, begun(), more=b'nonsense\n{"event":"query_rec').session_id == "session_1"
-    with pytest.raises(JournalError, match="does not tell how its session began"):
+    with pytest.raises(JournalError, match="lacks its start"):
         previous(workspace, QueryReceived(query_id="q1", text="?"))
 
 
@@ -153,7 +153,7 @@ def test_whether_it_was_the_demo_is_told_by_its_first_line(workspace: Workspace,
     settings, resume = prepare_resume(Settings(), workspace.path)
     assert (settings.demo, resume.folder) == (demo, workspace.path)
     if not demo:
-        with pytest.raises(SettingsError, match="no session of the demo"):
+        with pytest.raises(SettingsError, match="not a session of the demo"):
             prepare_resume(Settings(demo=True), workspace.path)
 
 
@@ -194,7 +194,7 @@ def keep(home: Path, folder: Path, conversation: str, *lines: object) -> Path:
 def test_a_conversation_goes_on_only_while_the_agent_knows_it(workspace: Workspace, tmp_path: Path) -> None:
     home = tmp_path / "home"
     spoken = previous(workspace, begun(), *query(1, None))
-    with pytest.raises(ConversationGone, match="is gone"):
+    with pytest.raises(ConversationGone, match="was not found in"):
         conversation_to_resume(spoken, workspace.path, home)
     # Where nothing was said nothing is lost.
     assert conversation_to_resume(previous(workspace, begun()), workspace.path, home) is None
