@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,6 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
-import xxhash
 
 from core.storage.files import Written
 from core.storage.names import artifact_name
@@ -47,7 +47,7 @@ def unique_id(context: ObserverContext, tool_use_id: str, *content: Any, clean: 
 
 
 def _digest(data: bytes) -> str:
-    return base64.b32encode(xxhash.xxh3_128_digest(data)).decode().lower()
+    return base64.b32encode(hashlib.blake2b(data, digest_size=16).digest()).decode().lower()
 
 
 def save_json_once(
