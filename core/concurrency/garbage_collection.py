@@ -1,9 +1,9 @@
-"""When the garbage collector runs: not while the program starts, and seldom over everything.
+"""Controls the garbage collector: it does not run while the program starts, and rarely examines all objects.
 
-Starting makes hundreds of thousands of objects that stay, and no garbage to speak of; each full collection looks
-at all of them, whichever thread it runs in, and nothing else runs meanwhile (0.3 s with every library loaded).
-What a running session draws is freed by the count of its references; without being told otherwise Python would all
-the same look at everything once or twice in a second of streamed text, for a tenth of a second.
+Starting creates hundreds of thousands of objects that stay, and hardly any garbage. A full collection examines all of
+them and blocks every thread (0.3 s with all libraries loaded). The objects that a running session draws are freed by
+reference counting; with its default thresholds Python would still examine everything once or twice per second of
+streamed text, for a tenth of a second each time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 __all__ = ["deferred", "pause_collection", "resume_collection"]
 
 YOUNG, MIDDLE, FULL = 700, 10, 500
-"""When Python collects: after so many new objects, so many such collections, so many of the next kind."""
+"""The thresholds of the three generations, as `gc.set_threshold` takes them."""
 
 
 def pause_collection() -> None:

@@ -1,4 +1,4 @@
-"""Work that is given up when something else comes about first."""
+"""Work that is cancelled if something else happens first."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 
 __all__ = ["until"]
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-async def until(work: Coroutine[Any, Any, Made], end: Awaitable[object]) -> Made | None:
-    """Do `work` until it is done or `end` has come about; None when it was given up.
+async def until(work: Coroutine[Any, Any, Result], end: Awaitable[object]) -> Result | None:
+    """Do `work` until it is done or `end` is; returns None if the work was cancelled.
 
-    What is left of either is cancelled, also when whoever waits here is, and has come to its end when this returns.
-    A future that others look at is given as `asyncio.shield(future)`.
+    When this returns, both have ended: whichever was still running is cancelled, also if the caller is cancelled. Pass
+    a future that others await as `asyncio.shield(future)`.
 
     Raises:
-        Exception: what `end` or the work failed of, even if only while it was given up.
+        Exception: the exception of `end` or of the work, even one raised during its cancellation.
     """
     doing, ending = asyncio.ensure_future(work), asyncio.ensure_future(end)
     try:

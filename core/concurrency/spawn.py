@@ -1,4 +1,4 @@
-"""How a session starts what runs beside it: a front end may lend its own workers."""
+"""How a session starts background work: a front end can supply its own workers."""
 
 from __future__ import annotations
 

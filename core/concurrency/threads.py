@@ -1,4 +1,4 @@
-"""Work of other threads: done once for many requests, and its news brought back to the event loop."""
+"""Helpers for threads: work done once for many requests, and callbacks that run in the event loop."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _log = logging.getLogger(__name__)
 
 
 class Coalesced:
-    """Does one piece of work in a thread of its own, once more whenever it was asked for in the meantime.
+    """Does one piece of work in its own thread, and repeats it if it was requested again in the meantime.
 
-    The thread lives only while there is work. What `work` raises is logged.
+    The thread exists only while there is work. Exceptions of `work` are logged.
     """
 
     def __init__(self, work: Callable[[], None], name: str) -> None:
@@ -31,7 +31,7 @@ class Coalesced:
         self._thread: threading.Thread | None = None
 
     def request(self) -> None:
-        """Ask for the work to be done, with all that is known now."""
+        """Request the work, with the state of now."""
         with self._lock:
             self._wanted = True
             if self._thread is None:
@@ -39,7 +39,7 @@ class Coalesced:
                 self._thread.start()
 
     def finish(self, timeout: float | None = None) -> bool:
-        """Wait until everything asked for is done; False when `timeout` seconds were not enough."""
+        """Wait until all requested work is done; False if `timeout` seconds were not enough."""
         with self._lock:
             thread = self._thread
         if thread is not None:
@@ -61,7 +61,7 @@ class Coalesced:
 
 
 def in_loop(callback: Callable[P, object]) -> Callable[P, None]:
-    """Have `callback` run in the event loop that runs now, from whichever thread it is called.
+    """Wrap `callback` so that it runs in the current event loop, whichever thread calls it.
 
     Without a running loop, and in the loop's own thread, it is called directly.
     """
@@ -71,7 +71,7 @@ def in_loop(callback: Callable[P, object]) -> Callable[P, None]:
         if home is None or _running_loop() is home:
             callback(*args, **kwargs)
             return
-        # The loop may have ended meanwhile, and then there is nobody left to tell.
+        # The loop may have ended in the meantime; nobody needs the result then.
         with suppress(RuntimeError):
             home.call_soon_threadsafe(lambda: callback(*args, **kwargs))
 
@@ -79,10 +79,10 @@ def in_loop(callback: Callable[P, object]) -> Callable[P, None]:
 
 
 async def apart(work: Callable[[], T], within: float | None = None) -> T:
-    """Do slow work in a thread that the end of the program does not wait for.
+    """Do slow work in a thread for which the end of the program does not wait.
 
     Raises:
-        TimeoutError: it took longer than so many seconds; it goes on, and what comes of it is dropped.
+        TimeoutError: it took longer than `within` seconds; it continues, and its result is dropped.
     """
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 

@@ -1,8 +1,8 @@
-"""A child process for work on large results, which in this one would keep the event loop waiting.
+"""A worker process for large results, which would block the event loop in this process.
 
-Reading, searching and writing megabytes happens inside single calls of compiled code, and no other thread runs
-until such a call is over. The child is started when it is first needed, with a lower priority, and ends by
-itself when it has had nothing to do for a while, so that its memory is given back.
+Reading, searching and writing megabytes takes single calls of compiled code, during which no other thread runs. The
+worker is started when it is first needed, with a lower priority, and exits after a while without work, so that its
+memory is freed.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _STOP_SECONDS = 2.0
 
 
 class WorkerFailed(UniversalAgentError):
-    """The child process could not do its work, or was ended before it had."""
+    """The worker process could not do its work, or ended before it was done."""
 
 
 class WorkerUnavailable(WorkerFailed):
-    """The child process did not take the work up at all: whoever gave it may do it in their own process."""
+    """The worker process did not start the work: the caller may do it in its own process."""
 
 
 class Pieces:
-    """Texts to be sent a little at a time, so that other threads run in between."""
+    """Texts to send piece by piece, so that other threads can run in between."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(texts)
@@ -54,10 +54,10 @@ def in_pieces(text: str) -> Iterator[bytes]:
 
 
 def packed(value: Any) -> bytes:
-    """Encode what is to be handed to the child.
+    """Encode a value for the worker process.
 
     Raises:
-        WorkerUnavailable: there is something in it that cannot be handed over, such as half a character.
+        WorkerUnavailable: it holds something that cannot be encoded, such as half a character.
     """
     try:
         return msgspec.msgpack.encode(value)
@@ -69,10 +69,10 @@ def packed(value: Any) -> bytes:
 
 
 class WorkerProcess:
-    """Runs tasks in the child, one at a time; for threads, never for the event loop.
+    """Runs tasks in the worker process, one at a time; call it from threads, never from the event loop.
 
-    A task is a function of one of our modules, named `module:function`. It is given a `worker_child.TaskContext`
-    and an argument. Arguments and results are what msgpack can carry.
+    A task is a function of one of our modules, named `module:function`. It gets a `worker_child.TaskContext` and an
+    argument. Arguments and results must be values that msgpack can encode.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -83,11 +83,11 @@ class WorkerProcess:
         self._closed = False
 
     def call(self, task: str, argument: Any, answer: Callable[[str], Pieces] | None = None) -> Any:
-        """Run a task to its end; `answer` gives the texts that the task asks for by name.
+        """Run a task to its end; `answer` returns the texts that the task requests by name.
 
         Raises:
-            WorkerUnavailable: the child cannot be started, or the argument not be handed over.
-            WorkerFailed: the child ended before the task did, or the task raised something.
+            WorkerUnavailable: the process cannot be started, or the argument cannot be encoded.
+            WorkerFailed: the process ended before the task did, or the task raised an exception.
         """
         with self._lock:
             # Some come from the environment, whose bytes need not be text.
@@ -120,14 +120,14 @@ class WorkerProcess:
                             "the process that works on large results ended before it was done; "
                             "the result may be too large for this machine's memory"
                         ) from error
-                    # It had just ended for want of work: another one takes the task.
+                    # It had just exited for lack of work: a new process gets the task.
                 except BaseException:
-                    # It still waits for something that would be taken for the next task.
+                    # It still waits for an answer and would mistake the next task for it.
                     self._end()
                     raise
 
     def close(self) -> None:
-        """End the child, at whatever it is; no task can be run any more."""
+        """End the process, even during a task; no further task can run."""
         self._closed = True
         process = self._process
         if process is not None:
@@ -163,7 +163,7 @@ class WorkerProcess:
                 self._end()
                 raise _not_started(error) from error
         try:
-            # Whoever closes does not know of a process that was not there yet.
+            # `close` may have run before the process existed.
             if not self._closed and self._link.poll(_START_SECONDS) and _decoded(self._link)[0] == "ready":
                 return self._link
         except (EOFError, OSError):

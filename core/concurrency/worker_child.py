@@ -1,4 +1,4 @@
-"""The child that `core.concurrency.worker` starts: waits for tasks on a socket it was handed, and does them in turn."""
+"""The process that `core.concurrency.worker` starts: receives tasks on a socket and does them one by one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.text import clean_line
 
 __all__ = ["TaskContext", "main"]
 
-# Started as a program this module has another name.
+# When it is started as a program, this module has another name.
 _log = logging.getLogger("core.concurrency.worker_child")
 _IDLE_SECONDS = 30.0
 _NICENESS = 5
@@ -30,7 +30,7 @@ _MOST_KEPT = 32 << 20
 
 
 class TaskContext:
-    """What a task finds: the session's workspace, a way to ask for texts, and what earlier tasks left for it."""
+    """What a task can use: the session's workspace, texts of the caller, and values that earlier tasks cached."""
 
     def __init__(self, link: Connection, workspace: Workspace) -> None:
         self._link = link
@@ -39,7 +39,7 @@ class TaskContext:
         self.workspace = workspace
 
     def texts(self, name: str) -> list[str]:
-        """Ask whoever gave the task for texts."""
+        """Request texts from the caller of the task."""
         self.say("ask", name)
         count = msgspec.msgpack.decode(self._link.recv_bytes(), type=int)
         texts = []
@@ -51,26 +51,26 @@ class TaskContext:
         return texts
 
     def keep(self, key: str, value: Any, size: int) -> None:
-        """Leave something for the next tasks: the last thing, and those before it up to 32 Mi in all."""
+        """Cache a value for later tasks: the newest value, and older ones up to 32 Mi in total."""
         self._kept.pop(key, None)
         self._kept[key] = (value, size)
         while len(self._kept) > 1 and sum(size for _, size in self._kept.values()) > _MOST_KEPT:
             del self._kept[next(iter(self._kept))]
 
     def kept(self, key: str) -> Any:
-        """What was left under `key`, or None."""
+        """The value cached under `key`, or None."""
         return self._kept.get(key, (None, 0))[0]
 
     def say(self, kind: str, value: Any) -> None:
-        """Send a word to whoever gave the task."""
+        """Send a message to the caller of the task."""
         word = msgspec.msgpack.encode((kind, value))
-        # A thread that a plug-in left behind may have something to log at any moment.
+        # A thread left behind by a plug-in may log at any moment.
         with self._saying:
             self._link.send_bytes(word)
 
 
 class _Handler(logging.Handler):
-    """Sends what is logged to the parent, whose log it belongs in."""
+    """Sends log records to the parent process, which writes them to its log."""
 
     def __init__(self, desk: TaskContext) -> None:
         super().__init__()
@@ -95,8 +95,8 @@ def _run(desk: TaskContext, task: str, argument: Any) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Do tasks until the parent is gone or nothing was asked for half a minute."""
-    # Keys typed at the terminal are the parent's affair, and the screen comes first.
+    """Do tasks until the parent process is gone or there was no task for half a minute."""
+    # The parent process handles keys typed at the terminal, and the screen has priority.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.nice(_NICENESS)

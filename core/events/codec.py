@@ -1,4 +1,4 @@
-"""Every event there is, as a line of JSON and back."""
+"""Converts events to lines of JSON and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the program itself tells the agent in the place of a person: that an account is connected by now."""
+"""The message that the program itself sends to the agent: that an account is now connected."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ GO_ON = "The authentication is complete. Please go on from where you stopped."
 
 
 def is_own(query: str) -> bool:
-    """Whether a query is one that the program sends by itself."""
+    """Whether a query is one that the program sends automatically."""
     return query.strip() == GO_ON

@@ -22,7 +22,7 @@ def journal_schema() -> dict[str, Any]:
     for kind in EVENT_TYPES:
         stamped = definitions[kind.__name__]
         for name in ("seq", "at"):
-            # Defaults in the types because the bus fills them in, but no line is without them.
+            # The types have defaults because the bus fills these fields in, but every line has them.
             stamped["properties"][name].pop("default", None)
         stamped["properties"]["at"]["format"] = "date-time"
         stamped["required"] = ["event", "seq", "at", *stamped["required"][1:]]

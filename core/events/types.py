@@ -1,4 +1,4 @@
-"""The event types: everything that happens in a session, and nothing else.
+"""The event types: everything that happens in a session.
 
 Ordering: `session_started` is the first event of a session and `session_finished` the last.
 `query_received` comes before every other event of its query and `query_finished` ends it, exactly once.
@@ -99,8 +99,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 class SessionStarted(Event, frozen=True, kw_only=True):
     """A session exists and its workspace can be written to.
 
-    When it goes on, `overruled` has what was chosen in it before and does not hold any more, by the names of the
-    fields: what holds instead stands in these.
+    If it is resumed, `overruled` has the earlier choices that no longer apply, by field name; the fields themselves
+    have the values that apply now.
     """
 
     session_id: str
@@ -120,21 +120,21 @@ class SessionStarted(Event, frozen=True, kw_only=True):
 
 
 class QueryReceived(Event, frozen=True, kw_only=True):
-    """A person (or a script) asked for something."""
+    """A person or a script submitted a query."""
 
     query_id: str
     text: str
 
 
 class QuerySteered(Event, frozen=True, kw_only=True):
-    """The agent took up, in the middle of a query, what a person said into it."""
+    """The agent received a message that a person sent to the running query."""
 
     query_id: str
     text: str
 
 
 class QueryClassified(Event, frozen=True, kw_only=True):
-    """The path a query takes, who decided, and what was said."""
+    """The path of a query, who decided on it, and the raw response of the model if it was asked."""
 
     query_id: str
     decision: Literal["SIMPLE", "COMPLEX"]
@@ -144,7 +144,7 @@ class QueryClassified(Event, frozen=True, kw_only=True):
 
 
 class PathFellBack(Event, frozen=True, kw_only=True):
-    """A query taken for SIMPLE called a tool and goes on as COMPLEX within the same turn."""
+    """A query classified as SIMPLE called a tool and continues as COMPLEX in the same turn."""
 
     query_id: str
     tool_name: str
@@ -169,7 +169,7 @@ class ThinkingDelta(Event, frozen=True, kw_only=True):
 
 
 class MessageFinished(Event, frozen=True, kw_only=True):
-    """An assistant message is complete; `text` is the whole of it and replaces its deltas."""
+    """An assistant message is complete; `text` is the full message and replaces its deltas."""
 
     query_id: str
     message_id: str
@@ -180,9 +180,9 @@ class MessageFinished(Event, frozen=True, kw_only=True):
 
 
 class TokensSpent(Event, frozen=True, kw_only=True):
-    """The model took tokens for a message; of a sub-agent's, those it wrote are estimated from what it wrote.
+    """The model used tokens for a message; a sub-agent's output tokens are estimated from its text.
 
-    `cost_usd` is an estimate, None when the model's price is not known. What a query cost is told at its end.
+    `cost_usd` is an estimate, None if the model's price is not known. The end of the query has its actual cost.
     """
 
     query_id: str
@@ -205,7 +205,7 @@ class ToolCallStarted(Event, frozen=True, kw_only=True):
 
 
 class ToolCallFinished(Event, frozen=True, kw_only=True):
-    """A tool call came to its one end."""
+    """A tool call ended; every call ends exactly once."""
 
     tool_use_id: str
     status: Literal["success", "error", "denied", "cancelled"]
@@ -214,7 +214,7 @@ class ToolCallFinished(Event, frozen=True, kw_only=True):
 
 
 class SubagentStarted(Event, frozen=True, kw_only=True):
-    """A sub-agent began; `tool_use_id` is the call that started it."""
+    """A sub-agent started; `tool_use_id` is the call that started it."""
 
     task_id: str
     tool_use_id: str
@@ -223,7 +223,7 @@ class SubagentStarted(Event, frozen=True, kw_only=True):
 
 
 class SubagentProgress(Event, frozen=True, kw_only=True):
-    """A sub-agent is at work."""
+    """A sub-agent is working."""
 
     task_id: str
     tool_use_id: str
@@ -233,7 +233,7 @@ class SubagentProgress(Event, frozen=True, kw_only=True):
 
 
 class SubagentFinished(Event, frozen=True, kw_only=True):
-    """A sub-agent came to its end."""
+    """A sub-agent ended."""
 
     task_id: str
     tool_use_id: str
@@ -243,7 +243,7 @@ class SubagentFinished(Event, frozen=True, kw_only=True):
 
 
 class PipelineFailed(Event, frozen=True, kw_only=True):
-    """A pipeline handler raised; the work it was attached to went on."""
+    """A pipeline handler raised an exception; the work it was attached to continued."""
 
     pipeline: str
     handler: str
@@ -251,7 +251,7 @@ class PipelineFailed(Event, frozen=True, kw_only=True):
 
 
 class ComplianceFailed(Event, frozen=True, kw_only=True):
-    """A sub-agent stopped without doing what its rule demands."""
+    """A sub-agent stopped without doing what its rule requires."""
 
     subagent: str
     rule: str
@@ -267,7 +267,7 @@ class ComplianceEnforced(Event, frozen=True, kw_only=True):
 
 
 class ObserverStarted(Event, frozen=True, kw_only=True):
-    """An observer took up a tool result."""
+    """An observer started on a tool result."""
 
     run_id: str
     observer: str
@@ -275,7 +275,7 @@ class ObserverStarted(Event, frozen=True, kw_only=True):
 
 
 class ObserverFinished(Event, frozen=True, kw_only=True):
-    """An observer is done with a tool result; `artifacts` are paths in the workspace."""
+    """An observer finished with a tool result; `artifacts` are paths in the workspace."""
 
     run_id: str
     observer: str
@@ -303,7 +303,7 @@ class ArtifactSaved(Event, frozen=True, kw_only=True):
 
 
 class PermissionAsked(Event, frozen=True, kw_only=True):
-    """A tool call waits for a person's word. `subjects` are the tools it would really run."""
+    """A tool call waits for a person's decision. `subjects` are the tools it would actually run."""
 
     request_id: str
     tool_name: str
@@ -315,7 +315,7 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
 
 
 class PermissionAnswered(Event, frozen=True, kw_only=True):
-    """The waiting call was allowed or denied. `scope` says for how long and by whom, `patterns` for what else."""
+    """The waiting call was allowed or denied. `scope` says for how long and by whom, `patterns` what else it covers."""
 
     request_id: str
     tool_name: str
@@ -336,17 +336,17 @@ class AuthRequired(Event, frozen=True, kw_only=True):
 
 
 class AuthFinished(Event, frozen=True, kw_only=True):
-    """The account was found to be connected, or the person came back from the link, or gave up."""
+    """The account is connected, or the person returned from the link or gave up."""
 
     toolkit: str
     outcome: Literal["completed", "cancelled", "expired", "unattended"]
 
 
 class ServerTrustAsked(Event, frozen=True, kw_only=True):
-    """The files of the folder want an MCP server that the person has never trusted.
+    """The files of the folder name an MCP server that the person has never trusted.
 
-    `target` is what would be started, as in a shell, or opened; `given` are the variables or headers it is given beside
-    that, `NAME=value` each; `source` is the file. Of what looks like a secret the value is masked.
+    `target` is the command that would be started or the address that would be opened; `given` are its variables or
+    headers, each as `NAME=value`; `source` is the file. Values that look like secrets are masked.
     """
 
     server: str
@@ -357,14 +357,14 @@ class ServerTrustAsked(Event, frozen=True, kw_only=True):
 
 
 class ServerTrustAnswered(Event, frozen=True, kw_only=True):
-    """The person decided about a server of the folder: for good, or, with `not_now`, for this session."""
+    """The person decided about a server of the folder: permanently, or for this session with `not_now`."""
 
     server: str
     decision: Literal["trusted", "refused", "not_now"]
 
 
 class ApiRetry(Event, frozen=True, kw_only=True):
-    """The model's service refused or was overloaded; the call is tried again."""
+    """The model's service refused a call or was overloaded; the call is repeated."""
 
     attempt: int
     max_attempts: int
@@ -375,7 +375,8 @@ class ApiRetry(Event, frozen=True, kw_only=True):
 class McpServer(msgspec.Struct, frozen=True, kw_only=True):
     """The state of one MCP server.
 
-    `last_error` stays when it works again; `again_s` is in how many seconds one that failed is connected by itself.
+    `last_error` remains after the server works again; `again_s` is the number of seconds until a failed server is
+    reconnected automatically.
     """
 
     name: str
@@ -394,7 +395,7 @@ class McpStatus(Event, frozen=True, kw_only=True):
 
 
 class QueryFinished(Event, frozen=True, kw_only=True):
-    """A query came to its one end; `text` is the final answer, whole."""
+    """A query ended; every query ends exactly once. `text` is the complete final answer."""
 
     query_id: str
     status: Literal["success", "error", "interrupted"]
@@ -408,7 +409,7 @@ class QueryFinished(Event, frozen=True, kw_only=True):
 
 
 class ModelChosen(Event, frozen=True, kw_only=True):
-    """A person chose what answers from the next query on; None leaves the model, or its effort, to the agent."""
+    """A person chose the model for the next queries; None leaves the model, or its effort, to the agent."""
 
     model: str | None = None
     fallback_model: str | None = None
@@ -416,10 +417,10 @@ class ModelChosen(Event, frozen=True, kw_only=True):
 
 
 class BudgetReached(Event, frozen=True, kw_only=True):
-    """The session has cost most of what it may (`warning`), or all of it (`spent`): nothing more runs then.
+    """Most of the spending limit is used (`warning`), or all of it (`spent`), after which nothing more runs.
 
-    `refused` says that a query waits which may not begin, `stopped` that the query which just ended was stopped for
-    this and says so itself. The `spent_usd` of a warning may be an estimate.
+    `refused` means that a query waits and may not start; `stopped` means that the query that just ended was stopped
+    because of the limit and reports that itself. The `spent_usd` of a warning may be an estimate.
     """
 
     level: Literal["warning", "spent"]
@@ -430,20 +431,20 @@ class BudgetReached(Event, frozen=True, kw_only=True):
 
 
 class BudgetRaised(Event, frozen=True, kw_only=True):
-    """A person lets the session cost more."""
+    """A person raised the spending limit."""
 
     spent_usd: float
     limit_usd: float
 
 
 class TracingFailed(Event, frozen=True, kw_only=True):
-    """Spans are not written or sent any more; the session goes on."""
+    """Spans are no longer written or sent; the session continues."""
 
     error: str
 
 
 class ErrorRaised(Event, frozen=True, kw_only=True):
-    """Something failed that a person should know of."""
+    """Something failed that a person should know about."""
 
     where: str
     message: str
@@ -462,7 +463,7 @@ class SessionFinished(Event, frozen=True, kw_only=True):
 
 
 class UnknownEvent(Event, frozen=True, kw_only=True, tag="_unknown"):
-    """An event of a later version, kept as it was read."""
+    """An event of a later version, unchanged."""
 
     original_name: str
     fields: dict[str, Any] = {}

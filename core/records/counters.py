@@ -22,15 +22,15 @@ from core.events.types import (
 __all__ = ["KEPT_TIMES", "RunMetrics", "Tally", "TokenCount", "quantile"]
 
 KEPT_TIMES = 1_024
-"""Of how many of its last runs the times of an observer are kept."""
+"""The number of an observer's latest runs whose times are stored."""
 
 
 @dataclass(slots=True)
 class TokenCount:
-    """Counts the tokens of a session, sub-agents included: the same for one that lives, goes on, or is read again.
+    """Counts the tokens of a session with its sub-agents: the same live, after a resume, and when it is read again.
 
-    `done` are those of queries that ended. A query counts with what was told of its messages while it ran, or with
-    what its end tells when that is more, as in journals that have nothing of its sub-agents.
+    `done` has those of queries that ended. A query counts with the tokens reported for its messages while it ran, or
+    with those reported at its end if these are more, as in journals without the messages of sub-agents.
     """
 
     done: int = 0
@@ -39,7 +39,7 @@ class TokenCount:
 
     @property
     def total(self) -> int:
-        """All of them, those of a query that runs or was cut off included."""
+        """All tokens, with those of a query that is running or was cut off."""
         return self.done + max(self._spent, self._messages)
 
     def add(self, event: Event) -> None:
@@ -50,8 +50,8 @@ class TokenCount:
             case MessageFinished(usage=Usage() as usage):
                 self._messages += usage.total
             case QueryFinished():
-                told = event.usage.total if event.usage is not None else 0
-                self.done += max(self._spent, self._messages, told)
+                total = event.usage.total if event.usage is not None else 0
+                self.done += max(self._spent, self._messages, total)
                 self._spent = self._messages = 0
             case _:
                 pass
@@ -59,9 +59,9 @@ class TokenCount:
 
 @dataclass
 class Tally:
-    """The counts of one session; `cost_usd` is None as long as no query told of its cost.
+    """The counts of one session; `cost_usd` is None until a query reports its cost.
 
-    Of a session that goes on, `earlier_ms` is how long it took before, in milliseconds.
+    `earlier_ms` is how long a resumed session took before, in milliseconds.
     """
 
     queries: int = 0
@@ -72,7 +72,7 @@ class Tally:
     _started: float = field(default_factory=time.monotonic)
 
     def count(self, event: Event) -> None:
-        """Count what an event tells of."""
+        """Count an event."""
         match event:
             case ToolCallStarted():
                 self.tool_calls += 1
@@ -82,12 +82,12 @@ class Tally:
                 return
 
     def spend(self, cost_usd: float | None) -> None:
-        """Add what a query cost, when it is known."""
+        """Add the cost of a query, if it is known."""
         if cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
     def finished(self, reason: str) -> SessionFinished:
-        """The end of the session, as its last event tells it."""
+        """Make the last event of the session."""
         return SessionFinished(
             reason=reason,
             queries=self.queries,
@@ -109,10 +109,9 @@ def quantile(values: Iterable[float], part: float) -> float:
 
 
 class RunMetrics:
-    """The runs of one observer, counted; times in milliseconds, over the last `KEPT_TIMES` runs.
+    """Counts the runs of one observer; times are in milliseconds, over the last `KEPT_TIMES` runs.
 
-    `runs` is the sum of `saved`, `skipped` and `failed`. A run that never began, as it was given up before its
-    turn, has no time and does not count in the times.
+    `runs` is the sum of `saved`, `skipped` and `failed`. A run that was cancelled before it started has no time.
     """
 
     __slots__ = ("_quantiles", "_times", "failed", "items", "runs", "saved", "skipped")
@@ -124,7 +123,7 @@ class RunMetrics:
         self.failed = 0
         self.items = 0
         self._times: deque[float] = deque(maxlen=KEPT_TIMES)
-        # A table that is drawn again asks for them far more often than runs end.
+        # A table requests them each time it is drawn, far more often than runs end.
         self._quantiles: dict[float, float] = {}
 
     def add(self, status: str, items: int, duration_ms: float) -> None:

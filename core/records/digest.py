@@ -1,4 +1,4 @@
-"""A session in compact form, gathered from its events: what trace, transcript and summary are made of."""
+"""A session in compact form, condensed from its events: the source of trace, transcript and summary."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class QueryEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallEntry:
-    """One tool call and, once it has one, its result; sizes in bytes, previews cut, cleaned and redacted."""
+    """One tool call and its result, if there is one yet; sizes in bytes, previews cut, cleaned and redacted."""
 
     at: datetime
     tool_use_id: str
@@ -92,13 +92,13 @@ class CallEntry:
 
     @property
     def is_error(self) -> bool:
-        """Whether the call came to an end other than success."""
+        """Whether the call ended without success."""
         return self.status not in (None, "success")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MessageEntry:
-    """One message of the assistant; `depth` is 1 and more for those of sub-agents."""
+    """One message of the assistant; `depth` is 1 or more for messages of sub-agents."""
 
     at: datetime
     text: str
@@ -108,7 +108,7 @@ class MessageEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoteEntry:
-    """Anything else worth a line: its kind, and a text with the files it names."""
+    """Anything else worth a line: its kind, a text, and the files it names."""
 
     at: datetime
     kind: str
@@ -121,7 +121,7 @@ Entry = QueryEntry | CallEntry | MessageEntry | NoteEntry
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObserverEntry:
-    """What one observer did, as far as events tell; times in milliseconds."""
+    """What one observer did, according to the events; times in milliseconds."""
 
     name: str
     runs: int
@@ -135,7 +135,7 @@ class ObserverEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class SessionRecord:
-    """A session up to some moment: how it began and ended, its entries in order, and what each observer did."""
+    """A session up to some moment: its start and end, its entries in order, and what each observer did."""
 
     started: ev.SessionStarted | None
     finished: ev.SessionFinished | None
@@ -151,7 +151,7 @@ class SessionRecord:
 
     @property
     def calls(self) -> list[CallEntry]:
-        """The tool calls, in the order in which they began."""
+        """The tool calls, in the order of their starts."""
         return [entry for entry in self.entries if isinstance(entry, CallEntry)]
 
     def notes(self, kind: str) -> list[NoteEntry]:
@@ -160,13 +160,13 @@ class SessionRecord:
 
 
 class DigestRecorder:
-    """Gathers a session's record from its events; a subscriber of the bus.
+    """Builds a session's record from its events; a subscriber of the bus.
 
     Args:
         redactor: masks secrets before texts are cut.
-        clock: monotonic time in seconds, when events are live; without it their own times are taken, as far
-            as they do not go back.
-        stored_size: tells the size of a result that was too large for its event, by its path.
+        clock: monotonic time in seconds for live events; without it the events' own times count, unless they go
+            backwards.
+        stored_size: returns the size of a result that was too large for its event, given its path.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class DigestRecorder:
         self._observers: dict[str, RunMetrics] = {}
 
     def __call__(self, event: ev.Event) -> None:
-        """Take one event."""
+        """Add one event."""
         self._tick(event)
         match event:
             case ev.TextDelta():
@@ -201,7 +201,7 @@ class DigestRecorder:
                     depth = self._depth(event.parent_tool_use_id)
                     self._add(f"m{event.seq}", MessageEntry(at=event.at, text=clean(event.text), depth=depth))
             case ev.SessionStarted():
-                # A session that goes on began when it first did, and has no end again.
+                # A resumed session keeps its first start, and has no end any more.
                 first = self._started
                 self._started = event if first is None else msgspec.structs.replace(event, at=first.at)
                 self._finished = None
@@ -233,13 +233,13 @@ class DigestRecorder:
                     self._note(event, *noted)
 
     def go_on(self, clock: Callable[[], float], now: float) -> None:
-        """Take live events from here on, behind those of a journal; `now` is the wall clock, in seconds."""
+        """Continue with live events after those of a journal; `now` is the wall clock, in seconds."""
         self._keep_unfinished()
         behind = max(self._now, now) - clock()
         self._clock = lambda: clock() + behind
 
     def snapshot(self) -> SessionRecord:
-        """The record as it stands now; it does not change any more."""
+        """The record of this moment; it never changes."""
         return SessionRecord(
             started=self._started,
             finished=self._finished,

@@ -42,14 +42,14 @@ _SYNCED = (ToolCallFinished, QueryFinished, SessionFinished)
 
 
 class DeltaJoiner:
-    """Joins the deltas of a streaming message, so that one line holds what came within `window` seconds.
+    """Joins the deltas of a streaming message, so that one line holds the text of `window` seconds.
 
-    Deltas of one message and kind become one event with the first one's `seq` and `at`; any other event is
-    passed on at once, after the deltas that came before it. Subscribe the object itself to the bus.
+    Deltas of one message and kind become one event with the `seq` and `at` of the first; any other event is passed on
+    at once, after the deltas before it. Subscribe the object itself to the bus.
 
     Args:
-        sinks: are given every event, in the order of `seq`.
-        window: how long deltas are held back, in seconds; a timer of the running event loop ends it.
+        sinks: called with every event, in the order of `seq`.
+        window: how long deltas are delayed, in seconds; a timer of the running event loop ends the delay.
         clock: monotonic time in seconds.
     """
 
@@ -67,7 +67,7 @@ class DeltaJoiner:
         self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self, event: Event) -> None:
-        """Take one event from the bus."""
+        """Handle one event of the bus."""
         if not isinstance(event, (TextDelta, ThinkingDelta)):
             self.flush()
             self._pass_on(event)
@@ -84,7 +84,7 @@ class DeltaJoiner:
             self._held[key] = (event, [event.text])
 
     def flush(self) -> None:
-        """Pass on what is held back."""
+        """Pass on the delayed deltas."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -97,7 +97,7 @@ class DeltaJoiner:
             try:
                 sink(event)
             except Exception:
-                _log.exception("%s could not be taken on", event.event_name)
+                _log.exception("%s could not be handled", event.event_name)
 
     def _set_timer(self) -> None:
         try:
@@ -108,7 +108,7 @@ class DeltaJoiner:
 
 
 def journal_line(event: Event, redactor: Redactor) -> bytes:
-    """Write an event as the journal keeps it: one line of JSON, redacted and safe to look at.
+    """Encode an event for the journal: one line of JSON, redacted and safe to display.
 
     The link of an `auth_required` is masked from then on wherever the redactor is used.
     """
@@ -119,19 +119,19 @@ def journal_line(event: Event, redactor: Redactor) -> bytes:
 
 
 class Journal:
-    """Appends events to a file, each as one line that is whole, redacted and safe to look at.
+    """Appends events to a file, each as one complete line, redacted and safe to display.
 
-    Appending never raises once the journal is open. When the disk refuses, lines wait in memory (up to
-    16 MiB, then the oldest are given up) and are written, in order, as soon as it takes them again;
-    `on_failure` is told once at the beginning of such a time and `on_recovery` at its end. Results and ends of
-    queries are forced to the disk by a thread of the journal's own.
+    Appending never raises once the journal is open. If the disk fails, lines wait in memory (up to 16 MiB, then the
+    oldest are dropped) and are written, in order, as soon as writing works again; `on_failure` is called once at the
+    beginning of such a period and `on_recovery` at its end. The journal's own thread syncs results and ends of queries
+    to the disk.
 
     Args:
-        path: the file; it is made when it is missing.
+        path: the file; it is created if it is missing.
         redactor: masks secrets in every line.
-        on_failure: is told why lines cannot be written.
-        on_recovery: is told how many lines were lost in the meantime.
-        on_line: is given every line once it was written, or once it waits to be.
+        on_failure: called with the reason why lines cannot be written.
+        on_recovery: called with the number of lines that were lost in the meantime.
+        on_line: called with every line that was written or waits to be written.
 
     Raises:
         JournalError: the file cannot be opened.
@@ -179,7 +179,7 @@ class Journal:
             self._on_line(line)
 
     def sync(self) -> None:
-        """Write what waits, and return when all of it is on the disk or was refused."""
+        """Write all waiting lines, and return when they are on the disk or the disk failed."""
         self._drain()
         try:
             self._file.sync()
@@ -187,7 +187,7 @@ class Journal:
             self._note_failure(error)
 
     def close(self) -> None:
-        """Write what waits, force it to the disk and close the file; closing again does nothing."""
+        """Write all waiting lines, sync them to the disk and close the file; closing again does nothing."""
         if self._file.closed:
             return
         self._syncer.finish()
@@ -223,7 +223,7 @@ class Journal:
             except OSError as error:
                 self._note_failure(error)
                 return
-            # Held lines are only ever taken off here, after they were written.
+            # Waiting lines are removed only here, after they were written.
             self._backlog.popleft()
             self._backlog_size -= len(line)
         if self._failing:
@@ -238,7 +238,7 @@ class Journal:
         self._failing = True
         failure = JournalError(
             f"The journal {self.path} cannot be written: {error.strerror or error}; "
-            "free space or mend the disk: the session goes on, and what waits is written then."
+            "free space or fix the disk: the session continues, and waiting events are written then."
         )
         failure.__cause__ = error
         if self._on_failure is not None:
@@ -247,19 +247,19 @@ class Journal:
 
 @dataclass(frozen=True, kw_only=True)
 class JournalReading:
-    """What a journal holds: its events in order, and how many of its lines were no events."""
+    """The content of a journal: its events in order, and how many of its lines were not events."""
 
     events: list[Event] = field(default_factory=list)
     skipped: int = 0
 
     @property
     def last_seq(self) -> int:
-        """The highest `seq`, from which a session that goes on continues."""
+        """The highest `seq`; a resumed session continues from it."""
         return max((event.seq for event in self.events), default=0)
 
 
 def iter_journal(path: Path) -> Iterator[Event | None]:
-    """Read a journal line by line, giving None for each line that is no event.
+    """Read a journal line by line; a line that is not an event gives None.
 
     Raises:
         JournalError: the file cannot be read.
@@ -281,7 +281,7 @@ def iter_journal(path: Path) -> Iterator[Event | None]:
 
 
 def read_journal(path: Path) -> JournalReading:
-    """Read a journal as far as it can be read; lines that are no events are counted, not fatal.
+    """Read a journal; lines that are not events are counted and skipped.
 
     Raises:
         JournalError: the file cannot be read.
@@ -305,7 +305,7 @@ def _encode(event: Event) -> str:
 
 
 def _storable(value: Any, depth: int) -> Any:
-    """Copy a value so that it can be encoded: lone surrogates and what lies too deep are replaced."""
+    """Copy a value so that it can be encoded: lone surrogates and values nested too deeply are replaced."""
     match value:
         case str():
             return without_surrogates(value)

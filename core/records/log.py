@@ -1,11 +1,11 @@
-"""run.log: the readable log of a session, and the one place where logging and warnings go.
+"""run.log: the readable log of a session, and the only destination of logging and warnings.
 
     2026-11-21 05:10:11.123  query      Research the news
                                         and write a report
     2026-11-21 05:10:12.001  tool       mcp__composio__SEARCH started {"query": "news"}
 
-A line starts with the local time and a kind; what follows of the same entry is indented, so that no text
-can pass itself off as another entry.
+A line starts with the local time and a kind; further lines of the same entry are indented, so that no text can pass
+for another entry.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _BUFFERED = 2_000
 
 
 class LogFile:
-    """The file behind run.log: takes entries from any thread, cleans and redacts them, and never raises.
+    """The file behind run.log: writes entries from any thread, cleaned and redacted, and never raises.
 
-    While the disk refuses, entries are dropped; `on_failure` is told once at the beginning of such a time.
+    While the disk fails, entries are dropped; `on_failure` is called once at the beginning of such a period.
 
     Raises:
         WorkspaceError: the file cannot be opened.
@@ -83,13 +83,13 @@ class LogFile:
                     return
                 failure = WorkspaceError(
                     f"The log {self._path} cannot be written: {error.strerror or error}; "
-                    "free space or mend the disk: the session goes on, and so does the log then."
+                    "free space or fix the disk: the session continues, and so does the log then."
                 )
                 failure.__cause__ = error
             else:
                 self._failing = False
                 return
-        # Outside the lock: whoever is told may well log something.
+        # Outside the lock: the callback may log something.
         self._on_failure(failure)
 
     def add_secret(self, value: str) -> None:
@@ -109,8 +109,8 @@ class LogFile:
 class SessionLog:
     """Writes what happens in a session to run.log; a subscriber of the bus.
 
-    Messages are written whole when they are finished, not piece by piece; one that never finishes is
-    written, as far as it came, at the end of its query.
+    Messages are written when they are finished, not piece by piece; a message that never finishes is written at the end
+    of its query, as far as it was received.
     """
 
     def __init__(self, log: LogFile) -> None:
@@ -118,7 +118,7 @@ class SessionLog:
         self._unfinished: dict[tuple[str, str], list[str]] = {}
 
     def __call__(self, event: ev.Event) -> None:
-        """Take one event from the bus."""
+        """Handle one event of the bus."""
         match event:
             case ev.TextDelta():
                 self._unfinished.setdefault((event.message_id, "answer"), []).append(event.text)
@@ -186,7 +186,7 @@ def _json(value: Any) -> str:
 
 
 class RootHandler(logging.Handler):
-    """Takes every log record of the process; keeps the newest until there is a run.log, then writes them there."""
+    """Handles every log record of the process; buffers the newest until there is a run.log, then writes them there."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -195,19 +195,19 @@ class RootHandler(logging.Handler):
         self._undo: list[Callable[[], object]] = []
 
     def attach(self, log: LogFile) -> None:
-        """Write what was kept, and everything from now on, to `log`."""
+        """Write the buffered records, and all later ones, to `log`."""
         with self._guard():
             self._log = log
             while self._waiting:
                 log.write(*self._waiting.popleft())
 
     def detach(self) -> None:
-        """Keep records again instead of writing them, as between two sessions."""
+        """Buffer records again, as between two sessions."""
         with self._guard():
             self._log = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take one record."""
+        """Handle one record."""
         at = datetime.fromtimestamp(record.created).astimezone()
         entry = (at, record.levelname.lower(), f"{record.name}: {_message(record)}")
         if self._log is None:
@@ -216,12 +216,12 @@ class RootHandler(logging.Handler):
             self._log.write(*entry)
 
     def uninstall(self) -> None:
-        """Give logging, warnings and the hooks for lost errors back as they were."""
+        """Restore logging, warnings and the hooks for lost errors."""
         while self._undo:
             self._undo.pop()()
 
     def _install(self, level: str) -> None:
-        # Each line written to run.log is a change in the folder that is watched: told of, it would go on forever.
+        # Each line written to run.log changes the watched folder: logging that would never end.
         logging.getLogger("watchfiles").setLevel(logging.WARNING)
         root = logging.getLogger()
         before = root.level
@@ -255,7 +255,7 @@ def _message(record: logging.LogRecord) -> str:
         if record.exc_info and record.exc_info[1] is not None:
             text += "\n" + "".join(traceback.format_exception(record.exc_info[1]))
     except Exception as error:
-        # Left to logging itself, the complaint about a malformed record would go to the terminal.
+        # logging itself would report a malformed record on the terminal.
         return f"{record.msg!r} could not be formatted: {error!r}"
     return text
 
@@ -263,7 +263,7 @@ def _message(record: logging.LogRecord) -> str:
 def install_root_handler(level: str = "INFO") -> RootHandler:
     """Route logging, warnings and lost exceptions away from the terminal, before anything heavy is imported.
 
-    Libraries that call `logging.basicConfig` when they are imported find a handler and leave it alone.
+    Libraries that call `logging.basicConfig` during their import find a handler and keep it.
     """
     handler = RootHandler()
     handler._install(level)

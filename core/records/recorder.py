@@ -1,4 +1,4 @@
-"""Everything that keeps a session: journal, log, what is derived from the events, and traces."""
+"""All records of a session: journal, log, the files derived from the events, and traces."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _SENT_WITHIN, _FLUSH_WITHIN = 3.0, 2.0
 class SessionRecords:
     """Subscribes every record of a session to its bus, and closes them in order.
 
-    `on_line` is given every line the journal gets, as it gets it. `session_url` is the remote tool session's
-    address, once there is one; the trace names it. `recorder` has what happened before, when the session goes on.
-    `tracer` knows the trace, and what child processes are told to join it.
+    `on_line` is called with every line of the journal as it is written. `session_url` is the address of the remote tool
+    session, once there is one; the trace names it. `recorder` has the earlier events of a resumed session. `tracer`
+    knows the trace, and the variables with which child processes join it.
 
     Raises:
         JournalError, WorkspaceError: a record cannot be opened.
@@ -87,16 +87,16 @@ class SessionRecords:
         bus.subscribe(self._start_tracing)
 
     async def flush(self) -> None:
-        """Have sent what there is to be sent, so that it can still be told where that does not arrive.
+        """Send the finished spans now, so that a failure can still be reported.
 
-        Call it before the last event of the session. Together with the end it takes three seconds at most.
+        Call it before the last event of the session. Together with `close` it takes at most three seconds.
         """
         begun = time.monotonic()
         await self.tracer.flush(_FLUSH_WITHIN)
         self._flushed_s = time.monotonic() - begun
 
     async def close(self) -> None:
-        """Write what waits and close every record."""
+        """Write all pending data and close every record."""
         self._open = False
         self._joiner.flush()
         await self.tracer.close(_SENT_WITHIN - self._flushed_s)
@@ -114,7 +114,7 @@ class SessionRecords:
         )
 
     def _start_tracing(self, event: Event) -> None:
-        # The library behind it takes a while to import: not before the agent is up and has something to do.
+        # Its library is slow to import: this waits until the agent runs and has work.
         if isinstance(event, QueryReceived):
             self.tracer.start()
 
@@ -128,7 +128,7 @@ class SessionRecords:
         self._report_tracing(f"spans do not reach {where}: {problem}; {SPANS} has them")
 
     def _report_tracing(self, error: str) -> None:
-        # Nothing follows the end of a session.
+        # No event may follow the end of a session.
         if self._open:
             self._bus.publish(TracingFailed(error=clean_line(self._redactor.redact(error), 300)))
 

@@ -66,7 +66,7 @@ def _lines(record: SessionRecord) -> Iterator[str]:
 
 
 def _table(observers: Sequence[ObserverEntry]) -> Iterator[str]:
-    """A head line and a line per observer, numbers under their words."""
+    """A header and a line per observer, numbers aligned under their titles."""
     head = ("runs", "saved", "skipped", "failed", "items", "p50", "p95")
     rows: list[tuple[str, ...]] = [("", *head)]
     for each in observers:

@@ -73,7 +73,7 @@ def _result(call: CallEntry) -> dict[str, Any]:
 
 
 def _iteration(query: QueryEntry, last_offset: float) -> dict[str, Any]:
-    # A query without an end was cut off by a crash: it lasted as long as anything is known of it.
+    # A query without an end was cut off by a crash: it lasted until the last event.
     duration = last_offset - query.offset if query.duration_seconds is None else query.duration_seconds
     return {
         "iteration": query.iteration,

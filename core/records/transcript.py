@@ -1,4 +1,4 @@
-"""transcript.md: a session as a person would tell it, in order, in Markdown."""
+"""transcript.md: a session from beginning to end, as Markdown for people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RUN_OF_TICKS = re.compile(r"`+")
 
 
 def build_transcript(record: SessionRecord) -> str:
-    """Make the transcript of a session; what tools gave stands in fenced blocks, cut short."""
+    """Make the transcript of a session; results of tools are in fenced blocks, shortened."""
     return "\n\n".join(_parts(record)) + "\n"
 
 
@@ -119,7 +119,7 @@ def _fenced(text: str, language: str = "text") -> str:
 
 
 def _code(text: str) -> str:
-    """Show a text as it is, on one line, whatever it holds."""
+    """Show any text unchanged, on one line."""
     line = " ".join(text.split())
     ticks = "`" * (_longest_run(line) + 1)
     space = " " if line.startswith("`") or line.endswith("`") else ""

@@ -1,4 +1,4 @@
-"""Keeps a session's trace.json, transcript.md and summary.txt up to date, and makes them again after a crash."""
+"""Keeps a session's trace.json, transcript.md and summary.txt up to date, and rebuilds them after a crash."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _log = logging.getLogger(__name__)
 class DerivedFiles:
     """Writes the derived files at the end of each query and of the session; a subscriber of the bus.
 
-    Gathering is cheap and done as events come; building and writing is done by a thread, and one
-    writing covers everything that was asked for meanwhile. Old files stay whole when a write fails.
+    Collecting events is cheap and done as they happen; a thread builds and writes the files, and one write serves all
+    requests made in the meantime. If a write fails, the old files stay unchanged.
 
     Args:
         workspace: where the files go.
-        info: tells what no event does, asked at each writing.
-        on_failure: is told once when the files cannot be written, until they can be again.
+        info: returns what no event has; called for each write.
+        on_failure: called once when the files cannot be written, until they can be written again.
         clock: monotonic time in seconds.
-        recorder: has what happened before, when the session goes on; it takes live events already.
+        recorder: has the earlier events of a resumed session, and is ready for live ones.
     """
 
     def __init__(
@@ -62,20 +62,20 @@ class DerivedFiles:
         self._writer = Coalesced(self._write_latest, "derived files")
 
     def __call__(self, event: Event) -> None:
-        """Take one event from the bus."""
+        """Handle one event of the bus."""
         self._recorder(event)
         if isinstance(event, (QueryFinished, SessionFinished)):
             self.request()
 
     def request(self) -> None:
-        """Have the files written as of now."""
+        """Request that the files are written with the current state."""
         self._latest = (self._recorder.snapshot(), self._info())
         if self._on_failure is not None:
             self._report = in_loop(self._on_failure)
         self._writer.request()
 
     async def drain(self, deadline: float = 5.0) -> bool:
-        """Wait until the files are written; False when `deadline` seconds were not enough."""
+        """Wait until the files are written; False if `deadline` seconds were not enough."""
         return await asyncio.to_thread(self._writer.finish, deadline)
 
     def _write_latest(self) -> None:
@@ -99,7 +99,7 @@ class DerivedFiles:
 
 
 def write_derived(workspace: Workspace, record: SessionRecord, info: TraceInfo) -> None:
-    """Write the three files, each whole or not at all.
+    """Write the three files, each completely or not at all.
 
     Raises:
         WorkspaceError: one of them cannot be written.
@@ -110,9 +110,9 @@ def write_derived(workspace: Workspace, record: SessionRecord, info: TraceInfo) 
 
 
 def rebuild(workspace: Workspace) -> None:
-    """Make the derived files again from the journal, as after a crash.
+    """Rebuild the derived files from the journal, as after a crash.
 
-    What the journal does not tell is taken from the trace.json that is there.
+    What the journal does not have is read from the existing trace.json.
 
     Raises:
         JournalError: the journal cannot be read.

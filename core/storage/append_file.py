@@ -10,11 +10,11 @@ __all__ = ["AppendFile"]
 
 
 class AppendFile:
-    """An open file to which whole lines are appended, each by one write, so that a reader never sees half a line.
+    """An open file to which complete lines are appended, each with one write, so that a reader never sees half a line.
 
-    The file is private to its owner. A link, a pipe or a device in its place is refused, and a last line
-    that was torn by a crash is ended, so that the next one stands on its own. Every method may raise
-    `OSError`; after one, the file ends with the last line that was written whole.
+    The file is private to its owner. A link, a pipe or a device in its place is refused. If a crash cut off the last
+    line, a line break is added, so that the next line is separate. Every method may raise `OSError`; the file then ends
+    with the last complete line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,7 +37,7 @@ class AppendFile:
         return self._descriptor < 0
 
     def append(self, line: bytes) -> None:
-        """Append a line, given with its line break."""
+        """Append a line; `line` ends with its line break."""
         if self.closed:
             raise OSError("the file is closed")
         if self._torn:
@@ -49,7 +49,7 @@ class AppendFile:
         self._torn = False
 
     def sync(self) -> None:
-        """Wait until what was appended is on the disk."""
+        """Wait until all appended lines are on the disk."""
         if not self.closed:
             getattr(os, "fdatasync", os.fsync)(self._descriptor)
 

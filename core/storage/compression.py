@@ -1,7 +1,7 @@
-"""Large texts take less room on the disk: they are written with zstd and read back without trust in them.
+"""Compresses large texts with zstd, and unpacks untrusted data safely.
 
-What is read back may be cut short, damaged, or made to unpack without end; it is unpacked piece by piece and
-never further than was asked for.
+The data may be cut short, damaged, or made to unpack without end; it is unpacked piece by piece and never further than
+requested.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _WINDOW = 8 << 20
 _FED = 512
 _GZIP_PIECE = 1 << 20
 _GZIP = 31
-_ADVICE = "get the file anew or restore it from a copy"
+_ADVICE = "get the file again or restore it from a copy"
 
 
 def inner_name(name: str) -> str:
-    """The name, or path, of what is packed in a file: without `.zst` or `.gz`; others stay as they are."""
+    """The name or path of the content of a compressed file: without `.zst` or `.gz`; other names are unchanged."""
     for suffix in SUFFIXES:
         if name.lower().endswith(suffix) and not name[: -len(suffix)].endswith("/"):
             return name[: -len(suffix)] or name
@@ -45,7 +45,7 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(data: bytes, limit: int = LARGEST) -> bytes:
-    """Restore what `pack` made, which may be at most `limit` bytes.
+    """Restore the data that `pack` compressed, at most `limit` bytes.
 
     Raises:
         WorkspaceError: the data is cut short, damaged or no zstd data, or more than `limit` bytes are in it.
@@ -54,10 +54,10 @@ def unpack(data: bytes, limit: int = LARGEST) -> bytes:
 
 
 class Unpacked:
-    """What is packed in an open file, read from its beginning on; `suffix` is `.zst` or `.gz`.
+    """Reads the content of an open compressed file from its beginning; `suffix` is `.zst` or `.gz`.
 
-    `size` is how many bytes the file says it holds, None when it does not say; only reading tells for certain.
-    No more than 16 MiB beyond what is asked for are held at a time.
+    `size` is the number of bytes that the file claims to hold, None if it does not state one; only reading tells for
+    certain. At most 16 MiB more than requested are in memory at a time.
 
     Raises:
         WorkspaceError: by every method, for data that is cut short or damaged, for a file that says it holds
@@ -71,7 +71,7 @@ class Unpacked:
         self._waiting = b""
         head = file.read(_FED)
         if suffix == SUFFIX:
-            self.size = _told_size(head)
+            self.size = _stated_size(head)
             self._pieces = _zstd_pieces(file, head)
         else:
             self.size = None
@@ -81,7 +81,7 @@ class Unpacked:
 
     @property
     def more(self) -> bool:
-        """Whether anything follows what was read."""
+        """Whether there is more to read."""
         while not self._waiting:
             piece = next(self._pieces, None)
             if piece is None:
@@ -100,7 +100,7 @@ class Unpacked:
         return b"".join(parts)
 
     def skip(self, count: int) -> int:
-        """Pass over the next `count` bytes, or what there is of them; returns how many there were."""
+        """Skip the next `count` bytes, or as many as there are; returns how many were skipped."""
         skipped = 0
         while skipped < count and self.more:
             passed = min(count - skipped, len(self._waiting))
@@ -115,14 +115,14 @@ class Unpacked:
             raise _too_large(self._largest)
 
 
-def _told_size(head: bytes) -> int | None:
+def _stated_size(head: bytes) -> int | None:
     import zstandard
 
     try:
-        told = zstandard.frame_content_size(head)
+        size = zstandard.frame_content_size(head)
     except zstandard.ZstdError:
         raise _damaged("is damaged or no zstd data") from None
-    return told if told >= 0 else None
+    return size if size >= 0 else None
 
 
 def _zstd_pieces(file: BinaryIO, head: bytes) -> Iterator[bytes]:
@@ -172,5 +172,5 @@ def _damaged(what: str) -> WorkspaceError:
 
 
 def _too_large(limit: int) -> WorkspaceError:
-    told = f"{limit:,} bytes" if limit % LIMIT else f"{limit >> 20:,} MiB"
-    return WorkspaceError(f"the compressed data holds more than {told} and is not unpacked; {_ADVICE}")
+    size = f"{limit:,} bytes" if limit % LIMIT else f"{limit >> 20:,} MiB"
+    return WorkspaceError(f"the compressed data holds more than {size} and is not unpacked; {_ADVICE}")

@@ -1,7 +1,7 @@
-"""One folder and everything beneath it, reached without ever following a link.
+"""One folder and everything below it, accessed without following links.
 
-Every path is walked component by component with directory descriptors, so that nothing swapped in on the
-way (a link, a device, a pipe) leads outside. Files are written whole or not at all.
+Every path is opened component by component with directory descriptors, so that nothing swapped in on the way (a link, a
+device, a pipe) leads outside. Files are written completely or not at all.
 """
 
 from __future__ import annotations
@@ -333,7 +333,7 @@ def _move_new(folder: int, temporary: str, name: str) -> None:
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-        # Without hard links an empty file of our own holds the name until the whole one takes its place.
+        # Without hard links an empty file reserves the name until the complete one replaces it.
         os.close(os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder))
         os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 

@@ -1,4 +1,4 @@
-"""Keeps large tool results out of the events: the whole goes to a file, the event carries a preview."""
+"""Stores large tool results in files; their events carry a preview."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PICTURES = 24 << 10
 def spill(
     observation: AnyObservation, workspace: Workspace, redactor: Redactor
 ) -> tuple[AnyObservation, AnyObservation]:
-    """Return the observation for observers, whole, and the one for events, redacted and bounded.
+    """Return the complete observation for observers, and a redacted, bounded one for events.
 
     One that takes more than `INLINE_LIMIT` bytes as JSON has its content written to `tool_results/`, as a JSON
     list of content blocks, packed above 1 MiB; both observations name the file in `stored_at`, and their error
@@ -52,7 +52,7 @@ def spill(
         stored_at = workspace.write_json_artifact(name, msgspec.to_builtins(observation.content)).path
     except WorkspaceError as error:
         log.warning("a large tool result is kept as a preview only: %s", error)
-    # Both get the same error: observers name what they save by it, live and when the session is read again.
+    # Both get the same error: observers name their files by it, live and in a replay.
     reason = None if observation.error is None else preview(observation.error, _ERROR_PREVIEW, redactor)
     whole = msgspec.structs.replace(observation, stored_at=stored_at, error=reason)
     changes: dict[str, object] = {"content": _previews(observation.content, redactor)}
@@ -62,7 +62,7 @@ def spill(
 
 
 def read_spilled(observation: AnyObservation, workspace: Workspace) -> AnyObservation:
-    """Put a stored result back into its observation; unchanged when it is not stored or is gone."""
+    """Put a stored result back into its observation; unchanged if it is not stored or no longer there."""
     if observation.stored_at is None:
         return observation
     try:

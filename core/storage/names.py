@@ -1,4 +1,4 @@
-"""File names made from text nobody vouches for, and names no two artifacts share."""
+"""Safe file names made from untrusted text, and unique names for artifacts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HASH = 8
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 _OUTSIDE = re.compile(r"(?:[^a-z0-9_.-]|\.{2,}|_)+")
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}$")
-# What a program run later in the folder, or by its owner, would obey without being asked.
+# Files that other programs run or obey without asking.
 _PROTECTED = frozenset(
     {
         ".claude", ".claude.json", ".mcp.json", "claude.md", "claude.local.md", ".git",
@@ -33,7 +33,7 @@ _PROTECTED = frozenset(
 
 
 def is_protected(part: str) -> bool:
-    """Tell whether one component of a path names something other programs obey, in any case."""
+    """Whether a component of a path names a file that other programs obey, in upper or lower case."""
     folded = unicodedata.normalize("NFKC", part).casefold().split(":", 1)[0].rstrip(". ")
     return folded in _PROTECTED or folded.startswith(".env.")
 
@@ -66,7 +66,7 @@ def safe_name(text: str, limit: int = 60) -> str:
 def artifact_name(stem: str, suffix: str, now: datetime, unique: str) -> str:
     """Name an artifact `{safe stem}_{HHMMSS}_{unique}{suffix}`, at most 110 bytes long.
 
-    `unique`, not the time, is what keeps two artifacts of one second apart.
+    `unique` distinguishes artifacts of the same second.
     """
     safe_stem = safe_name(stem).replace(".", "_")
     safe_unique = re.sub(r"[^a-z0-9]+", "", unique.lower())[:24] or short_id()

@@ -1,4 +1,4 @@
-"""Which paths may lead into a folder: relative, plain, of bounded length, and to nothing protected."""
+"""Checks paths below a folder: relative, plain, of bounded length, and not to protected files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.text import clean_line, is_unsafe
 __all__ = ["TEMPORARY", "refused", "shown", "split_path"]
 
 TEMPORARY = ".ua-tmp"
-"""How the names of files end that are being written."""
+"""The suffix of files that are still being written."""
 
 _LONGEST_PATH = 1024
 _LONGEST_PART = 200
@@ -20,7 +20,7 @@ def split_path(relative: str) -> tuple[str, ...]:
 
     Raises:
         PathRefused: the path is not plainly inside a root, or names something protected; the message
-            names the rule.
+            states the rule.
     """
     if not relative:
         raise refused(relative, "the path is empty", "give a path relative to the folder")
@@ -53,10 +53,10 @@ def split_path(relative: str) -> tuple[str, ...]:
 
 
 def refused(relative: str, rule: str, remedy: str) -> PathRefused:
-    """The refusal of a path: which rule it breaks, and what to do."""
+    """Make the error for a refused path: the rule it breaks, and what to do."""
     return PathRefused(f"the path {shown(relative)} is refused: {rule}; {remedy}")
 
 
 def shown(relative: str) -> str:
-    """A path as messages name it."""
+    """A path as it is shown in messages."""
     return f"'{clean_line(relative, 120)}'"

@@ -1,4 +1,4 @@
-"""The queries that wait behind the running one: in order, open to change, and kept in the session's folder."""
+"""The queue of queries behind the running one, stored in the session's folder."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ log = logging.getLogger(__name__)
 
 
 class StoredQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file holds: the queries that were never run, oldest first, with secrets masked."""
+    """The content of the file: the queries that have not run, oldest first, with secrets masked."""
 
     version: int = 1
     queries: tuple[str, ...] = ()
 
 
 def read_queue(workspace: Workspace) -> tuple[str, ...]:
-    """The queries that a session left waiting, oldest first; none when there is no such file.
+    """The queries that a session left in its queue, oldest first; none if there is no such file.
 
     Raises:
-        WorkspaceError: the file cannot be read or is none of ours.
+        WorkspaceError: the file cannot be read or has another format.
     """
     if not workspace.exists(QUEUE_FILE):
         return ()
@@ -49,14 +49,14 @@ def read_queue(workspace: Workspace) -> tuple[str, ...]:
 class QueryQueue:
     """Queries in the order they will run.
 
-    While it is held none is given out: after a query that did not succeed a person decides what becomes of
-    those behind it. Every change is written to `queue.json` in a thread, the latest state only; the file is
-    there as long as something waits, so that neither a crash nor an end loses it. Belongs to one event loop.
+    While the queue is paused no query is taken from it: after a query that did not succeed, a person decides about the
+    queries behind it. A thread writes the latest state to `queue.json`; the file exists as long as a query waits, so
+    that neither a crash nor the end of the session loses one. Belongs to one event loop.
 
     Args:
         workspace: where the file is.
-        restored: what an earlier run of the session left waiting, as the file has it. It is held, and what is
-            asked now goes before it without letting it go on: nobody has seen it yet.
+        restored: the queries that an earlier run of the session left in the file. They are paused, and new queries
+            run before them without resuming them, as nobody has seen them yet.
     """
 
     def __init__(self, workspace: Workspace, restored: Sequence[str] = ()) -> None:
@@ -77,16 +77,16 @@ class QueryQueue:
 
     @property
     def paused(self) -> bool:
-        """Whether what waits stays until a person lets it go on."""
+        """Whether the waiting queries stay until a person resumes the queue."""
         return self._paused and bool(self._waiting)
 
     @property
     def ready(self) -> bool:
-        """Whether `pop_next` would give out a query."""
+        """Whether `pop_next` would return a query."""
         return bool(self._waiting) and not self._closed and (not self._paused or self._before > 0)
 
     def add(self, text: str) -> None:
-        """Put a query behind the others; while they are held it goes before them and lets them go on."""
+        """Add a query behind the others; if the queue is paused, add it before them and resume the queue."""
         if self.paused and self._restored:
             self._put_before(self._before, text)
         elif self.paused:
@@ -97,7 +97,7 @@ class QueryQueue:
             self._keep_soon()
 
     def add_first(self, text: str) -> None:
-        """Put a query before the others and let them go on, unless they are restored."""
+        """Add a query before the others and resume the queue, unless they are restored."""
         if self.paused and self._restored:
             self._put_before(0, text)
             return
@@ -106,7 +106,7 @@ class QueryQueue:
         self._keep_soon()
 
     def pop_next(self) -> str | None:
-        """Give out the next query; None when there is none, they are held, or the session ends."""
+        """Remove and return the next query; None if there is none, the queue is paused, or the session ends."""
         if not self.ready:
             return None
         text = self._waiting.pop(0)
@@ -115,7 +115,7 @@ class QueryQueue:
         return text
 
     def pop_newest(self) -> str | None:
-        """Take the newest query back; None when there is none."""
+        """Remove and return the newest query; None if there is none."""
         if not self._waiting:
             return None
         text = self._waiting.pop()
@@ -124,7 +124,7 @@ class QueryQueue:
         return text
 
     def change(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Let `wanted` wait instead of what a person saw wait; False when something else waits by now."""
+        """Replace the queries that a person saw by `wanted`; False if the queue has changed since."""
         if self._closed or tuple(seen) != tuple(self._waiting):
             return False
         self._waiting = [text for text in wanted if text.strip()]
@@ -133,24 +133,24 @@ class QueryQueue:
         return True
 
     def pause(self) -> None:
-        """Give nothing of what waits now out until `resume`."""
+        """Keep the waiting queries until `resume`."""
         self._paused = bool(self._waiting)
         self._before = 0
 
     def resume(self) -> None:
-        """Go on giving out."""
+        """Let the queries run again."""
         self._paused = self._restored = False
         self._before = 0
 
     async def close(self) -> None:
-        """Give out no more and wait until what waits is kept."""
+        """Return no more queries, and wait until the waiting ones are stored."""
         self._closed = True
         self._keep_soon()
         if self._keeper is not None:
             await asyncio.shield(self._keeper)
 
     def _put_before(self, place: int, text: str) -> None:
-        """Let a query run although those behind it stay held."""
+        """Add a query that runs although those behind it stay paused."""
         self._waiting.insert(place, text)
         self._before += 1
         self._keep_soon()
@@ -160,7 +160,7 @@ class QueryQueue:
             self._keeper = asyncio.get_running_loop().create_task(self._keep(), name="keep the queue")
 
     async def _keep(self) -> None:
-        # What is taken up in the same breath never waited.
+        # A query that is removed in the same turn of the event loop never waited.
         await asyncio.sleep(0)
         while self._kept != (waiting := tuple(self._waiting)):
             try:

@@ -1,4 +1,4 @@
-"""The folder of one session: where everything a session keeps is written, by one writer."""
+"""The folder of one session, and the one writer for everything in it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FOLDERS = (
 RECORDS = frozenset({"journal.jsonl", "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl"})
 """Names of a session's records, in its own folder."""
 _LOCK = ".lock"
-# Who only asks whether a session runs holds its lock for a moment, too.
+# A program that checks whether a session runs also holds its lock for a moment.
 _LOCK_WAITS = (0.0, 0.05, 0.2)
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
 
@@ -62,7 +62,7 @@ class Workspace:
 
     @classmethod
     def create(cls, base: Path, now: datetime, redactor: Redactor | None = None) -> Workspace:
-        """Make the folder of a new session below `base`, with its sub-folders, and hold its lock.
+        """Create the folder of a new session below `base`, with its subfolders, and lock it.
 
         Two sessions of one second get two folders: the second's name ends in `-2`.
 
@@ -79,7 +79,7 @@ class Workspace:
 
     @classmethod
     def open(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
-        """Open a past session's folder, or any folder, which is made when it is missing.
+        """Open a past session's folder, or any other folder, which is created if it is missing.
 
         Saved reports go beside a session's folder as they did in the session, and inside any other folder.
 
@@ -96,7 +96,7 @@ class Workspace:
 
     @classmethod
     def go_on(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
-        """Open the folder of a session that is to go on, and hold its lock.
+        """Open the folder of a session to resume, and lock it.
 
         Raises:
             WorkspaceError: it cannot be opened, or another program works in it.
@@ -125,12 +125,12 @@ class Workspace:
 
     @property
     def reports_path(self) -> Path:
-        """Where reports that outlive their session go; there may be no such folder yet."""
+        """The folder for reports that outlive their session; it may not exist yet."""
         return self._saved_reports
 
     @cached_property
     def saved_reports(self) -> Root:
-        """The folder of reports that outlive their session, made at its first use."""
+        """The folder for reports that outlive their session, created when it is first used."""
         return Root(self._saved_reports, create=True)
 
     @property
@@ -139,7 +139,7 @@ class Workspace:
         return self._lock is not None
 
     def write(self, relative: str, data: bytes | str, *, replace: bool = True) -> Written:
-        """Write a file whole or not at all; text is redacted and encoded as UTF-8, bytes stay as they are.
+        """Write a complete file or nothing; text is redacted and encoded as UTF-8, bytes are unchanged.
 
         Raises:
             AlreadyThere: the file exists and `replace` is false.
@@ -162,11 +162,11 @@ class Workspace:
     def write_artifact(
         self, relative: str, text: str | bytes, *, replace: bool = True, redacted: bool = False
     ) -> Written:
-        """Write a text as `write` does, one above 1 MiB packed and under its name with `.zst` added.
+        """Write a text as `write` does; above 1 MiB it is compressed, and `.zst` is added to its name.
 
         Of the two forms only the one written remains. `redacted` says that the text, which may be given
-        in UTF-8, is redacted already. The result tells the path of the file, and its size and digest as it is
-        on the disk.
+        in UTF-8, is redacted already. The result has the path of the file, and its size and digest on the
+        disk.
 
         Raises:
             AlreadyThere: the file exists in either form and `replace` is false.
@@ -211,7 +211,7 @@ class Workspace:
                 raise WorkspaceError(f"cannot read '{path}': {error}") from error
 
     def artifact_path(self, relative: str) -> str:
-        """The path of an artifact as it is on the disk, given that of either form; as given when it is gone."""
+        """The path of an artifact on the disk, given the path of either form; unchanged if neither exists."""
         other = relative.removesuffix(SUFFIX) if relative.endswith(SUFFIX) else relative + SUFFIX
         return other if not self.root.exists(relative) and self.root.exists(other) else relative
 
@@ -233,7 +233,7 @@ class Workspace:
         return self.root.read(relative, limit)
 
     def exists(self, relative: str) -> bool:
-        """Tell whether a file or folder is there."""
+        """Whether a file or folder exists."""
         return self.root.exists(relative)
 
     def list(self, relative: str = "") -> list[Entry]:
@@ -241,7 +241,7 @@ class Workspace:
         return self.root.list(relative)
 
     def close(self) -> None:
-        """Drop the lock and remove temporary files of processes that died."""
+        """Release the lock, and remove temporary files of processes that died."""
         if self._lock is None:
             return
         try:
