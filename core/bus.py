@@ -1,4 +1,4 @@
-"""The way every event takes from whoever publishes it to everyone who listens."""
+"""The event bus: delivers every published event to every subscriber."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def _utc_now() -> datetime:
 class Stream:
     """One subscriber's own queue, read as an async iterator over batches of events.
 
-    A batch is everything that came since the last one, in order and never empty. The publisher is
-    never held up: a slow reader only finds a larger batch. After `close` the rest is still
-    delivered, and then the iteration ends. Belongs to the event loop that iterates over it.
+    A batch has all events since the last one, in order, and is never empty. The publisher never waits: a slow reader
+    gets larger batches. After `close` the remaining events are still delivered, then the iteration ends. A stream
+    belongs to the event loop that iterates over it.
     """
 
     def __init__(self, bus: Bus) -> None:
@@ -38,7 +38,7 @@ class Stream:
         self._closed = False
 
     def close(self) -> None:
-        """Stop receiving; the iteration ends once what is waiting has been read."""
+        """Stop receiving; the iteration ends once the waiting events have been read."""
         self._unsubscribe()
         self._closed = True
         self._wake.set()
@@ -61,14 +61,14 @@ class Stream:
 
 
 class Bus:
-    """Publish and subscribe within one process, for one thread: the event loop's.
+    """Publish and subscribe within one process, in the thread of the event loop.
 
-    Every subscriber sees every event, in the order of `seq`. An event published by a subscriber
-    while it handles another is delivered after that one has reached everybody. Other threads hand
-    their events over with `loop.call_soon_threadsafe(bus.publish, event)`.
+    Every subscriber receives every event, in the order of `seq`. An event that a subscriber publishes while it handles
+    another is delivered after that one has reached all subscribers. Other threads publish with
+    `loop.call_soon_threadsafe(bus.publish, event)`.
 
     Args:
-        last_seq: the `seq` of the last event of a session that goes on; the next event gets one more.
+        last_seq: the `seq` of the last event of a resumed session; the next event gets one more.
         now: the wall clock, as aware UTC time.
     """
 
@@ -86,19 +86,19 @@ class Bus:
         return self._seq
 
     def publish(self, event: Event) -> Event:
-        """Stamp an event with its place and time, hand it to every subscriber, and return it as stamped."""
+        """Stamp an event with its `seq` and time, deliver it to every subscriber, and return the stamped event."""
         self._seq += 1
         stamped = msgspec.structs.replace(event, seq=self._seq, at=self._now())
         self._deliver(stamped)
         return stamped
 
     def forward(self, event: Event) -> None:
-        """Hand on an event that was stamped before, as when a journal is replayed."""
+        """Deliver an event that is already stamped, as when a journal is replayed."""
         self._seq = max(self._seq, event.seq)
         self._deliver(event)
 
     def subscribe(self, receive: Receive) -> Callable[[], None]:
-        """Have `receive` called with every event from now on; the result ends that."""
+        """Call `receive` with every event from now on; calling the returned function ends that."""
         self._subscribers = (*self._subscribers, receive)
 
         def unsubscribe() -> None:

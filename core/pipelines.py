@@ -1,4 +1,4 @@
-"""Pipelines: the six points at which handlers look at, change, refuse or mend the agent's work.
+"""Pipelines: the six points at which handlers inspect, change, refuse or repair the agent's work.
 
     agent.before_execute  BeforeExecute  before a query goes to the agent
     agent.after_execute   AfterExecute   after the agent answered
@@ -7,8 +7,8 @@
     tool.after_execute    AfterTool      after a call gave a result; may add context for the model
     tool.on_error         ToolErrored    after a call failed; may add context for the model
 
-A handler is given the payload and returns it, changed or not; None means unchanged. What a handler
-does to the payload's dictionaries in place counts only if it returns the payload.
+A handler receives the payload and returns it, changed or not; None means unchanged. Changes that a handler makes
+to the payload's dictionaries in place count only if it returns the payload.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class AgentContext:
-    """Where a query or a call belongs. `values` is free for handlers to pass things on to later ones."""
+    """The session and query of a payload. Handlers may use `values` to pass data to later ones."""
 
     session_id: str = ""
     query_id: str = ""
@@ -54,7 +54,7 @@ class AgentContext:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentResponse:
-    """What the agent answered, with the tool calls it made on the way, each with its id."""
+    """The agent's answer, with the tool calls it made, each with its id."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -69,7 +69,7 @@ _TEXT_OR_NONE = (str, type(None))
 
 @dataclass(frozen=True, kw_only=True)
 class Payload:
-    """What a handler is given. `_types` are checked when it is made, `_fixed` may not be changed by a handler."""
+    """The base of payloads. `_types` are checked on creation, `_fixed` may not be changed by a handler."""
 
     _types: ClassVar[_Types] = {}
     _fixed: ClassVar[tuple[str, ...]] = ()
@@ -101,7 +101,7 @@ class BeforeExecute(Payload):
 
 @dataclass(frozen=True, kw_only=True)
 class AfterExecute(Payload):
-    """A query that was answered, with the system prompt that held; the response may be replaced."""
+    """A query that was answered, with the system prompt that was used; the response may be replaced."""
 
     _types: ClassVar[_Types] = {"response": AgentResponse, "context": AgentContext}
     _fixed = ("agent", "input", "system_prompt")
@@ -114,7 +114,7 @@ class AfterExecute(Payload):
 
 @dataclass(frozen=True, kw_only=True)
 class AgentErrored(Payload):
-    """A query that failed. `system_prompt` is None when it was not built yet.
+    """A query that failed. `system_prompt` is None if it was not built yet.
 
     Setting `recovery` answers the query with that text instead of failing it.
     """
@@ -153,7 +153,7 @@ class BeforeTool(Payload):
 
 @dataclass(frozen=True, kw_only=True)
 class AfterTool(Payload):
-    """A call that gave a result for the input that really ran; `additional_context` is added for the model."""
+    """A call that returned a result, with the input that was used; `additional_context` is added for the model."""
 
     _types: ClassVar[_Types] = {
         "observation": Observation,
@@ -171,7 +171,7 @@ class AfterTool(Payload):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolErrored(Payload):
-    """A call that failed, with the input that really ran and what the tool said, as far as it said anything.
+    """A call that failed, with the input that was used and the error of the tool, if it gave one.
 
     `additional_context` is added for the model.
     """
@@ -223,14 +223,14 @@ _POINTS: Mapping[str, tuple[type[Payload], str]] = {
 
 
 class Pipelines:
-    """The pipelines of one application: which there are, who handles them, and how they run.
+    """The pipelines of one application: which exist, who handles them, and how they run.
 
-    Handlers run one after the other, highest priority first, in the order of their registration between
-    equals. One that raises, or breaks the contract of its payload, is reported and passed over: the run goes
-    on with the last good payload, and the work it belongs to is not disturbed.
+    Handlers run one after the other, highest priority first; those of equal priority run in the order of their
+    registration. A handler that raises, or breaks the contract of its payload, is reported and skipped: the run
+    continues with the last valid payload, and the work it belongs to is not disturbed.
 
     Args:
-        report: is told of every handler that failed.
+        report: called for every handler that failed.
     """
 
     def __init__(self, report: Callable[[PipelineFailed], object] | None = None) -> None:
@@ -245,10 +245,10 @@ class Pipelines:
         return {name: pipeline.description for name, pipeline in self._pipelines.items()}
 
     def define(self, name: str, description: str = "", *, payload: type[Payload] = Payload) -> None:
-        """Add a pipeline of one's own; `payload` is the type its handlers are given.
+        """Add a custom pipeline; `payload` is the type that its handlers receive.
 
         Raises:
-            PipelineError: there is one of that name already.
+            PipelineError: a pipeline of that name exists.
         """
         if name in self._pipelines:
             raise PipelineError(f"There is a pipeline {name!r} already: choose another name.")
@@ -257,9 +257,9 @@ class Pipelines:
     def register(
         self, name: str, handler: Handler, priority: int = 0, *, tools: Callable[[str], bool] | None = None
     ) -> Callable[[], None]:
-        """Have `handler` run in a pipeline from now on; the result takes it out again.
+        """Run `handler` in a pipeline from now on; calling the returned function removes it.
 
-        With `tools` it runs only for calls of the tools whose full name that accepts.
+        With `tools` it runs only for calls of tools whose full name `tools` accepts.
 
         Raises:
             PipelineError: there is no such pipeline, or the handler cannot be called.
@@ -300,7 +300,7 @@ class Pipelines:
         return copied
 
     async def run(self, name: str, payload: P) -> P:
-        """Give a payload to every handler of a pipeline in turn and return what they made of it.
+        """Pass a payload through every handler of a pipeline and return the result.
 
         Raises:
             PipelineError: there is no such pipeline, or the payload is not of its type.
@@ -331,7 +331,7 @@ class Pipelines:
 
     def _note_failure(self, name: str, handler: Handler, payload: Payload, error: Exception) -> None:
         failure = PipelineError(f"A handler of {name} failed: {_name_of(handler)}: {error}")
-        # The error being handled stays the cause; the handler's own is the context it arose in.
+        # The error being handled remains the cause; the handler's own error is the context.
         failure.__cause__ = getattr(payload, "exception", None) or error
         failure.__context__ = error
         _log.error("%s", failure, exc_info=failure)
@@ -348,7 +348,7 @@ class Pipelines:
 
 
 def _shielded(payload: P) -> P:
-    """Copy the payload's own dictionaries, so that a handler that fails half-way leaves the original whole."""
+    """Copy the payload's dictionaries, so that a handler that fails half-way leaves the original intact."""
     shielded = copy.copy(payload)
     for each in fields(payload):
         value = getattr(payload, each.name)
@@ -367,9 +367,11 @@ def _accepted(payload: P, returned: Any) -> P:
     for name in payload._fixed:
         before, after = getattr(payload, name), getattr(returned, name)
         if before is not after and before != after:
-            raise PipelineError(f"it changed {name} of {type(payload).__name__}, which is not its to change")
+            raise PipelineError(
+                f"it changed {name} of {type(payload).__name__}, which handlers may not change"
+            )
     if getattr(payload, "denied", None) is not None and getattr(returned, "denied", None) is None:
-        raise PipelineError("it took back what an earlier handler denied")
+        raise PipelineError("it reversed the denial of an earlier handler")
     return returned
 
 

@@ -1,6 +1,6 @@
-"""What other installed packages bring, found by the entry points of a group.
+"""Plug-ins: what other installed packages provide, found by the entry points of a group.
 
-Nothing a plug-in does wrong ends the session: what cannot be loaded is left out, and said.
+No error of a plug-in ends the session: a plug-in that cannot be loaded is skipped and reported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PluginProblem:
-    """A plug-in that is left out: its group, its name, and what to do about it."""
+    """A plug-in that is skipped: its group, its name, and what to do about it."""
 
     group: str
     plugin: str
@@ -53,17 +53,18 @@ def load_entry_points(
     *,
     seconds: float = LOAD_SECONDS,
 ) -> Iterator[T]:
-    """Make what each entry point of a group names, one after the other by their names; what fails is left out.
+    """Make an object of each entry point of a group, in the order of their names; a plug-in that fails is skipped.
 
-    Takes as long as the plug-ins take to import, each at most `seconds`: not for the event loop. `make` is called in a
-    thread, may raise any UniversalAgentError, and is best without effects: whoever takes too long goes on all the same.
+    Takes as long as the imports of the plug-ins, each at most `seconds`: do not call it on the event loop. `make` runs
+    in a thread and may raise any UniversalAgentError. It should have no side effects, as it is not stopped when it
+    takes too long.
     """
     for point in _entry_points(group, report):
         try:
             made = _within(seconds, partial(make, point))
         except UniversalAgentError as error:
             label = clean_line(point.name, 60) or "a plug-in"
-            message = f"{_origin(point)} is left out: {clean_line(str(error), 400)}"
+            message = f"{_origin(point)} is skipped: {clean_line(str(error), 400)}"
             _log.warning("plug-in %s: %s", label, message, exc_info=error.__cause__)
             report(PluginProblem(group, label, message))
         else:
@@ -71,21 +72,21 @@ def load_entry_points(
 
 
 def load_entry_point(point: EntryPoint) -> object:
-    """Import what an entry point names.
+    """Import the object that an entry point names.
 
     Raises:
-        PluginError: that cannot be done.
+        PluginError: it cannot be imported.
     """
     try:
         return point.load()
     except BaseException as error:
         raise PluginError(
-            f"it cannot be imported ({describe_exception(error)}); mend or uninstall it, or start with --no-plugins"
+            f"it cannot be imported ({describe_exception(error)}); fix or uninstall it, or start with --no-plugins"
         ) from error
 
 
 def describe_exception(error: BaseException) -> str:
-    """An error of a plug-in in a line."""
+    """An error of a plug-in, in one line."""
     return clean_line(f"{type(error).__name__}: {error}", 240)
 
 
@@ -95,7 +96,7 @@ def _entry_points(group: str, report: Callable[[PluginProblem], object]) -> list
     try:
         return sorted(entry_points(group=group), key=lambda point: (point.name, _origin(point)))
     except Exception as error:
-        # A damaged package of any kind can be in the way.
+        # Any damaged package can cause this.
         reason = clean_line(f"{type(error).__name__}: {error}", 300)
         _log.warning("plug-ins cannot be listed: %s", reason, exc_info=error)
         message = f"the installed packages cannot be listed ({reason}); none was loaded"
@@ -104,7 +105,7 @@ def _entry_points(group: str, report: Callable[[PluginProblem], object]) -> list
 
 
 def _within(seconds: float, work: Callable[[], T]) -> T:
-    """Do work in a thread of its own; one that never ends is left behind."""
+    """Run work in a thread of its own; a thread that never ends is abandoned."""
     done: SimpleQueue[T | UniversalAgentError] = SimpleQueue()
 
     def run() -> None:
@@ -117,7 +118,7 @@ def _within(seconds: float, work: Callable[[], T]) -> T:
     try:
         made = done.get(timeout=seconds)
     except Empty:
-        raise PluginError(f"it did not load within {seconds:g} seconds; mend or uninstall it") from None
+        raise PluginError(f"it did not load within {seconds:g} seconds; fix or uninstall it") from None
     if isinstance(made, UniversalAgentError):
         raise made
     return made
@@ -139,10 +140,10 @@ Register = Callable[[Pipelines], object]
 def register_plugins(
     pipelines: Pipelines, report: Callable[[PluginProblem], object], *, seconds: float = LOAD_SECONDS
 ) -> Pipelines:
-    """Return pipelines with the handlers of every plug-in as well.
+    """Return the pipelines with the handlers of every plug-in added.
 
-    An entry point names a function that is given the pipelines and registers on them. What one that fails has
-    registered until then does not count.
+    An entry point names a function that is called with the pipelines and registers handlers. If it fails, none of its
+    handlers is registered.
     """
     whole = pipelines
 
@@ -157,7 +158,7 @@ def register_plugins(
 def _registered(point: EntryPoint, pipelines: Pipelines) -> Pipelines:
     register = load_entry_point(point)
     if not callable(register) or inspect.iscoroutinefunction(register):
-        raise PipelineError("it names no plain function; see docs/pipelines.md for what it needs")
+        raise PipelineError("it does not name a plain function; see docs/pipelines.md")
     attempt = pipelines.copy()
     try:
         register(attempt)

@@ -1,4 +1,4 @@
-"""The login of the Claude command line: whether there is one, and the program that makes one."""
+"""The login of the Claude command line: whether one exists, and the program that creates one."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _LARGEST = 1 << 20
 
 @dataclass(frozen=True)
 class Login:
-    """What was found of a login; `usable` says whether a session can be tried with it."""
+    """The state of the login; `usable` says whether a session can be tried with it."""
 
     usable: bool
     message: str
 
 
 def find_login(settings: Settings, now: datetime | None = None) -> Login:
-    """Look for a login where the agent would, and whether it is still valid; its tokens are read by nobody else."""
+    """Find the login where the agent looks for it, and check whether it is valid; its tokens are not kept."""
     folder = settings.claude_config_dir or Path.home() / ".claude"
     path = folder / ".credentials.json"
     try:
@@ -44,17 +44,17 @@ def find_login(settings: Settings, now: datetime | None = None) -> Login:
     if not isinstance(account, dict) or not (account.get("accessToken") or account.get("refreshToken")):
         return Login(False, f"There is no login in {path}: log in again.")
     until = account.get("expiresAt")
-    # In milliseconds; with a refresh token the agent renews it by itself.
+    # In milliseconds; with a refresh token the agent renews it automatically.
     over = isinstance(until, int) and until / 1000 < (now or datetime.now(UTC)).timestamp()
     if over and not account.get("refreshToken"):
         return Login(False, f"The login in {path} has expired: log in again.")
     plan = account.get("subscriptionType")
     of = f" of Claude {plan.capitalize()}" if isinstance(plan, str) and plan.isalnum() else ""
-    return Login(True, f"A login{of} is there, in {path}.")
+    return Login(True, f"Found a login{of} in {path}.")
 
 
 def claude_program(settings: Settings) -> Path | None:
-    """The Claude command line that the agent runs on; None when there is none."""
+    """The Claude command line that the agent uses; None when there is none."""
     if settings.cli_path is not None:
         return settings.cli_path if settings.cli_path.is_file() else None
     # Found without importing the SDK, which takes a second.
@@ -68,12 +68,12 @@ def claude_program(settings: Settings) -> Path | None:
 
 
 def login_command(program: Path) -> list[str]:
-    """The command that makes a login."""
+    """The command that creates a login."""
     return [str(program), "auth", "login"]
 
 
 def login_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of that command: without keys, as with one of them there would be nothing to log in to."""
+    """The environment of that command, without keys: with a key there would be no login."""
     kept = {name: value for name, value in environ.items() if not name.startswith(("ANTHROPIC_", "UA_"))}
     folder = settings.claude_config_dir
     if folder is not None and folder != Path.home() / ".claude":

@@ -1,4 +1,4 @@
-"""What a session has been given to reach its services with: by name and place, never by value."""
+"""Which credentials a session has for its services: by name and place, never by value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SECRETS: tuple[tuple[Service, str], ...] = (
 
 @dataclass(frozen=True)
 class Credential:
-    """A credential by the name people know it by, and where it was found; no place means that it is missing."""
+    """A credential by its usual name, and where it was found; without a place it is missing."""
 
     service: Service
     name: str
@@ -50,15 +50,15 @@ def credentials_of(
     cwd: Path | None = None,
     config_dir: Path | None = None,
 ) -> list[Credential]:
-    """Every credential there may be, those of one service together; reads the files that may hold them.
+    """Every possible credential, grouped by service; reads the files that may hold them.
 
-    One that no source has, though the settings do, was given by the program.
+    A credential that is in the settings but in no source was given by the program.
     """
     names = [name for _, name in _SECRETS]
     try:
         places = set_elsewhere(names, environ=environ, cwd=cwd)
     except SettingsError:
-        # A file was broken since the start: what was read of it then is still used.
+        # A file became invalid after the start: what was read then is still used.
         places = {}
     in_user_file = UserFile(config_dir).names()
     found = []
@@ -77,7 +77,7 @@ def credentials_of(
 
 
 def _place(where: Given, name: str) -> str:
-    """Where a setting is from, in few words; a variable is named only if that is not `name`."""
+    """Where a setting comes from; a variable is named only if it is not called `name`."""
     match where.place:
         case "environment":
             kind = "environment"
@@ -89,7 +89,7 @@ def _place(where: Given, name: str) -> str:
 
 
 def servers_of(settings: Settings) -> dict[str, str]:
-    """The addresses that a session talks to, without the passwords there may be in them."""
+    """The addresses of a session's services, without passwords."""
     model = shown_server(settings.base_url or DEFAULT_URL)
     composio = shown_server(settings.composio_base_url) if settings.composio_base_url else "Composio's own"
     return {"model": model, "composio": composio}

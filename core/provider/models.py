@@ -1,4 +1,4 @@
-"""The port to the model of a session: which there are, which one answers, and the choice of another."""
+"""The models of a session: which exist, which one answers, and the choice of another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 100
 
 @dataclass(frozen=True)
 class ModelChoice:
-    """What answers: the model (None leaves it to the agent), the one to fall back on, and how hard it thinks."""
+    """A choice of models: the model (None leaves it to the agent), the fallback model, and the effort."""
 
     model: str | None = None
     fallback: str | None = None
@@ -28,7 +28,7 @@ class ModelChoice:
 
 @dataclass(frozen=True)
 class KnownModel:
-    """A model as the agent lists it: the name it takes, a title, and a line about it."""
+    """A model as the agent lists it: its name, a title, and a description."""
 
     name: str
     title: str = ""
@@ -36,25 +36,25 @@ class KnownModel:
 
 
 def checked_choice(choice: ModelChoice) -> ModelChoice:
-    """Tidy a choice up.
+    """Normalise a choice.
 
     Raises:
-        SettingsError: it cannot be had.
+        SettingsError: it is not valid.
     """
     checked = ModelChoice(_name(choice.model), _name(choice.fallback), choice.effort or None)
     if checked.effort is not None and checked.effort not in EFFORTS:
         raise SettingsError(f"The effort is one of {', '.join(EFFORTS)}.")
     if checked.fallback is not None and checked.fallback == checked.model:
-        raise SettingsError("A model cannot be the one to fall back on from itself: name another one.")
+        raise SettingsError("A model cannot be its own fallback: name another one.")
     return checked
 
 
 class Models:
-    """Keeps the choice of a session; a connection is made with it, and made again for another one.
+    """The choice of a session; another choice takes effect with a new connection.
 
     Attributes:
-        choice: what holds for the queries to come.
-        known: what the agent lists, once it is connected; with a server of one's own these may not be all.
+        choice: the choice for the next queries.
+        known: the models that the agent lists, once it is connected; a custom server may have others.
     """
 
     def __init__(self, settings: Settings, publish: Callable[[Event], object]) -> None:
@@ -63,10 +63,10 @@ class Models:
         self._publish = publish
 
     def choose(self, choice: ModelChoice) -> bool:
-        """Have other queries answered by another model, from the next one on; False when it is the same.
+        """Choose the model for the next queries; returns False if the choice is unchanged.
 
         Raises:
-            SettingsError: it cannot be had; the choice stays as it was.
+            SettingsError: it is not valid; the choice stays as it was.
         """
         checked = checked_choice(choice)
         if checked == self.choice:
@@ -78,7 +78,7 @@ class Models:
         return True
 
     def read_list(self, listed: Iterable[Any]) -> None:
-        """Take up what the agent lists when it is connected."""
+        """Read the list of models that the agent gives when it is connected."""
         found = {}
         for each in listed:
             if isinstance(each, Mapping) and isinstance(name := each.get("value"), str) and name.strip():
@@ -94,7 +94,5 @@ def _name(name: str | None) -> str | None:
         return None
     tidy = name.strip()
     if len(tidy) > _LONGEST or not tidy.isprintable() or " " in tidy:
-        raise SettingsError(
-            "This is no name of a model: names have no blanks, and no more than 200 characters."
-        )
+        raise SettingsError("This is not a model name: names have no spaces, and at most 200 characters.")
     return tidy

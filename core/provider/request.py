@@ -19,7 +19,7 @@ _TIMEOUT = 5.0
 
 
 def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
-    """Where the Messages API takes messages, and with which headers, the credentials among them."""
+    """The address of the Messages API, and the headers for it, including the credentials."""
     headers = {"anthropic-version": _API_VERSION}
     if settings.api_key:
         headers["x-api-key"] = settings.api_key
@@ -31,10 +31,10 @@ def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
 def small_request(
     settings: Settings, on_request: OnRequest | None = None
 ) -> Callable[[str, str], Awaitable[str]] | None:
-    """Make the function that asks the model for a word; None when no key or no model is known for it.
+    """Make the function that asks the model for a word; None when no key or no model is known.
 
     The function takes a system prompt and a text, and returns the reply's text. It speaks the Messages API
-    (POST /v1/messages) and does not try twice. `on_request` is called with its requests.
+    (POST /v1/messages) and does not retry. `on_request` is called with its requests.
     """
     model = settings.simple_model or settings.model or (None if settings.base_url else DEFAULT_MODEL)
     if model is None or not (settings.api_key or settings.auth_token or settings.base_url):

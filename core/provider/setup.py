@@ -1,4 +1,4 @@
-"""The ways to a model: what each asks for, what it means as settings, and how it is checked and stored."""
+"""The ways to connect to a model: what each needs, which settings it makes, and how these are checked and stored."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ SetupMethod = Literal["anthropic", "login", "zai", "server"]
 
 ZAI_URL = "https://api.z.ai/api/anthropic"
 LOCAL_URL = "http://127.0.0.1:11434"
-"""Where Ollama listens unless it is told otherwise."""
+"""The default address of Ollama."""
 
 _LONGEST = 4096
 _LOADING_SECONDS = 120.0
-"""A local server may have to load its model first."""
+"""Seconds for a local server, which may have to load its model first."""
 
 _ASSIGNED = re.compile(r"(?:export\s+)?[A-Za-z_]*(?:KEY|TOKEN)\s*=\s*", re.IGNORECASE)
 _LOCAL_HOST = re.compile(
@@ -51,7 +51,7 @@ _ENDPOINT = re.compile(r"/+v1(/+messages)?/*$")
 
 @dataclass(frozen=True)
 class SetupInput:
-    """What a person entered, tidied; what a way does not ask for is empty."""
+    """What a person entered, normalised; fields that a method does not need are empty."""
 
     key: str = field(default="", repr=False)
     address: str = ""
@@ -60,7 +60,7 @@ class SetupInput:
 
 @dataclass(frozen=True)
 class SetupPlan:
-    """What is to be stored, setting by setting (None takes one out), and the settings to go on with."""
+    """What will be stored, setting by setting (None removes one), and the settings that result."""
 
     way: SetupMethod
     changes: Mapping[str, str | None] = field(repr=False)
@@ -68,26 +68,26 @@ class SetupPlan:
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What must never be shown or written anywhere else."""
+        """Values that must never be shown or written anywhere else."""
         return secrets(self.settings, {})
 
 
 @dataclass(frozen=True)
 class StoredSetup:
-    """Where something was stored, and what must be known about it."""
+    """Where a set-up was stored, and warnings about it."""
 
     path: Path
     warnings: tuple[str, ...] = ()
 
 
 def normalize_key(text: str) -> str:
-    """Take from a key what gets around it when it is copied: blanks, line ends, quotes, the name of a variable."""
+    """Strip from a key what is copied with it: spaces, line ends, quotes, the name of a variable."""
     line = _ASSIGNED.sub("", text.strip(), count=1) if _ASSIGNED.match(text.strip()) else text
     return "".join(line.split()).strip("\"'`")
 
 
 def normalize_address(text: str) -> str:
-    """Write an address as a base URL: with a scheme, without what the Messages API adds to it."""
+    """Write an address as a base URL: with a scheme, without the path of the Messages API."""
     address = "".join(text.split()).strip("\"'`")
     if address and "://" not in address:
         address = f"{'http' if _LOCAL_HOST.match(address) else 'https'}://{address}"
@@ -95,37 +95,37 @@ def normalize_address(text: str) -> str:
 
 
 def find_input_error(way: SetupMethod, given: SetupInput) -> tuple[str, str] | None:
-    """Say which field is wrong and what is wrong with it; None when all can be tried."""
+    """The first invalid field and its problem; None if the input can be tried."""
     needs_key = way in ("anthropic", "zai")
     if way == "server" and not given.address:
-        return "address", f"Type the address of the server, such as {LOCAL_URL}"
+        return "address", f"Enter the address of the server, such as {LOCAL_URL}"
     if way == "server":
         try:
             values.url(given.address)
         except ValueError as error:
-            return "address", f"This is no address: it takes {error}."
+            return "address", f"This is not an address: it needs {error}."
     if needs_key and not given.key:
-        return "key", "Type or paste the key."
+        return "key", "Enter or paste the key."
     if given.key and not (given.key.isascii() and given.key.isprintable()):
-        return "key", "There are characters in it that no key has: copy it again."
+        return "key", "It contains characters that no key has: copy it again."
     if len(given.key) > _LONGEST:
-        return "key", "This is too long for a key: copy the key alone."
+        return "key", "This is too long for a key: copy only the key."
     if needs_key and len(given.key) < 8:
-        return "key", "This is too short for a key: copy the whole of it."
+        return "key", "This is too short for a key: copy all of it."
     if way == "anthropic" and given.key.startswith("sk-ant-oat"):
         return (
             "key",
             "This is the token of a Claude login. An API key begins with sk-ant-api; or choose the login.",
         )
     if len(given.model) > 200 or not given.model.isprintable():
-        return "model", "This is no name of a model."
+        return "model", "This is not a model name."
     return None
 
 
 class ModelSetup:
-    """Makes, checks and stores what a person chose, starting from the `settings` there are.
+    """Makes, checks and stores the settings for a model, starting from the current `settings`.
 
-    `environ`, `cwd` and `config_dir` say where settings are looked for, as for `load_settings`.
+    `environ`, `cwd` and `config_dir` are where settings are read from, as for `load_settings`.
     """
 
     def __init__(
@@ -144,12 +144,12 @@ class ModelSetup:
 
     @property
     def path(self) -> Path:
-        """The file in which things are stored."""
+        """The file in which the settings are stored."""
         return self._file.path
 
     @property
     def now(self) -> str:
-        """How the model is reached now; empty when it is not."""
+        """How the model is reached now; empty if it is not set up."""
         settings = self.settings
         if settings.demo:
             return "the demo"
@@ -161,7 +161,7 @@ class ModelSetup:
         return "the Claude login" if settings.has_login else ""
 
     def given(self, way: SetupMethod) -> SetupInput:
-        """What is known already of what a way asks for; never a key or a password."""
+        """What is already known of a method's input; never a key or a password."""
         now = self.settings
         if way == "zai" and now.base_url == ZAI_URL:
             return SetupInput(model=now.model or "")
@@ -171,9 +171,9 @@ class ModelSetup:
         return SetupInput()
 
     def plan(self, way: SetupMethod, given: SetupInput) -> SetupPlan:
-        """Make settings of what was entered, in which there is nothing wrong.
+        """Make settings of valid input.
 
-        What belongs to another way is taken out: a key would be sent to whichever server is set.
+        Settings of other methods are removed: otherwise a key would be sent to whichever server is set.
         """
         now = self.settings
         changes: dict[str, str | None] = {"api_key": None, "auth_token": None, "base_url": None}
@@ -188,28 +188,28 @@ class ModelSetup:
             case "login":
                 pass
         if changes["base_url"] != now.base_url:
-            # The models of one server are not those of another.
+            # Servers have different models.
             for name in ("model", "simple_model", "fallback_model"):
                 if getattr(now, name) is not None:
                     changes.setdefault(name, None)
         return SetupPlan(way, changes, replace(now, demo=False, **changes))  # type: ignore[arg-type]  # texts or None
 
     def describe_changes(self, plan: SetupPlan) -> str:
-        """Name the settings that storing sets and takes out."""
+        """Name the settings that storing sets and removes."""
         there = self._file.names()
         sets = [name for name, value in plan.changes.items() if value is not None]
         out = [name for name, value in plan.changes.items() if value is None and name in there]
         parts = [f"sets {', '.join(sets)}"] if sets else []
-        parts += [f"takes out {', '.join(out)}"] if out else []
+        parts += [f"removes {', '.join(out)}"] if out else []
         return " and ".join(parts)
 
     def replaced(self, way: SetupMethod) -> tuple[str, ...]:
-        """Name the settings of the file that storing a way would change or take out."""
+        """Name the settings of the file that storing a method would change or remove."""
         there = self._file.names()
         return tuple(name for name in self.plan(way, SetupInput()).changes if name in there)
 
     async def check(self, plan: SetupPlan) -> ModelVerdict:
-        """Ask the model once whether it would answer."""
+        """Ask the model once, to check that it answers."""
         deadline = _LOADING_SECONDS if plan.way == "server" else DEADLINE
         return await check_model(plan.settings, deadline=deadline, environ=self._environ)
 
@@ -223,7 +223,7 @@ class ModelSetup:
         return StoredSetup(path, self._warnings(plan))
 
     def _warnings(self, plan: SetupPlan) -> tuple[str, ...]:
-        """What makes the next start differ from what was stored."""
+        """Why the next start would differ from what was stored."""
         where = {"environ": self._environ, "cwd": self._cwd}
         try:
             then = load_settings(**where, config_dir=self._config_dir)  # type: ignore[arg-type]  # as named
@@ -232,6 +232,6 @@ class ModelSetup:
         except SettingsError as error:
             return (f"The next start from this folder will fail: {error}",)
         return tuple(
-            f"{origin} wins over what is stored, from the next start on: take it out there."
+            f"{origin} has precedence over what is stored, from the next start on: remove it there."
             for origin in dict.fromkeys(where.origin for where in elsewhere.values())
         )

@@ -1,4 +1,4 @@
-"""A session: the one object a front end holds. It takes queries, runs them one at a time, and ends cleanly."""
+"""A session: the object that a front end holds. It accepts queries, runs them one at a time, and ends cleanly."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _CLOSE_TIMEOUT = 7.0
 
 
 class Session:
-    """Runs queries for a person or a script.
+    """Runs queries for a person or a program.
 
-    Everything that happens is published on `bus`; the methods are the few commands a front end gives.
+    Everything that happens is published on `bus`; the methods are the commands of a front end.
     """
 
     def __init__(self, settings: Settings, parts: SessionParts, bus: Bus, spawn: Spawn = spawn_task) -> None:
@@ -81,7 +81,7 @@ class Session:
         self._agent = AgentConnection(
             self._assembly.connect,
             spawn,
-            # None of it can be changed in a connection; the conversation goes on over another one.
+            # They are fixed for a connection; for other terms the conversation continues over a new one.
             terms=lambda: (self._budget.limit_usd, self.models.choice),
             over=lambda: self._finished,
             died=self._died,
@@ -108,17 +108,17 @@ class Session:
 
     @property
     def queued(self) -> tuple[str, ...]:
-        """The queries waiting behind the running one, oldest first."""
+        """The queries that wait behind the running one, oldest first."""
         return tuple(self._queue)
 
     @property
     def queue_paused(self) -> bool:
-        """Whether the waiting queries stay until `resume_queue`, the next `submit` or a higher budget."""
+        """Whether the waiting queries stay until `resume_queue`, the next `submit` or a higher spending limit."""
         return self._runner.is_paused
 
     @property
     def pending_auth(self) -> AuthRequired | None:
-        """The link a person has yet to open."""
+        """The link that a person has yet to open."""
         return self._auth.pending
 
     @property
@@ -129,7 +129,7 @@ class Session:
 
     @property
     def models(self) -> Models:
-        """What answers, and the choice of another model."""
+        """The current model, and the choice of another."""
         return self._assembly.models
 
     @property
@@ -139,7 +139,7 @@ class Session:
 
     @property
     def servers(self) -> Servers:
-        """The MCP servers, and what can be done about them."""
+        """The MCP servers: their states and the operations on them."""
         return self._assembly.servers
 
     async def start(self) -> None:
@@ -172,7 +172,7 @@ class Session:
         self._runner.begin(self._spawn)
 
     def submit(self, text: str) -> None:
-        """Take a query: it runs now, or waits behind the ones before it."""
+        """Submit a query: it runs now, or waits behind the queries before it."""
         if text.strip() and not self._finished:
             self._queue.add(text.strip())
             self._runner.wake()
@@ -217,7 +217,7 @@ class Session:
             unsubscribe()
 
     async def steer(self, text: str) -> bool:
-        """Say something into the running query; False when none listens and it waits to run next instead."""
+        """Send a message to the running query; returns False if it waits as the next query instead."""
         text = text.strip()
         if not text or self._finished:
             return False
@@ -231,35 +231,35 @@ class Session:
         return False
 
     def unqueue(self) -> str | None:
-        """Take back the newest query that still waits; None when there is none."""
+        """Remove the newest waiting query and return it; None when there is none."""
         return self._queue.pop_newest()
 
     def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Let `wanted` wait instead of `seen`; False when other queries than `seen` wait by now."""
+        """Replace the waiting queries `seen` with `wanted`; returns False if the queue has changed since."""
         return self._queue.change(seen, wanted)
 
     def resume_queue(self) -> None:
-        """Go on with the queries that are held since one before them did not succeed."""
+        """Resume the queue, which is paused since a query did not succeed."""
         if self.queue_paused:
             self._queue.resume()
             self._runner.wake()
 
     def raise_budget(self, limit_usd: float) -> None:
-        """Let the session cost more; what waits for that runs. A running query keeps the limit it began with.
+        """Raise the spending limit; queries that wait for that run. A running query keeps its limit.
 
         Raises:
-            SettingsError: the session has cost that already.
+            SettingsError: the session has already cost that much.
         """
         self._budget.raise_to(limit_usd)
         if self._queue.ready:
             self._runner.wake()
 
     async def wait_idle(self) -> None:
-        """Wait until no query runs and none waits but those that are held."""
+        """Wait until no query runs, and none waits except in a paused queue."""
         await self._runner.wait_idle()
 
     async def interrupt(self) -> None:
-        """Stop the running query; what it has said so far is kept."""
+        """Stop the running query; its output until then is kept."""
         if self.state is not SessionState.RUNNING:
             return
         self.state = SessionState.STOPPING
@@ -275,25 +275,25 @@ class Session:
         reason: str = "",
         patterns: Sequence[str] = (),
     ) -> bool:
-        """Answer a waiting tool call; False when it does not wait any more."""
+        """Answer a tool call that waits for permission; returns False if it no longer waits."""
         return self._assembly.answer(request_id, PermissionReply(allow, scope, reason, tuple(patterns)))
 
     def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
-        """Say whether an MCP server of the folder is trusted; one that is gets connected.
+        """Decide whether an MCP server of the folder is trusted; a trusted one is connected.
 
         Raises:
-            WorkspaceError: that cannot be kept, and the server stays as it is.
+            WorkspaceError: the decision cannot be stored, and the server stays as it is.
         """
         own = self._parts.own_servers
         if own is not None and own.answer(server, decision) and self.servers.reconnect(server):
             self._assembly.request_connection(server)
 
     def finish_auth(self, outcome: AuthOutcome) -> None:
-        """Say how the waiting authentication went; when it is complete the agent goes on by itself."""
+        """Report how the pending authentication ended; when it is complete the agent continues."""
         self._auth.finish(outcome)
 
     async def restart(self) -> None:
-        """Connect the agent again after it died; the conversation goes on, no query is sent again."""
+        """Restart the agent after it died; the conversation continues, and no query is sent again."""
         if self.state is SessionState.FAILED:
             self.state = SessionState.STARTING
             await self._connect_or_fail()
@@ -317,9 +317,9 @@ class Session:
             await self._finish(reason)
 
     async def _release(self) -> None:
-        """End what runs: the agent, the looking, the task of the queries."""
+        """End what runs: the agent, the polling of accounts, the task of the queries."""
         await self._agent.close()
-        # The configuration in it has keys: whatever happens next, it must not stay behind.
+        # Its configuration has keys: it must not remain on the disk, whatever happens next.
         self._assembly.close()
         self._auth.close()
         await self._runner.end(_CLOSE_TIMEOUT)
@@ -358,7 +358,7 @@ class Session:
             self.state = SessionState.IDLE
 
     def _died(self, error: Exception) -> None:
-        # While a query runs, that one tells of it.
+        # A running query reports it itself.
         if self.state is SessionState.IDLE:
             self._fail(error)
 

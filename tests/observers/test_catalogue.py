@@ -99,7 +99,7 @@ def test_a_broken_plug_in_is_a_line_for_the_person_and_no_traceback(tmp_path: Pa
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stderr
     assert len(done.stderr.splitlines()) == 2
-    assert "missing_module:Gone of broken is left out" in done.stderr
+    assert "missing_module:Gone of broken is skipped" in done.stderr
     assert "--no-plugins" in done.stderr
 
 

@@ -35,10 +35,10 @@ def test_another_choice_is_told_and_default_leaves_it_to_the_agent() -> None:
 @pytest.mark.parametrize(
     ("choice", "why"),
     [
-        (ModelChoice("two words"), "no blanks"),
+        (ModelChoice("two words"), "no spaces"),
         (ModelChoice("x" * 201), "200 characters"),
-        (ModelChoice("a\x1bb"), "no name of a model"),
-        (ModelChoice("opus", "opus"), "fall back on from itself"),
+        (ModelChoice("a\x1bb"), "not a model name"),
+        (ModelChoice("opus", "opus"), "its own fallback"),
         (ModelChoice("opus", None, "much"), "one of low, medium, high, xhigh, max"),  # type: ignore[arg-type]
     ],
 )

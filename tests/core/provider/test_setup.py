@@ -104,7 +104,7 @@ def test_each_way_stores_what_the_next_start_reads_and_takes_out_the_others(tmp_
 
     there = desk(tmp_path, after)
     plan = there.plan("anthropic", SetupInput(key=KEY))
-    assert there.describe_changes(plan) == "sets api_key and takes out auth_token, base_url, model"
+    assert there.describe_changes(plan) == "sets api_key and removes auth_token, base_url, model"
     there.store(plan)
     after = stored(tmp_path)
     assert (after.api_key, after.auth_token, after.base_url, after.model) == (KEY, None, None, None)
@@ -194,8 +194,16 @@ PAST, FUTURE = 1_700_000_000_000, 1_900_000_000_000
         ("{}", False, "no login"),
         ({"accessToken": "canary-token", "expiresAt": FUTURE, "subscriptionType": "max"}, True, "Claude Max"),
         ({"accessToken": "canary-token", "expiresAt": PAST}, False, "expired"),
-        ({"accessToken": "canary-token", "refreshToken": "canary-more", "expiresAt": PAST}, True, "is there"),
-        ({"accessToken": "canary-token", "expiresAt": None, "subscriptionType": "\x1b[1m"}, True, "is there"),
+        (
+            {"accessToken": "canary-token", "refreshToken": "canary-more", "expiresAt": PAST},
+            True,
+            "Found a login",
+        ),
+        (
+            {"accessToken": "canary-token", "expiresAt": None, "subscriptionType": "\x1b[1m"},
+            True,
+            "Found a login",
+        ),
     ],
 )
 def test_a_login_is_looked_for(tmp_path: Path, content: object, usable: bool, told: str) -> None:

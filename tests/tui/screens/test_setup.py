@@ -353,10 +353,10 @@ async def test_enter_takes_the_address_that_is_offered(
 @pytest.mark.parametrize(
     ("keys", "told"),
     [
-        (["1", "enter"], "Type or paste the key."),
+        (["1", "enter"], "Enter or paste the key."),
         (["1", *"abc", "enter"], "too short"),
-        (["3", "enter"], "Type or paste the key."),
-        (["4", *"ftp://x", "enter"], "This is no address"),
+        (["3", "enter"], "Enter or paste the key."),
+        (["4", *"ftp://x", "enter"], "This is not an address"),
     ],
 )
 async def test_a_wrong_entry_is_told_beside_the_line(tmp_path: Path, keys: list[str], told: str) -> None:
@@ -386,7 +386,7 @@ async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_told(
         await pilot.press("enter")
         await until(lambda: "The model answers" in app.shown)
         assert app.file.read_text() == f'# mine\ntheme = "ua-light"\napi_key = "{KEY}"\n'
-        assert "⚠ The environment variable ANTHROPIC_API_KEY wins over what is stored" in app.shown
+        assert "⚠ The environment variable ANTHROPIC_API_KEY has precedence over what is stored" in app.shown
         assert "another-key-12" not in app.shown
 
 
@@ -455,11 +455,11 @@ async def test_a_login_is_made_here_and_looked_for_again(tmp_path: Path) -> None
         await pilot.press("enter")
         await pilot.pause()
         assert app.logins == [tmp_path / "claude"]
-        assert "A login of Claude Max is there" in app.shown
+        assert "Found a login of Claude Max" in app.shown
         await pilot.press("enter")
         await until(lambda: "The login is there" in app.shown)
         assert app.stored == {}
-        assert "takes out api_key" in app.shown.replace("\n", " ")
+        assert "removes api_key" in app.shown.replace("\n", " ")
         await pilot.press("enter")
         await pilot.pause()
         (answer,) = app.answers
@@ -482,7 +482,7 @@ async def test_a_login_that_was_made_elsewhere_is_found_when_looked_for_again(tm
         (tmp_path / "claude").mkdir()
         (tmp_path / "claude" / ".credentials.json").write_text(LOGIN)
         await pilot.press("k")
-        assert "A login of Claude Max is there" in app.shown
+        assert "Found a login of Claude Max" in app.shown
         await pilot.press("enter")
         await until(lambda: "The login is there" in app.shown)
         assert not app.file.exists()
