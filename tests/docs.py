@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.architecture import page_with_tables
+from tests.keys_page import keys_page, standard_module
 from tests.paths import DOCS, PROJECT
 
 _OPTION_NAMES = {"workspace": "workspace_base", "tool": "extra_tools", "max_cost": "max_cost_usd"}
@@ -72,6 +73,8 @@ def configuration_page(page: str) -> str:
 PAGES: dict[Path, Callable[[str], str]] = {
     DOCS / "architecture.md": page_with_tables,
     DOCS / "configuration.md": configuration_page,
+    PROJECT / "tui" / "keys" / "standard.py": standard_module,
+    DOCS / "keys.md": keys_page,
 }
 """The pages with generated parts, and the functions that make these parts again in the text of a page."""
 

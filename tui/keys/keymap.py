@@ -16,9 +16,9 @@ from textual.widget import Widget
 from core.settings.keymap import KeyChoice
 from core.settings.sources import ended
 from core.text import clean_line
-from tui.keys.key_table import ALWAYS_HELD, GUARDED, HANDLED, STANDARD
 from tui.keys.names import is_typed, key_name, shown_key
-from tui.keys.table import together
+from tui.keys.standard import STANDARD
+from tui.keys.table import HANDLED, together
 
 __all__ = ["ActiveBindings", "HasKeys", "Keys", "choose_keys", "keys_of", "written_key"]
 
@@ -26,14 +26,18 @@ _EDITING = frozenset(
     {"up", "down", "left", "right", "home", "end", "pageup", "pagedown", "backspace", "delete", "tab"}
 )
 _MOST_KEYS = 8
+_ALWAYS_ACTIVE = frozenset({"quit", "copy", "commands", "app.suspend"})
+"""Active everywhere, also in the prompt: none of them can be a key that is text."""
+_GUARDED = ("permission.", "delete.", "quit.", "auth.", "link.", "fresh.", "budget.")
+"""The answers to questions, whose keys the settings of a folder may not change."""
 
 
 @dataclass(frozen=True)
 class Keys:
-    """The keys by the names of `key_table`.
+    """The active keys of every action, by its name.
 
-    `chosen` are those that the settings give, empty for an action that shall have none; `problems` says, a sentence
-    each, what in the settings could not be done.
+    `chosen` are the keys that the settings give, empty for an action without keys; `problems` are the settings that
+    are ignored, a sentence each.
     """
 
     chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -54,7 +58,7 @@ class Keys:
         return {(name.split(".")[0], key): name.split(".")[1] for name in names for key in self.of(name)}
 
     def shown(self, name: str) -> str:
-        """Return the first key of an action as it is shown; the name of the palette when it has none."""
+        """Return the label of the first key of an action; that of the command palette if it has none."""
         keys = self.of(name)
         return shown_key(keys[0]) if keys else "Ctrl+P"
 
@@ -78,14 +82,14 @@ def keys_of(app: App[object]) -> Keys:
 
 
 def written_key(widget: Widget, key: str) -> str:
-    """Return what to write for a key that the screen of `widget` names, such as `m`, now that it may be another."""
+    """Return the label for a key that the screen of `widget` names, such as `m`: the key that replaces it, if any."""
     chosen = keys_of(widget.app).chosen
     if not chosen:
         return key
     try:
         name = key_name(key)
     except ValueError:
-        # Several keys in one word, such as arrows: there is none to put in its place.
+        # Several keys in one word, such as arrows, have no replacement.
         return key
     for node in (widget.screen, *widget.screen.walk_children(Widget)):
         for binding in node._bindings.key_to_bindings.get(name, ()):
@@ -125,10 +129,10 @@ class ActiveBindings:
 
 
 def choose_keys(choices: Sequence[KeyChoice]) -> Keys:
-    """Return the keys after what the settings say; of several places that say something the last one counts.
+    """Return the keys according to the settings; the last one wins if several settings name an action.
 
-    What cannot be done is left out and told: an unknown action or key, a key that is text where a person types, two
-    actions of one place on one key.
+    A setting that cannot be used is reported and ignored: an unknown action or key, a key that is text in an input,
+    or a key that another action of the same place has.
     """
     chosen: dict[str, tuple[str, ...]] = {}
     origins: dict[str, str] = {}
@@ -145,7 +149,7 @@ def choose_keys(choices: Sequence[KeyChoice]) -> Keys:
         del chosen[name]
         now = Keys(chosen)
         problems.append(
-            f"{origins[name]}: {shown_key(key)} is the key of {other} there already, so {name} stays on "
+            f"{origins[name]}: {shown_key(key)} is already the key of {other} there, so {name} stays on "
             f"{', '.join(map(shown_key, now.of(name)))}; choose another key, or give {other} one in [keys]."
         )
     return Keys({name: keys for name, keys in chosen.items() if Keys().of(name) != keys}, tuple(problems))
@@ -159,36 +163,34 @@ def _where(choice: KeyChoice) -> str:
 def _keys_for(choice: KeyChoice) -> tuple[str, ...]:
     name, written = choice.action, choice.keys
     if not name:
-        raise ValueError('it is no table: write [keys] and below it lines such as "pane.maximise" = "f9"')
+        raise ValueError('it is not a table: write [keys] and below it lines such as "pane.maximise" = "f9"')
     if isinstance(written, Mapping):
-        raise ValueError('it is a table: write the name with quotes, such as "pane.maximise" = "f9"')
+        raise ValueError('it is a table: put quotes around the name, such as "pane.maximise" = "f9"')
     if name not in STANDARD:
         close = difflib.get_close_matches(name, STANDARD, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        raise ValueError(f"there is no such action, of which docs/keys.md has all{hint}")
-    if choice.in_folder and name.startswith(GUARDED):
-        raise ValueError(
-            "how a question is answered may not be set by a folder: set it in your own config.toml"
-        )
+        raise ValueError(f"there is no such action; docs/keys.md lists them all{hint}")
+    if choice.in_folder and name.startswith(_GUARDED):
+        raise ValueError("a folder may not set how questions are answered: set it in your own config.toml")
     if isinstance(written, str):
         written = written.split(",") if written.strip() else []
     if not isinstance(written, list) or not all(isinstance(each, str) for each in written):
-        raise ValueError('it takes keys as text, such as "f9" or "ctrl+k, alt+k"')
+        raise ValueError('keys are text, such as "f9" or "ctrl+k, alt+k"')
     if len(written) > _MOST_KEYS:
-        raise ValueError(f"it takes at most {_MOST_KEYS} keys")
+        raise ValueError(f"there are at most {_MOST_KEYS} keys")
     keys = tuple(dict.fromkeys(key_name(each) for each in written))
-    if name in ALWAYS_HELD or name.startswith("prompt."):
+    if name in _ALWAYS_ACTIVE or name.startswith("prompt."):
         for key in keys:
-            if is_typed(key) or key in _EDITING or (name in ALWAYS_HELD and key == "enter"):
+            if is_typed(key) or key in _EDITING or (name in _ALWAYS_ACTIVE and key == "enter"):
                 raise ValueError(
-                    f"{shown_key(key)} is needed for typing, and this key works where one types: "
-                    "take one with Ctrl or Alt, or F1 to F12"
+                    f"{shown_key(key)} is needed for typing, and this action is active in the prompt: "
+                    "choose a key with Ctrl or Alt, or F1 to F12"
                 )
     return keys
 
 
 def _clashes(chosen: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str, str]]:
-    """The actions that were given a key which another one has where both work: name, key, other name."""
+    """The actions with a chosen key that another action of the same place has: name, key, other name."""
     keys, places = Keys(chosen), together()
     for name in reversed(tuple(chosen)):
         added = [key for key in chosen[name] if key not in STANDARD[name].split(",")]

@@ -1,4 +1,4 @@
-"""Where keys work and what they do there, as the help tells it; and which of them hold at the same time."""
+"""The places where keys are active, as the help shows them, and which keys are active at the same time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-__all__ = ["PLACES", "Place", "Row", "together"]
+__all__ = ["HANDLED", "PLACES", "Place", "Row", "together"]
+
+HANDLED: Mapping[str, str] = {
+    "prompt.send": "enter",
+    "prompt.new_line": "ctrl+j,shift+enter,alt+enter,ctrl+enter",
+    "prompt.steer": "ctrl+s",
+    "prompt.queue": "alt+up",
+    "prompt.edit": "ctrl+g",
+}
+"""The standard keys that the prompt handles itself; all others are bindings."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the help: the names of the keys, or a text for keys that are fixed, and what they do."""
+    """A line of the help: the names of actions, or a label for fixed keys, and what they do."""
 
     names: str
     what: str
@@ -25,14 +34,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Place:
-    """Where keys work: its title and lines in the help, the classes that mean it, and what else holds there."""
+    """Where keys are active: title and lines of the help, classes, and the places whose keys are active, too."""
 
     title: str
     rows: tuple[Row, ...]
     classes: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
-    """Names that hold there although other places tell of them."""
+    """Actions that are active there although another place lists them."""
 
 
 _TREE = "move.fold move.unfold"
@@ -42,27 +51,27 @@ PLACES: Mapping[str, Place] = {
         (
             Row("next_pane previous_pane", "next, previous pane"),
             Row("show.conversation show.trace show.observers show.workspace", "show a pane"),
-            Row("stop", "stop the agent; else prompt and back"),
+            Row("stop", "stop the agent; else toggle prompt and pane"),
             Row("commands", "every command by name"),
             Row("restart", "restart the agent after it failed"),
-            Row("copy", "copy what is selected; twice: quit"),
+            Row("copy", "copy the selection; twice: quit"),
             Row("quit", "quit"),
-            Row("app.suspend", "stand still; fg in the shell goes on"),
+            Row("app.suspend", "suspend (fg resumes)"),
             Row("help.all", "every key"),
         ),
     ),
     "prompt": Place(
         "In the prompt",
         (
-            Row("prompt.send", "send, queue; when empty, send on what is held"),
+            Row("prompt.send", "send or queue; when empty, send queued queries"),
             Row("prompt.new_line", "new line"),
             Row("", "older and newer prompts, at the edges", "↑ ↓"),
-            Row("", "take back what was queued last", "↑ when empty"),
-            Row("prompt.steer", "say it into the running query"),
-            Row("prompt.queue", "the queue: move, delete, take back"),
+            Row("", "take back the last queued query", "↑ when empty"),
+            Row("prompt.steer", "send to the running query now"),
+            Row("prompt.queue", "queue: move, delete, take back"),
             Row("", "name a file; Tab takes, Esc closes", "@"),
             Row("", "run a command", "/ at the start"),
-            Row("prompt.edit", "write on in $VISUAL or $EDITOR"),
+            Row("prompt.edit", "continue in $VISUAL or $EDITOR"),
             Row("prompt.undo", "undo"),
         ),
         ("Prompt",),
@@ -81,11 +90,11 @@ PLACES: Mapping[str, Place] = {
         "In a pane",
         (
             Row("show.conversation show.trace show.observers show.workspace", "show a pane"),
-            Row("pane.maximise", "give the pane the whole screen, and back"),
+            Row("pane.maximise", "maximise the pane, and back"),
             Row("pane.narrower pane.wider", "narrower, wider; or drag the border"),
             Row("pane.lower pane.higher", "lower, higher; or drag the border"),
             Row("pane.standard", "standard sizes of all panes"),
-            Row("help.here", "the keys of where you are"),
+            Row("help.here", "keys for this pane"),
         ),
         ("Frame",),
     ),
@@ -93,17 +102,17 @@ PLACES: Mapping[str, Place] = {
         "Moving in a pane or a file",
         (
             Row("move.up move.down move.page_up move.page_down", "move"),
-            Row("move.first move.last", "first and last; the last one follows"),
+            Row("move.first move.last", "first, last (last follows new output)"),
             Row("move.open", "open"),
         ),
     ),
     "conversation": Place(
         "In the conversation",
         (
-            Row("message.copy", "copy the message as it was written"),
-            Row("message.follow", "follow its first link; a click follows any"),
+            Row("message.copy", "copy the message as Markdown"),
+            Row("message.follow", "open its first link; a click opens any"),
             Row("find.search find.next find.previous", "search, next, previous"),
-            Row("", "no search any more", "Esc"),
+            Row("", "clear search", "Esc"),
             Row("move.open", "fold and unfold thinking, sub-agents"),
         ),
         ("ConversationPane",),
@@ -116,8 +125,8 @@ PLACES: Mapping[str, Place] = {
             Row("trace.next_failure trace.previous_failure", "next, previous failure"),
             Row("find.search trace.filter", "filter: words, tool:news, state:failed"),
             Row("find.next find.previous", "next, previous match"),
-            Row("", "no filter any more", "Esc"),
-            Row("move.open", "the whole call"),
+            Row("", "clear filter", "Esc"),
+            Row("move.open", "full call"),
         ),
         ("TracePane",),
         ("moving", "pane", "anywhere"),
@@ -141,8 +150,8 @@ PLACES: Mapping[str, Place] = {
     "observers": Place(
         "In the observers",
         (
-            Row("observers.numbers", "more numbers of each observer"),
-            Row("call.origin", "the call that was looked at"),
+            Row("observers.numbers", "observer statistics"),
+            Row("call.origin", "the tool call of the run"),
             Row("move.open", "go to the file; why it failed"),
         ),
         ("ObserversPane",),
@@ -158,13 +167,13 @@ PLACES: Mapping[str, Place] = {
             Row("workspace.sort", "sort by name, time, size"),
             Row("find.search", "filter by a part of a name or *.json"),
             Row("find.next find.previous", "next, previous match"),
-            Row("workspace.leave_filter", "no filter any more"),
+            Row("workspace.leave_filter", "clear filter"),
             Row("workspace.hidden", "hidden files"),
             Row("call.origin", "the call that made the file"),
             Row("file.copy_path file.copy_text", "copy the path, the text"),
             Row("file.edit", "edit in $EDITOR"),
-            Row("file.open_outside", "open outside: HTML harmless in the browser"),
-            Row("file.delete", "delete, after asking"),
+            Row("file.open_outside", "open externally (HTML without scripts)"),
+            Row("file.delete", "delete (asks first)"),
         ),
         ("WorkspacePane",),
         ("moving", "pane", "anywhere"),
@@ -175,8 +184,8 @@ PLACES: Mapping[str, Place] = {
             Row("file.raw", "rendered or raw"),
             Row("file.copy_path file.copy_text", "copy the path, the text"),
             Row("file.edit", "edit in $EDITOR"),
-            Row("file.open_outside", "open outside: HTML harmless in the browser"),
-            Row("file.delete", "delete, after asking"),
+            Row("file.open_outside", "open externally (HTML without scripts)"),
+            Row("file.delete", "delete (asks first)"),
         ),
         ("PreviewPane",),
         ("moving", "pane", "anywhere"),
@@ -189,15 +198,15 @@ PLACES: Mapping[str, Place] = {
             Row("file.page_down file.page_up", "a page down, up"),
             Row("file.reload", "read the file again"),
             Row("find.search find.next find.previous", "search, next, previous"),
-            Row("file.links", "choose a link; it opens after asking"),
-            Row("file.open_outside", "open outside: HTML harmless in the browser"),
+            Row("file.links", "choose a link (asks first)"),
+            Row("file.open_outside", "open externally (HTML without scripts)"),
             Row("file.edit", "edit in $VISUAL or $EDITOR"),
             Row("file.copy_path file.copy_text", "copy the path, copy the text"),
-            Row("file.delete", "delete after asking"),
+            Row("file.delete", "delete (asks first)"),
             Row(f"{_TREE} file.toggle", "in a tree: fold and unfold"),
             Row("file.unfold_all file.fold_all", "in a tree: unfold all, fold all"),
             Row("file.copy_value file.copy_place", "copy the value or cell, its path"),
-            Row(f"{_TREE} table.sort table.turn", "in a table: column, sort, turn around"),
+            Row(f"{_TREE} table.sort table.turn", "in a table: column, sort, reverse"),
             Row("table.filter", "in a table: only rows with a text"),
             Row("move.open results.article results.answer", "of a result: link, article; the answer"),
             Row("screen.leave screen.close", "back"),
@@ -206,8 +215,8 @@ PLACES: Mapping[str, Place] = {
         ("moving", "screen"),
     ),
     "screen": Place(
-        "On a screen of its own",
-        (Row("help.here help.all", "its keys; every key"),),
+        "On other screens",
+        (Row("help.here help.all", "keys of the screen; every key"),),
         ("Modal",),
     ),
     "blacklist": Place(
@@ -224,11 +233,11 @@ PLACES: Mapping[str, Place] = {
         "In the sessions",
         (
             Row("move.open", "read the session"),
-            Row("sessions.resume", "go on with it"),
+            Row("sessions.resume", "resume it"),
             Row("find.search", "search titles, queries, answers"),
-            Row("sessions.sort", "sort by something else"),
+            Row("sessions.sort", "change the order"),
             Row("sessions.rename", "give it a title"),
-            Row("sessions.delete", "delete it, after asking"),
+            Row("sessions.delete", "delete it (asks first)"),
             Row("screen.leave screen.close", "back"),
         ),
         ("SessionsScreen",),
@@ -238,8 +247,8 @@ PLACES: Mapping[str, Place] = {
         "In the connections",
         (
             Row("connections.reconnect", "connect the server again"),
-            Row("connections.switch", "take its tools away, bring them back"),
-            Row("connections.test", "try everything"),
+            Row("connections.switch", "disable or enable its tools"),
+            Row("connections.test", "test everything"),
             Row("screen.back", "back"),
         ),
         ("ConnectionsScreen",),
@@ -267,21 +276,21 @@ PLACES: Mapping[str, Place] = {
     ),
     "links": Place(
         "Among links",
-        (Row("", "follow it, after asking", "Enter"), Row("screen.back", "back")),
+        (Row("", "open it (asks first)", "Enter"), Row("screen.back", "back")),
         ("LinksScreen",),
         ("screen",),
     ),
     "link": Place(
-        "Before a link is followed",
+        "When a link is opened",
         (Row("link.open link.copy", "open, copy"), Row("screen.back", "back")),
         ("LinkScreen",),
         ("screen",),
     ),
     "permission": Place(
-        "When a tool asks",
+        "When a tool needs permission",
         (
             Row("permission.deny permission.back", "deny"),
-            Row("permission.reason", "deny, and tell the model why"),
+            Row("permission.reason", "deny with a reason for the model"),
             Row("permission.once", "allow once"),
             Row("permission.session", "allow for this session, by a pattern"),
         ),
@@ -289,7 +298,7 @@ PLACES: Mapping[str, Place] = {
         ("screen",),
     ),
     "auth": Place(
-        "When an account is to be connected",
+        "When an account needs to be connected",
         (
             Row("link.open link.copy", "open the link, copy it"),
             Row("auth.done", "done"),
@@ -299,10 +308,10 @@ PLACES: Mapping[str, Place] = {
         ("screen",),
     ),
     "quit": Place(
-        "When work runs as you quit",
+        "When you quit while work runs",
         (
             Row("quit.stay", "stay"),
-            Row("quit.wait", "quit when it is done"),
+            Row("quit.wait", "quit when done"),
             Row("quit.stop", "stop it and quit"),
         ),
         ("QuitScreen",),
@@ -315,18 +324,18 @@ PLACES: Mapping[str, Place] = {
         ("screen",),
     ),
     "fresh": Place(
-        "When a conversation is gone",
-        (Row("fresh.begin", "a fresh one"), Row("fresh.quit", "quit")),
+        "When a conversation cannot be resumed",
+        (Row("fresh.begin", "start a new one"), Row("fresh.quit", "quit")),
         ("FreshScreen",),
         ("screen",),
     ),
     "budget": Place(
-        "When the session may cost no more",
-        (Row("budget.raise", "raise the limit"), Row("budget.leave", "leave it")),
+        "At the spending limit",
+        (Row("budget.raise", "raise the limit"), Row("budget.leave", "close")),
         ("BudgetScreen",),
         ("screen",),
     ),
-    "status": Place("At the status in words", (Row("status.close", "back"),), ("StatusScreen",), ("screen",)),
+    "status": Place("In the session status", (Row("status.close", "back"),), ("StatusScreen",), ("screen",)),
     "delete": Place(
         "Before something is deleted",
         (Row("delete.confirm", "delete"), Row("delete.keep", "keep")),
@@ -338,7 +347,7 @@ PLACES: Mapping[str, Place] = {
 
 
 def together() -> Mapping[str, frozenset[str]]:
-    """Return the names of the keys that hold at the same time, by place."""
+    """Return the names of the actions that are active at the same time, by place."""
     own = {
         name: {*chain.from_iterable(row.ids for row in place.rows), *place.more}
         for name, place in PLACES.items()

@@ -14,7 +14,7 @@ from tests.tui.files_host import screen_text, until
 from tests.tui.panes.test_trace import SESSION
 from tui.app.app import UaTuiApp
 from tui.app.commands import commands_of
-from tui.keys.key_table import STANDARD
+from tui.keys.standard import STANDARD
 from tui.screens.files.link import LinkScreen
 from tui.screens.session.status import StatusScreen
 from tui.widgets.command import typed_command

@@ -194,7 +194,7 @@ async def test_what_cannot_be_done_is_told_and_all_else_holds(
         await press(pilot, "f2", "z")
         assert app.frame.maximised
         await press(pilot, "f1")
-        assert "Passed over in the settings" in screen_text(app)
+        assert "Ignored settings" in screen_text(app)
 
 
 async def test_several_problems_are_told_in_one_line_and_the_help_has_the_reasons(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ async def test_several_problems_are_told_in_one_line_and_the_help_has_the_reason
 def test_a_folder_changes_no_answer_to_a_question() -> None:
     keys = choose_keys(chosen(("permission.deny", "a"), ("permission.once", "d"), in_folder=True))
     assert keys.chosen == {}
-    assert all("may not be set by a folder" in problem for problem in keys.problems)
+    assert all("a folder may not set how questions are answered" in problem for problem in keys.problems)
     mine = choose_keys(chosen(("permission.deny", "a"), ("permission.once", "d")))
     assert mine == Keys({"permission.deny": ("a",), "permission.once": ("d",)})
 

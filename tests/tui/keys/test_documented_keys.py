@@ -1,27 +1,23 @@
-"""The table of the keys and the help screen name the keys that there are, and no others."""
+"""The help names the keys that there are, and no others; the page of the keys is generated from the same facts."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
-from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
 
-import tui
 from tests.core.test_docs import sections
+from tests.keys_page import classes_with_keys, named_bindings
 from tests.paths import PROJECT
 from tui.app.app import UaTuiApp
 from tui.app.base_app import BaseApp
 from tui.app.main_screen import MainScreen
-from tui.keys.key_table import HANDLED, STANDARD
 from tui.keys.keymap import Keys
 from tui.keys.names import shown_key
-from tui.keys.table import PLACES, Row, together
+from tui.keys.standard import STANDARD
+from tui.keys.table import HANDLED, PLACES, Row, together
 from tui.layout.frame import Frame
 from tui.panes.conversation.pane import ConversationPane
 from tui.panes.observers.pane import ObserversPane
@@ -60,28 +56,22 @@ from tui.widgets.modal import Modal
 
 Classes = Sequence[type[DOMNode]]
 
-ROOT = PROJECT
-PAGE = ROOT / "docs" / "keys.md"
 EVERYWHERE: Classes = (UaTuiApp, BaseApp, MainScreen, Frame, VirtualList)
 VIEW: Classes = (DocumentView,)
-TREE = ["left", "right", "h", "l", "space", "E", "F", "enter"]
 
-READ: dict[str, tuple[str, Classes]] = {
-    "conversation": ("conversation", (ConversationPane,)),
-    "trace": ("trace", (TracePane,)),
-    "observers": ("observers", (ObserversPane,)),
-    "workspace": ("workspace", (WorkspaceTree, WorkspacePane, FileActions)),
-    "file": (
-        "viewer JSON in the viewer tables in the viewer search results",
-        (DocumentScreen, ViewerScreen, ViewerDeeds, PreviewPane, *VIEW),
-    ),
-    "blacklist": ("blacklist", (BlacklistScreen,)),
-    "sessions": ("sessions", (SessionsScreen, SessionList)),
-    "connections": ("connections", (ConnectionsScreen, ServerList)),
-    "agents": ("agents", (AgentsScreen, AgentList)),
-    "permission": ("permission", (PermissionScreen,)),
+PLACE_CLASSES: dict[str, Classes] = {
+    "conversation": (ConversationPane,),
+    "trace": (TracePane,),
+    "observers": (ObserversPane,),
+    "workspace": (WorkspaceTree, WorkspacePane, FileActions),
+    "file": (DocumentScreen, ViewerScreen, ViewerDeeds, PreviewPane, *VIEW),
+    "blacklist": (BlacklistScreen,),
+    "sessions": (SessionsScreen, SessionList),
+    "connections": (ConnectionsScreen, ServerList),
+    "agents": (AgentsScreen, AgentList),
+    "permission": (PermissionScreen,),
 }
-SELF_TOLD: Classes = (
+WITH_BUTTONS: Classes = (
     Modal,
     DeleteScreen,
     Dialog,
@@ -96,91 +86,8 @@ SELF_TOLD: Classes = (
 )
 """Their buttons name their keys."""
 
-# A call is a document of a viewer, which takes more keys than a call has a use for.
+# A call is a document of a viewer, which has more keys than a call needs.
 CALL: Classes = (DocumentScreen, ToolCallScreen, CallView, ArtifactList)
-
-NAMES = {
-    "↑": "up",
-    "↓": "down",
-    "←": "left",
-    "→": "right",
-    "PgUp": "pageup",
-    "PgDn": "pagedown",
-    "Esc": "escape",
-    "Del": "delete",
-    "/": "slash",
-    ".": "full_stop",
-    "?": "question_mark",
-    "<": "less_than_sign",
-    ">": "greater_than_sign",
-    "+": "plus",
-    "=": "equals_sign",
-    "-": "minus",
-    "_": "underscore",
-}
-
-
-def key_of(word: str) -> str:
-    """The key that is written as `word`."""
-    *held, last = word.split("+") if len(word) > 1 else [word]
-    name = NAMES.get(last) or (last.lower() if held or len(last) > 1 else last)
-    return "+".join([*(each.lower() for each in held), name])
-
-
-def spread(first: str, last: str) -> list[str]:
-    """`F2` to `F5`, `1` to `4`: each of them."""
-    stem = first[:-1]
-    return [f"{stem}{number}" for number in range(int(first[-1]), int(last[-1]) + 1)]
-
-
-def in_table(wanted: str, *, told: bool = False) -> set[str]:
-    """The keys of the rows of a place; with `told` also those named in what they do."""
-    found: set[str] = set()
-    where = ""
-    for line in sections(PAGE.read_text(encoding="utf-8"))["Every key"].splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if not line.startswith("|") or len(cells) != 3 or cells[0] in {"where", "---"}:
-            continue
-        where = cells[0] or where
-        if where in wanted:
-            written = cells[1] + (cells[2] if told else "")
-            for first, last in re.findall(r"`([^`]+)` to `([^`]+)`", written):
-                found |= {key_of(each) for each in spread(first, last)}
-            found |= {key_of(word) for word in re.findall(r"`([^`]+)`", written)}
-    return found
-
-
-def bound(classes: Iterable[type[DOMNode]]) -> set[str]:
-    return {key for each in classes for key in BindingsMap(vars(each)["BINDINGS"]).key_to_bindings}
-
-
-ALWAYS = bound(EVERYWHERE)
-
-
-def test_the_keys_of_every_place_are_documented_and_exist() -> None:
-    assert in_table("anywhere any pane", told=True) >= ALWAYS
-    assert in_table("anywhere any pane") <= ALWAYS
-
-
-@pytest.mark.parametrize("place", READ)
-def test_the_table_and_the_bindings_agree(place: str) -> None:
-    where, classes = READ[place]
-    there = bound(classes)
-    assert there - in_table(where) - in_table("any pane") - {"question_mark", "f1"} == set()
-    assert in_table(where) - there - ALWAYS == set()
-
-
-def test_the_keys_of_a_tool_call_are_documented_and_exist() -> None:
-    there, documented = bound(CALL), in_table("tool call")
-    assert there - documented - {"j", "k"} == set()
-    assert documented - there <= {*TREE, "c", "p", "tab"}
-    assert set(TREE) <= bound(VIEW)
-
-
-def test_the_keys_of_an_account_link_are_documented_and_exist() -> None:
-    assert in_table("account link") == bound([AuthScreen])
-
-
 FIXED = {
     "Dialog",
     "HelpScreen",
@@ -192,42 +99,35 @@ FIXED = {
     "ModelScreen",
     "TrustScreen",
 }
-"""Have keys that no setting changes: they stand on the screen."""
+"""Have keys that no setting changes: the screen shows them."""
 
 
-def classes_with_keys() -> set[type[DOMNode]]:
-    found: set[type[DOMNode]] = set()
-    for module in pkgutil.walk_packages(tui.__path__, "tui."):
-        # The child that reads PDF files is a program of its own.
-        if module.name == "tui.viewers.types.pdf_child":
-            continue
-        for each in vars(importlib.import_module(module.name)).values():
-            if inspect.isclass(each) and issubclass(each, DOMNode) and vars(each).get("BINDINGS"):
-                found.add(each)
-    return {each for each in found if each.__module__.startswith("tui.")}
+def bound(classes: Classes) -> set[str]:
+    """The names of the actions that the classes bind."""
+    return {binding.id or "" for each, binding in named_bindings() if each in classes}
 
 
-def test_every_class_with_keys_is_documented_somewhere() -> None:
-    known = {each for _, classes in READ.values() for each in classes}
-    known |= {*EVERYWHERE, *SELF_TOLD, *CALL, *VIEW, AuthScreen, Prompt}
+@pytest.mark.parametrize("place", PLACE_CLASSES)
+def test_the_help_of_a_place_and_its_bindings_agree(place: str) -> None:
+    bindings = bound(PLACE_CLASSES[place])
+    assert bindings - together()[place] - {"help.here", "help.all"} == set()
+    own = {name for row in PLACES[place].rows for name in row.ids}
+    assert own - bindings - bound(EVERYWHERE) - bound([DocumentScreen]) == set()
+
+
+def test_every_class_with_keys_belongs_to_a_place_or_shows_them_itself() -> None:
+    known = {each for classes in PLACE_CLASSES.values() for each in classes}
+    known |= {*EVERYWHERE, *WITH_BUTTONS, *CALL, *VIEW, AuthScreen, Prompt}
     assert {each.__name__ for each in classes_with_keys() - known} - FIXED == set()
 
 
-def named() -> Iterator[tuple[type[DOMNode], Binding]]:
-    """Every binding with a name, its keys not taken apart."""
-    for each in classes_with_keys():
-        for binding in vars(each)["BINDINGS"]:
-            if binding.id is not None and each.__name__ != "SetupScreen":
-                yield each, binding
-
-
-def test_the_table_has_the_keys_of_every_binding_and_no_others() -> None:
-    for each, binding in named():
+def test_all_bindings_of_an_action_have_the_same_keys() -> None:
+    for each, binding in named_bindings():
         assert STANDARD.get(binding.id or "") == binding.key, f"{binding.id} of {each.__name__}"
-    assert {binding.id for _, binding in named()} | HANDLED == set(STANDARD)
+    assert {binding.id for _, binding in named_bindings()} | set(HANDLED) == set(STANDARD)
 
 
-def test_only_what_is_told_on_the_spot_has_no_name() -> None:
+def test_only_fixed_keys_have_no_name() -> None:
     nameless = {
         each for each in classes_with_keys() if any(binding.id is None for binding in vars(each)["BINDINGS"])
     }
@@ -250,7 +150,7 @@ def row_keys(row: Row, place: str) -> bool:
 @pytest.mark.parametrize("place", PLACES)
 def test_what_the_help_says_of_a_place_works_there(place: str) -> None:
     """Each name is bound by a class of the place, or by one that is about it."""
-    modules = {binding.id: each for each, binding in named()}
+    modules = {binding.id: each for each, binding in named_bindings()}
     for row in PLACES[place].rows:
         for name in row.ids:
             assert name in HANDLED or name in modules
@@ -272,18 +172,13 @@ def test_no_two_actions_of_one_place_have_the_same_key() -> None:
 
 
 def test_the_usage_page_names_only_keys_of_the_table() -> None:
-    pages = sections((ROOT / "docs" / "usage.md").read_text(encoding="utf-8"))
+    pages = sections((PROJECT / "docs" / "usage.md").read_text(encoding="utf-8"))
     table = pages["The screen"] + pages["Queries"]
-    named = [cell for line in table.splitlines() if line.startswith("| `") for cell in [line.split("|")[1]]]
-    first = {key_of(key) for cell in named for key in re.findall(r"`([^`]+)`", cell)}
-    assert len(first) > 10
-    assert first <= in_table("anywhere prompt any pane conversation")
-
-
-def test_the_page_of_the_keys_has_every_name_with_its_keys() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z_.]+)` \| (.*?) \|", page, flags=re.MULTILINE)
-    assert [name for name, _ in rows] == list(STANDARD)
-    for name, written in rows:
-        keys = [shown_key(key) for key in STANDARD[name].split(",")]
-        assert re.findall(r"`([^`]+)`", written) == keys, name
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
+    places = ("anywhere", "prompt", "pane", "moving", "conversation")
+    names = {name for place in places for row in PLACES[place].rows for name in row.ids}
+    shown = {shown_key(key) for name in names for key in STANDARD[name].split(",")}
+    shown |= {key for place in places for row in PLACES[place].rows for key in row.fixed.split()}
+    assert len(named) > 10
+    assert named <= shown

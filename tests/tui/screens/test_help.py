@@ -63,7 +63,7 @@ async def test_where_there_are_few_rows_all_but_three_are_for_the_keys(tmp_path:
         await pilot.press("f3", "question_mark")
         await pilot.pause()
         rows = screen_text(app).splitlines()
-        assert rows[0].startswith("╭─ Keys here")
+        assert rows[0].startswith("╭─ Keys for this pane")
         assert rows[1].strip("│ ") == PLACES["trace"].title
         assert "Esc close" in rows[-2]
         assert rows[-1].startswith("╰")
@@ -89,7 +89,7 @@ async def test_the_command_tells_the_keys_of_the_prompt_from_there(tmp_path: Pat
         command.run()
         await pilot.pause()
         assert help_of(app).here == ("prompt", "anywhere")
-        assert "say it into the running query" in screen_text(app)
+        assert "send to the running query now" in screen_text(app)
 
 
 async def test_a_preview_and_screens_of_their_own_tell_their_keys(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class HelpScreen(Modal[None]):
         width = max(len(key) for _, rows in told for key, _ in rows)
         parts: list[tuple[str, str]] = []
         if self.here is None and keys.problems:
-            parts.append(("Passed over in the settings\n", "bold $warning"))
+            parts.append(("Ignored settings\n", "bold $warning"))
             parts += [(f"  {problem}\n", "") for problem in keys.problems]
             parts.append(("\n", ""))
         for title, rows in told:
@@ -72,7 +72,7 @@ class HelpScreen(Modal[None]):
                 parts += [(f"  {key:<{width}}  ", "$accent"), (f"{what}\n", "")]
             parts.append(("\n", ""))
         box = self.query_one(Box)
-        box.border_title = Content("Keys" if self.here is None else "Keys here")
+        box.border_title = Content("Keys" if self.here is None else "Keys for this pane")
         self.query_one(".facts", Static).update(Content.assemble(*parts[:-1]))
         every = "" if self.here is None else f"{keys.shown('help.all')} every key   "
         close = keys.shown("screen.back")
