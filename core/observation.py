@@ -1,4 +1,4 @@
-"""What a tool gave back: one type for every tool, and typed subclasses that only add fields."""
+"""The result of a tool: one type for every tool, and typed subclasses that only add fields."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ERROR_HEADER = "[The tool reported an error.]"
 
 
 class TextContent(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
-    """A block of text in a tool result, exactly as the tool gave it (not cleaned)."""
+    """A block of text in a tool result, exactly as the tool returned it (not cleaned)."""
 
     text: str
 
@@ -48,7 +48,7 @@ ContentBlock = TextContent | ImageContent
 
 
 class ObservationStatus(StrEnum):
-    """How a tool call ended, as the tool itself tells it."""
+    """How a tool call ended, according to the tool."""
 
     SUCCESS = "success"
     ERROR = "error"
@@ -57,10 +57,9 @@ class ObservationStatus(StrEnum):
 class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="tool"):
     """The result of one tool call.
 
-    `content` holds what the tool gave, whole and in order. `error` is None unless the call failed;
-    output that came before the failure stays in `content`. `truncated` says that the agent was shown
-    less than the tool gave; `recovered` that `content` is whole all the same. `stored_at` names, inside
-    the workspace, the file that holds a result too large to travel in an event.
+    `content` is the complete output of the tool, in order. `error` is None unless the call failed; output before the
+    failure stays in `content`. `truncated` is whether the agent saw less than the tool returned, `recovered` whether
+    `content` is complete nevertheless. `stored_at` is the path in the workspace of a result too large for an event.
     """
 
     tool_name: str
@@ -104,7 +103,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
     @property
     def to_llm_content(self) -> Sequence[ContentBlock]:
-        """What a model should read: the error first, then everything the tool gave before it failed."""
+        """What a model should read: the error first, then all output before the failure."""
         if self.error is None:
             return self.content
         partial = tuple(b for b in self.content if not (isinstance(b, TextContent) and b.text == self.error))
@@ -125,20 +124,20 @@ class NativeObservation(Observation, frozen=True, kw_only=True, tag="native"):
 
 
 class FileWriteObservation(McpObservation, frozen=True, kw_only=True, tag="file_write"):
-    """A file was written; `path` as the tool names it, `bytes_written` when it says so."""
+    """A file was written; `path` as the tool names it, `bytes_written` if the tool states it."""
 
     path: str
     bytes_written: int | None = None
 
 
 class SearchObservation(McpObservation, frozen=True, kw_only=True, tag="search"):
-    """A search was run; `query` is what was asked for, as far as the input tells."""
+    """A search was run; `query` is its query, if the input has one."""
 
     query: str | None = None
 
 
 class WorkbenchObservation(McpObservation, frozen=True, kw_only=True, tag="workbench"):
-    """Code ran in the remote sandbox; `successful` as the service says, None when it does not."""
+    """Code ran in the remote sandbox; `successful` according to the service, None if it does not say."""
 
     successful: bool | None = None
     stdout: str = ""
@@ -153,7 +152,7 @@ class CrawlObservation(McpObservation, frozen=True, kw_only=True, tag="crawl"):
 
 
 class SubagentObservation(NativeObservation, frozen=True, kw_only=True, tag="subagent"):
-    """A sub-agent came back with its answer."""
+    """A sub-agent returned its answer."""
 
     agent: str
     description: str = ""
@@ -172,7 +171,7 @@ AnyObservation = (
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool call as the model made it, with the input that really ran."""
+    """A tool call of the model, with the input that was actually used."""
 
     tool_use_id: str
     name: str
@@ -183,7 +182,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished tool call: what observers are given."""
+    """A finished tool call, as observers receive it."""
 
     call: ToolCall
     observation: AnyObservation

@@ -16,8 +16,8 @@ __all__ = [
     "without_surrogates",
 ]
 
-# C1 controls, invisible and direction-changing characters, fillers, tags, lone surrogates, and what terminals
-# draw parts of pictures for.
+# C1 controls, invisible and direction-changing characters, fillers, tags, lone surrogates, and the characters that
+# terminals use for parts of pictures.
 _HIDDEN = (
     "\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U0010eeee"
@@ -38,13 +38,13 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str, limit: int = 200) -> str:
-    """Clean text and lay it on one line of at most `limit` characters, with an ellipsis when cut."""
+    """Clean a text and put it on one line of at most `limit` characters, with an ellipsis if it is cut."""
     line = clean(text.strip()[: 2 * limit + 2]).translate(_BREAKS).rstrip()
     return line if len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"[:limit]
 
 
 def is_unsafe(text: str) -> bool:
-    """Tell whether `clean` would replace anything in `text`."""
+    """Whether `clean` would replace anything in `text`."""
     return _UNSAFE.search(text) is not None
 
 
@@ -57,16 +57,16 @@ def escape_unsafe(json_text: str) -> str:
         return json_text
     if not holds_unsafe(json_text.encode("utf-8", "surrogatepass")):
         return json_text
-    # One search through all of a large text would keep every other thread waiting, the event loop's too.
+    # A single search through a large text would block all other threads, and the event loop with them.
     pieces = (json_text[at : at + _PIECE] for at in range(0, len(json_text), _PIECE))
     return "".join(_UNSAFE_IN_JSON.sub(_escaped, piece) for piece in pieces)
 
 
 def holds_unsafe(encoded: bytes) -> bool:
-    """Tell whether `escape_unsafe` would change a JSON text, given in UTF-8."""
+    """Whether `escape_unsafe` would change a JSON text, given in UTF-8."""
     if encoded.isascii():
         return b"\x7f" in encoded
-    # Most of a text is plain ASCII, which is quickly put aside, and of the rest hardly any is unsafe.
+    # Most characters are plain ASCII, which is removed quickly, and hardly any of the rest is unsafe.
     rest = encoded.translate(None, _PLAIN_BYTES).decode("utf-8", "surrogatepass")
     return _UNSAFE_IN_JSON.search(rest) is not None
 
@@ -92,7 +92,7 @@ def without_surrogates(text: str) -> str:
 
 
 def middle_truncate(text: str, limit: int) -> str:
-    """Cut the middle out of a text longer than `limit` characters and say how much was left out."""
+    """Cut the middle out of a text longer than `limit` characters, and state how much was left out."""
     if len(text) <= limit:
         return text
     keep = limit - len(_notice(len(text)))

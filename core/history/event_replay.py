@@ -1,4 +1,4 @@
-"""The events of a past session as they are shown: streamed text once, queries apart, its folder where it is now."""
+"""Prepares the events of a past session for display: streamed text once, unique query ids, its present folder."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ __all__ = ["PastEvents"]
 
 
 class PastEvents:
-    """Leaves out streamed text that a finished message repeats, and puts the session where its folder is now.
+    """Leaves out streamed text that a finished message repeats, and sets the session's present folder.
 
-    A query whose id an earlier one had, as when a session went on after its end, gets one of its own.
+    If an earlier query has the same id, as in a session that was resumed after its end, a query gets a new one.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
-        self._held: dict[str | None, tuple[TextDelta, list[str]]] = {}
+        self._streaming: dict[str | None, tuple[TextDelta, list[str]]] = {}
         self._thinking: set[str] = set()
         self._queries: set[str] = set()
         self._again: Counter[str] = Counter()
         self._renamed: dict[str | None, str] = {}
 
     def add(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Give the events that are to be shown, in order."""
+        """Add events; gives those to show, in order."""
         for event in map(self._named, events):
             match event:
                 case TextDelta():
@@ -52,9 +52,9 @@ class PastEvents:
                 case ThinkingDelta():
                     self._thinking.add(event.message_id)
                 case MessageFinished():
-                    held = self._held.get(event.parent_tool_use_id)
-                    if held is not None and held[0].message_id == event.message_id:
-                        del self._held[event.parent_tool_use_id]
+                    streaming = self._streaming.get(event.parent_tool_use_id)
+                    if streaming is not None and streaming[0].message_id == event.message_id:
+                        del self._streaming[event.parent_tool_use_id]
                     self._thinking.discard(event.message_id)
                 case ToolCallFinished(tool_use_id=call) | SubagentFinished(tool_use_id=call):
                     yield from self._release(call)
@@ -65,7 +65,7 @@ class PastEvents:
             yield event
 
     def live(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Give events as they happen, streamed text and all, behind those that were taken."""
+        """Give live events, with streamed text, after those that were added."""
         for event in map(self._named, events):
             if isinstance(event, SessionStarted):
                 yield msgspec.structs.replace(event, workspace=self._folder)
@@ -88,25 +88,25 @@ class PastEvents:
         return event
 
     def rest(self) -> Iterator[Event]:
-        """Give what was streamed and never finished."""
-        for parent in list(self._held):
+        """Give the streamed text of messages that never finished."""
+        for parent in list(self._streaming):
             yield from self._release(parent)
         self._thinking.clear()
 
     def _hold(self, event: TextDelta) -> Iterator[Event]:
         parent = event.parent_tool_use_id
-        held = self._held.get(parent)
-        if held is not None and held[0].message_id != event.message_id:
+        streaming = self._streaming.get(parent)
+        if streaming is not None and streaming[0].message_id != event.message_id:
             yield from self._release(parent)
-            held = None
-        if held is not None:
-            held[1].append(event.text)
+            streaming = None
+        if streaming is not None:
+            streaming[1].append(event.text)
             return
-        self._held[parent] = (event, [event.text])
+        self._streaming[parent] = (event, [event.text])
         if event.message_id in self._thinking:
-            # The first word tells how long was thought before it.
+            # The time of the first word shows how long the model thought before it.
             yield msgspec.structs.replace(event, text="")
 
     def _release(self, parent: str | None) -> Iterator[Event]:
-        if (held := self._held.pop(parent, None)) is not None:
-            yield msgspec.structs.replace(held[0], text="".join(held[1]))
+        if (streaming := self._streaming.pop(parent, None)) is not None:
+            yield msgspec.structs.replace(streaming[0], text="".join(streaming[1]))

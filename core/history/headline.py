@@ -1,4 +1,4 @@
-"""A session in a line: what it was about, what it took and how it ended, from the two ends of its journal."""
+"""Summarises a session in one line from both ends of its journal: its query, its costs and how it ended."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from core.history.journal_reader import NOT_REGULAR, unreadable
 from core.history.session import JOURNAL
 from core.text import clean_line
 
-__all__ = ["TITLE", "Stamp", "Summary", "beginning_of", "read_summary", "stamp_of", "words_of"]
+__all__ = ["TITLE", "Stamp", "Summary", "beginning_of", "read_summary", "stamp_of", "texts_of"]
 
 TITLE = "title.txt"
-"""The file in a session's folder that has the title a person gave it."""
+"""The file in a session's folder with the title that a person gave it."""
 LONGEST_TITLE = 200
 LONGEST_QUERY = 400
 _HEAD = 96 << 10
@@ -38,16 +38,20 @@ _LONGEST_LINE = 8 << 20
 _LEAST = 1e-9
 
 Stamp = tuple[int, int, int]
-"""What changes when a session does: when its journal was written and how long it is, and when it was named."""
+"""Changes with the session: the time and length of its journal, and the time of its title."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """One session; what is not known is None or empty. All texts are clean lines.
+    """One session; unknown values are None or empty. All texts are clean lines.
 
-    `started` is in seconds since the epoch, `seconds` how long it took. `state` is `unknown` where the session has no
-    end, which a running and a crashed one have not, until somebody looks; `corrupt` says in `why` what is wrong.
-    `counted` is how many bytes of a journal without an end were added up. Of the `cost` so much is an `estimate`, as no
-    query's end tells it, and of that so much is `open`, which the end of the query that runs or was cut off may tell.
+    Attributes:
+        started: seconds since the epoch.
+        seconds: how long the session took.
+        state: `unknown` if the journal has no end: the session is running or crashed. If it is `corrupt`, `why` says
+            what is wrong.
+        counted: the bytes of a journal without an end that were added up.
+        estimate: the part of `cost` that is estimated, as no end of a query states it.
+        open: the part of `estimate` that belongs to the query that is running or was cut off.
     """
 
     name: str
@@ -68,17 +72,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def heading(self) -> str:
-        """What it is called: its title, or else what was asked first."""
+        """Its title, or its first query if it has none."""
         return self.title or self.query
 
     @property
     def line(self) -> str:
-        """What a list has for it: its heading, or else why it has none."""
+        """The text for a list: the heading, or why there is none."""
         return self.heading or self.why or "nothing was asked"
 
 
 def stamp_of(folder: Path) -> Stamp:
-    """Tell whether a session changed, without reading it; zeros for what is not there."""
+    """Return the stamp of a session, without reading it; zeros for missing files."""
     try:
         journal = os.stat(folder / JOURNAL, follow_symlinks=False)
         written, length = journal.st_mtime_ns, journal.st_size
@@ -92,10 +96,9 @@ def stamp_of(folder: Path) -> Stamp:
 
 
 def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> Summary:
-    """Read a session's summary; never raises: what cannot be read is marked `corrupt`.
+    """Read a session's summary; never raises: a session that cannot be read is `corrupt`.
 
-    Of a session that has an end the two ends of its journal are read, of any other all of it, or what came since
-    `before`.
+    If the session has an end, only both ends of its journal are read, otherwise all of it, or the part after `before`.
     """
     name = folder.name
     title = _read_title(folder) if stamp[2] else ""
@@ -138,10 +141,10 @@ def read_summary(folder: Path, stamp: Stamp, before: Summary | None = None) -> S
 
 
 def beginning_of(folder: Path) -> SessionStarted:
-    """Read how a session began.
+    """Read the first event of a session.
 
     Raises:
-        JournalError: its journal does not tell, or cannot be read; the message says why, as the list does.
+        JournalError: the journal does not have it, or cannot be read; the message gives the same reason as the list.
     """
     try:
         file = _open(folder / JOURNAL)
@@ -157,8 +160,8 @@ def beginning_of(folder: Path) -> SessionStarted:
     return started
 
 
-def words_of(folder: Path) -> Iterator[str]:
-    """Give the texts of all queries and answers of a session, in order; nothing of one that cannot be read."""
+def texts_of(folder: Path) -> Iterator[str]:
+    """Give the texts of all queries and answers of a session, in order; none if it cannot be read."""
     try:
         file = _open(folder / JOURNAL)
     except OSError:
@@ -185,12 +188,12 @@ def _open(path: Path) -> int:
 
 
 def _damage(head: bytes) -> str:
-    """Say what is wrong with a journal that does not tell how its session began."""
+    """Describe what is wrong with a journal without a session's first event."""
     return (_later(head) or "its journal is damaged") if head else "its journal is empty"
 
 
 def _later(head: bytes) -> str:
-    """Say which later version of the program wrote a journal that begins so; empty when none did."""
+    """Describe which later version of the program wrote a journal; empty if none did."""
     from core.version import VERSION
 
     try:
@@ -207,7 +210,7 @@ class _First(msgspec.Struct, frozen=True):
 
 
 def _numbers(version: str) -> list[int]:
-    """The numbers of a version; none of one that is not known."""
+    """The numbers of a version; none if it is unknown."""
     if "unknown" in version:
         return []
     return [int(each) for each in re.findall(r"\d{1,9}", version.partition("+")[0])[:3]]
@@ -236,14 +239,14 @@ def _event(line: bytes) -> Event | None:
 def _beginning(head: bytes) -> tuple[SessionStarted | None, str]:
     started: SessionStarted | None = None
     for line in head.split(b"\n"):
-        # Only these two matter, and hundreds of lines may stand between them.
+        # Only these two matter, and there may be hundreds of lines between them.
         if started is None and line.startswith(b'{"event":"session_started"'):
             found = _event(line)
             started = found if isinstance(found, SessionStarted) else None
         elif line.startswith(b'{"event":"query_received"'):
-            asked = _event(line)
-            if isinstance(asked, QueryReceived):
-                return started, clean_line(asked.text, LONGEST_QUERY)
+            query = _event(line)
+            if isinstance(query, QueryReceived):
+                return started, clean_line(query.text, LONGEST_QUERY)
     return started, ""
 
 
@@ -288,7 +291,7 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
         calls=calls,
         artifacts=artifacts,
         cost=cost,
-        # What is taken away again may leave a rest that is none.
+        # Subtracting may leave a rounding error.
         estimate=estimate if estimate > _LEAST else 0.0,
         open=running,
         seconds=seconds,
@@ -297,7 +300,7 @@ def _added_up(file: int, summary: Summary, before: Summary | None) -> Summary:
 
 
 def _lines(file: int, beginning: bytes, at: int = 0) -> Iterator[tuple[bytes, int]]:
-    """Give the whole lines from `at` on that begin so, and the place behind each; far too long ones are left out."""
+    """Give the complete lines from `at` on with this beginning, and the place after each; skips far too long lines."""
     rest = b""
     marked = b"\n" + beginning
     while block := os.pread(file, _BLOCK, at):
@@ -306,7 +309,7 @@ def _lines(file: int, beginning: bytes, at: int = 0) -> Iterator[tuple[bytes, in
         if end < 0:
             rest = rest + block if len(rest) < _LONGEST_LINE else b""
             continue
-        # With a break before the first line all begin alike.
+        # With a line break before the first line, all lines begin alike.
         whole = b"\n" + rest + block[: end + 1]
         behind = at - len(block) + end + 1
         rest = block[end + 1 :]

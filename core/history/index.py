@@ -1,4 +1,4 @@
-"""The sessions below a folder: listed fast from what is remembered of them, searched, named and deleted."""
+"""The sessions below a folder: listed from a cache, searched, renamed and deleted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from core.errors import WorkspaceError
-from core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, words_of
+from core.history.headline import LONGEST_TITLE, TITLE, Summary, read_summary, stamp_of, texts_of
 from core.history.lookup import named_entries, session_names
 from core.history.session import runs_elsewhere
 from core.storage.files import Root
@@ -30,16 +30,16 @@ _VERSION = 3
 log = logging.getLogger(__name__)
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _Cache(msgspec.Struct, frozen=True):
     version: int
     sessions: tuple[Summary, ...]
 
 
 class SessionIndex:
-    """What there is to know of every session below `base`; all methods block and belong into a thread.
+    """Summaries of all sessions below `base`; all methods block, so call them in a thread.
 
-    What was read of a session is kept in a file of `cache`, the user's cache folder by default, and read again only
-    when the session has changed.
+    The summaries are cached in a file of the folder `cache`, by default the user's cache folder, and read again only if
+    a session has changed.
     """
 
     def __init__(self, base: Path, cache: Path | None = None) -> None:
@@ -49,18 +49,18 @@ class SessionIndex:
         self._known: dict[str, Summary] | None = None
 
     def folder(self, name: str) -> Path:
-        """Where a session is."""
+        """The folder of a session."""
         return self.sessions / name
 
     def refresh(self, *, keep: bool = True) -> Iterator[list[Summary]]:
-        """Give all sessions, the newest first, as many at a time as are read in a moment.
+        """Give all sessions, newest first, in batches of those that were read within a moment.
 
-        What is new is remembered afterwards, with `keep` also for the next program.
+        Changes are remembered afterwards, with `keep` also for other programs.
 
         Raises:
             WorkspaceError: the folder that holds them cannot be read.
         """
-        known = self._remembered()
+        known = self._load_cache()
         seen: dict[str, Summary] = {}
         changed = False
         batch: list[Summary] = []
@@ -78,7 +78,7 @@ class SessionIndex:
             if found is None or found.stamp != stamp:
                 found, changed = read_summary(folder, stamp, found), True
             seen[name] = found
-            batch.append(self._as_it_is(found))
+            batch.append(self._with_state(found))
             if time.monotonic() - began > _BATCH_SECONDS:
                 yield batch
                 batch, began = [], time.monotonic()
@@ -87,7 +87,7 @@ class SessionIndex:
         changed = changed or seen.keys() != known.keys()
         self._known = seen
         if changed and keep:
-            self._keep(seen)
+            self._store_cache(seen)
 
     def refresh_one(self, name: str) -> Summary:
         """Read one session again."""
@@ -96,14 +96,14 @@ class SessionIndex:
         found = read_summary(folder, stamp_of(folder), known.get(name))
         if self._known is not None:
             self._known[name] = found
-        return self._as_it_is(found)
+        return self._with_state(found)
 
     def search(
         self, words: str, among: Sequence[Summary], stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[Summary | None]:
-        """Give those of the sessions whose title, queries or answers hold all the words, in any case.
+        """Give the sessions whose title, queries or answers contain all the words, in upper or lower case.
 
-        None comes now and then while nothing is found, so that whoever waits can stop.
+        For a session that does not match it gives None, so that the caller can stop.
         """
         needles = words.casefold().split()
         for summary in among:
@@ -118,22 +118,22 @@ class SessionIndex:
             yield summary if not left else None
 
     def rename(self, name: str, title: str) -> Summary:
-        """Give a session a title, or take it away with an empty one.
+        """Give a session a title, or remove it with an empty one.
 
         Raises:
             WorkspaceError: it is no session, or the title cannot be written.
         """
         self._check(name)
         root = Root(self.folder(name))
-        told = clean_line(title.strip(), LONGEST_TITLE)
-        if told:
-            root.write(TITLE, told.encode() + b"\n")
+        cleaned = clean_line(title.strip(), LONGEST_TITLE)
+        if cleaned:
+            root.write(TITLE, cleaned.encode() + b"\n")
         else:
             root.remove(TITLE)
         return self.refresh_one(name)
 
     def delete(self, name: str) -> None:
-        """Delete a session's folder with all that is in it; saved reports stay.
+        """Delete a session's folder with all of its files; saved reports stay.
 
         Raises:
             WorkspaceError: it is no session, it runs, or it cannot be deleted.
@@ -144,7 +144,7 @@ class SessionIndex:
             try:
                 lock = self._locked(sessions, name)
                 try:
-                    # By the descriptor of the folder above: no link that is put in its place is followed.
+                    # Through the descriptor of the parent folder, so that no link in its place is followed.
                     shutil.rmtree(name, dir_fd=sessions)
                 finally:
                     if lock is not None:
@@ -159,9 +159,11 @@ class SessionIndex:
             self._known.pop(name, None)
 
     def _check(self, name: str) -> None:
-        # A link that is named like a session leads anywhere.
+        # A link with the name of a session could lead anywhere.
         if name not in session_names(self.base):
-            raise WorkspaceError(f"{clean_line(name, 100)!r} is no session in {self.sessions}: look again")
+            raise WorkspaceError(
+                f"{clean_line(name, 100)!r} is no session in {self.sessions}: refresh the list"
+            )
 
     def _locked(self, sessions: int, name: str) -> int | None:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -176,51 +178,51 @@ class SessionIndex:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(lock)
-            raise WorkspaceError(f"the session {name} is running: it cannot be deleted") from error
+            raise WorkspaceError(f"the session {name} is running and cannot be deleted") from error
         return lock
 
     def _texts(self, summary: Summary) -> Iterator[str]:
         yield f"{summary.title}\n{summary.query}\n{summary.name}"
         folder = self.folder(summary.name)
         if not folder.is_symlink():
-            yield from words_of(folder)
+            yield from texts_of(folder)
 
-    def _as_it_is(self, summary: Summary) -> Summary:
+    def _with_state(self, summary: Summary) -> Summary:
         if summary.state != "unknown":
             return summary
         running = runs_elsewhere(self.folder(summary.name))
         return msgspec.structs.replace(summary, state="running" if running else "crashed")
 
-    # -- what is remembered ------------------------------------------------------------------------
+    # -- the cache ----------------------------------------------------------------------------------
 
     @property
     def _file(self) -> str:
         digest = hashlib.sha256(os.fsencode(self.sessions)).hexdigest()[:16]
         return f"sessions-{digest}.json"
 
-    def _folder_of_cache(self) -> Path:
+    def _cache_folder(self) -> Path:
         if self._cache is not None:
             return self._cache
         from platformdirs import user_cache_path
 
         return user_cache_path("ua-tui")
 
-    def _remembered(self) -> dict[str, Summary]:
+    def _load_cache(self) -> dict[str, Summary]:
         if self._known is None:
             self._known = {}
             try:
-                data = Root(self._folder_of_cache()).read(self._file, _LARGEST)
-                kept = msgspec.json.decode(data, type=_Kept)
-                if kept.version == _VERSION:
-                    self._known = {summary.name: summary for summary in kept.sessions}
+                data = Root(self._cache_folder()).read(self._file, _LARGEST)
+                cached = msgspec.json.decode(data, type=_Cache)
+                if cached.version == _VERSION:
+                    self._known = {summary.name: summary for summary in cached.sessions}
             except (WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-                # It is there to be quick: without it everything is read again.
-                log.info("what was remembered of the sessions cannot be read: %s", error)
+                # It only saves time: without it all sessions are read again.
+                log.info("the cached list of sessions cannot be read: %s", error)
         return self._known
 
-    def _keep(self, seen: dict[str, Summary]) -> None:
-        data = msgspec.json.encode(_Kept(_VERSION, tuple(seen.values())))
+    def _store_cache(self, seen: dict[str, Summary]) -> None:
+        data = msgspec.json.encode(_Cache(_VERSION, tuple(seen.values())))
         try:
-            Root(self._folder_of_cache(), create=True).write(self._file, data)
+            Root(self._cache_folder(), create=True).write(self._file, data)
         except WorkspaceError as error:
-            log.info("the list of sessions cannot be remembered: %s", error)
+            log.info("the list of sessions cannot be cached: %s", error)

@@ -1,4 +1,4 @@
-"""The journal of a past session, read by blocks and never written: from its start, from near its end, or one line."""
+"""Reads the journal of a past session in blocks: from its start, from near its end, or a single line."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ __all__ = [
 BLOCK = 256 << 10
 """Bytes read and decoded at a time: a few milliseconds of work."""
 LARGEST = 512 << 20
-"""Bytes; of a journal that is longer only so much of its end is shown."""
+"""Bytes; of a longer journal only this much of its end is shown."""
 LONGEST_LINE = 4 << 20
-"""Bytes; a longer line is none that a session writes."""
+"""Bytes; no session writes a longer line."""
 NOT_REGULAR = "it is not a regular file"
-"""What is wrong with a journal that can be opened, but is no file."""
+"""The reason for a journal that can be opened but is no regular file."""
 
 
 class PastCallStarted(ToolCallStarted, frozen=True, kw_only=True, tag="tool_call_started"):
@@ -50,18 +50,17 @@ class PastCallFinished(ToolCallFinished, frozen=True, kw_only=True, tag="tool_ca
 
 
 class PastArtifactSaved(ArtifactSaved, frozen=True, kw_only=True, tag="artifact_saved"):
-    """A file, and the place of the line that tells of it in the journal, in bytes."""
+    """A saved file, and the place of its line in the journal, in bytes."""
 
     place: int = 0
 
 
 class PastJournal:
-    """A journal as it was when it was opened, and what `more` finds appended afterwards.
+    """A journal as it was when it was opened, and the lines that `more` finds appended afterwards.
 
-    `skipped` counts the lines read so far that are no events, `unknown` the events of a later version; `torn` says
-    that the last line has no end, and `end` is behind the last one that has, when `batches` came to its end.
-    `batches` and `more` may go on in any thread, one at a time; `event_at` and `close` may be called in any at any
-    time.
+    `skipped` counts the lines read so far that are not events, `unknown` the events of a later version. After
+    `batches`, `torn` is whether the last line has no end, and `end` is the place after the last complete line. Only one
+    thread at a time may run `batches` or `more`; `event_at` and `close` are safe in any thread at any time.
 
     Raises:
         JournalError: there is no such file, it is a link or no regular file, or it may not be read.
@@ -86,19 +85,19 @@ class PastJournal:
             raise JournalError(f"The session in {path.parent} cannot be opened: {why}.")
         self.size = found.st_size
         self.left_out = max(0, self.size - LARGEST)
-        """How many bytes at the beginning are not read, because the journal is too long."""
+        """The bytes at the beginning that are not read because the journal is too long."""
         self._open = True
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Let go of the file; closing again does nothing."""
+        """Close the file; closing again does nothing."""
         with self._lock:
             if self._open:
                 self._open = False
                 os.close(self._file)
 
     def first(self) -> Event | None:
-        """The event of the first line, None when that is none."""
+        """The event of the first line, None if it is not an event."""
         head = self._read(0, min(BLOCK, self.size))
         try:
             return _whole(decode_event(head.partition(b"\n")[0]))
@@ -106,7 +105,7 @@ class PastJournal:
             return None
 
     def tail_place(self, length: int) -> int:
-        """Where the first whole line begins in the last `length` bytes, or the journal when it is no longer."""
+        """Where the first complete line of the last `length` bytes begins; 0 if the journal is not longer."""
         start = max(0, self.size - length)
         if not start:
             return 0
@@ -122,12 +121,12 @@ class PastJournal:
         return self.size
 
     def batches(self, start: int) -> Iterator[tuple[int, list[Event]]]:
-        """Yield the events from the line at `start` on, some hundred at a time, with how many bytes are read by then.
+        """Yield the events from the line at `start` on, some hundred at a time, each time with the bytes read so far.
 
-        A call's events and the files that came of it tell their places; lines that are no events are counted.
+        The events of calls and saved files have their places; lines that are not events are counted.
 
         Raises:
-            JournalError: the file cannot be read any more.
+            JournalError: the file can no longer be read.
         """
         self.skipped = self.unknown = 0
         self.torn = False
@@ -138,17 +137,17 @@ class PastJournal:
             yield at, events
 
     def more(self, start: int) -> tuple[int, list[Event]]:
-        """Read the events of whole lines that were appended from `start` on, some hundred at a time.
+        """Read the events of complete lines that were appended from `start` on, some hundred at a time.
 
-        Gives the place behind them, which is `start` while there is nothing new.
+        Returns the place after them, which is `start` if there is nothing new.
 
         Raises:
-            JournalError: the file cannot be read any more.
+            JournalError: the file can no longer be read.
         """
         with self._lock:
             if not self._open:
                 raise JournalError(f"The journal {self.path} is closed.")
-            # What was read of it is looked up again, even if it shrank since.
+            # The part that was read stays readable, even if the file has shrunk.
             self.size = max(self.size, os.fstat(self._file).st_size)
         data, end = b"", -1
         while end < 0 and len(data) <= LONGEST_LINE:
@@ -157,7 +156,7 @@ class PastJournal:
                 return start, []
             data += block
             end = data.rfind(b"\n")
-        # A part of a line that is too long is counted as a line that is damaged.
+        # A part of a line that is too long counts as a damaged line.
         lines = data.split(b"\n")[:-1] if end >= 0 else [data]
         return start + (end + 1 if end >= 0 else len(data)), self._events(start, lines)
 
@@ -165,7 +164,7 @@ class PastJournal:
         """Read the one event whose line begins at `place`.
 
         Raises:
-            JournalError: it is not there any more.
+            JournalError: it is no longer there.
         """
         line = b""
         while b"\n" not in line and len(line) <= LONGEST_LINE and place + len(line) < self.size:
@@ -192,7 +191,7 @@ class PastJournal:
             event = decode_event(line)
         except ValueError:
             if line.strip(b" \t\r\0"):
-                # Only a last line that no line break ends can reach so far.
+                # Only a last line without a line break can reach this far.
                 self.torn = place + len(line) >= self.size
                 self.skipped += not self.torn
             return None
@@ -202,7 +201,7 @@ class PastJournal:
         return _placed(_whole(event), place)
 
     def _lines(self, start: int) -> Iterator[tuple[int, int, list[bytes]]]:
-        """Yield what has been read up to, where the first of the lines begins, and the lines."""
+        """Yield the bytes read so far, the place of the first line, and the lines."""
         at = place = start
         rest = b""
         too_long = False
@@ -229,7 +228,7 @@ class PastJournal:
 
     def _read(self, place: int, length: int) -> bytes:
         try:
-            # Closed meanwhile, the number could stand for another file.
+            # After a close the descriptor could belong to another file.
             with self._lock:
                 if not self._open:
                     raise JournalError(f"The journal {self.path} is closed.")
@@ -241,7 +240,7 @@ class PastJournal:
 
 
 def unreadable(error: OSError) -> str:
-    """Say of a session what is wrong with its journal, in the words that every list and command has for it."""
+    """Describe why a journal cannot be read, in the words of every list and command."""
     match error.errno:
         case errno.ENOENT:
             return "it holds no journal"
@@ -254,7 +253,7 @@ def unreadable(error: OSError) -> str:
 
 
 def _whole(event: Event) -> Event:
-    # A time without a zone cannot be compared with the others; ours are all UTC.
+    # A time without a zone cannot be compared with the others, which are all UTC.
     return event if event.at.tzinfo else msgspec.structs.replace(event, at=event.at.replace(tzinfo=UTC))
 
 

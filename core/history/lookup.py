@@ -1,4 +1,4 @@
-"""The sessions that lie below a folder, and the one that a person means."""
+"""Finds the sessions below a folder, and the one that a person names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"session_(\d{8}_\d{6})(?:-(\d+))?")
 
 
 def session_names(base: Path) -> list[str]:
-    """The names of the sessions below `base`, the newest first; only folders count, never links to any."""
+    """The names of the sessions below `base`, newest first; links do not count."""
     try:
         return named_entries(base)
     except OSError:
@@ -26,7 +26,7 @@ def session_names(base: Path) -> list[str]:
 
 
 def named_entries(base: Path, *, links: bool = False) -> list[str]:
-    """The names of the sessions below `base`, the newest first, also of links that are named so when asked for.
+    """The names of the sessions below `base`, newest first; with `links` also those of links.
 
     Raises:
         OSError: the folder that holds them cannot be read.
@@ -45,10 +45,10 @@ def named_entries(base: Path, *, links: bool = False) -> list[str]:
 
 
 def find_session(base: Path, wanted: str) -> Path:
-    """The folder of the session that `wanted` names: a folder, the name of a session below `base`, or `latest`.
+    """The folder of a session: `wanted` is a folder, the name of a session below `base`, or `latest`.
 
     Raises:
-        SettingsError: there is none.
+        SettingsError: there is no such session.
     """
     sessions = base / WORKSPACES
     shown, place = clean_line(wanted, 300), clean_line(str(sessions), 300)

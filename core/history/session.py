@@ -1,4 +1,4 @@
-"""A session that is past or runs elsewhere, opened to be looked at: its events come from its journal."""
+"""A session that is over or runs in another program, opened read-only: its events come from its journal."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ __all__ = ["JOURNAL", "PastFolder", "PastSession", "SessionOver", "runs_elsewher
 
 JOURNAL = "journal.jsonl"
 TAIL = 384 << 10
-"""Bytes of the journal's end that are shown before the rest is read."""
-LOOK_SECONDS = 0.25
-"""How often is looked for what a session that runs elsewhere has done."""
+"""Bytes at the end of the journal that are shown before the rest is read."""
+POLL_SECONDS = 0.25
+"""Seconds between two checks for new events of a session that runs in another program."""
 FEWEST = 50
-"""Events; an end that begins with a query is preferred if it has so many."""
+"""Events; if the end of the journal has this many from a query on, it is shown from that query on."""
 _LARGEST_QUEUE = 16 << 20
 _NO_AGENT = "This session is read-only: it has no agent and no servers."
 
 
 class SessionOver(UniversalAgentError):
-    """Something was asked of a past session."""
+    """A past session cannot do what was requested."""
 
 
 class NoServers:
@@ -73,21 +73,21 @@ class NoModels:
 
 @dataclass(frozen=True, slots=True)
 class PastFolder:
-    """Where the session's files are."""
+    """The folder of the session's files."""
 
     path: Path
 
 
 class PastSession:
-    """One session as its journal tells it, for a screen that shows it to be read; nothing is ever written.
+    """A session read from its journal, for a read-only screen; nothing is ever written.
 
-    `start` publishes the end of the journal on the bus; when that is not the whole, `whole` then gives all events
-    from the first one on. Of streamed text they give only what no finished message repeats. Of a session that runs in
-    another program `follow` then gives what happens there. All read in a thread.
+    `start` publishes the end of the journal on the bus. If that is not the complete journal, `whole` then gives all
+    events from the first one on. Streamed text is left out if a finished message repeats it. If the session runs in
+    another program, `follow` then gives its new events. All of them read in a thread.
 
     Args:
         folder: the session's folder.
-        tail: how many bytes of the journal's end `start` reads.
+        tail: how many bytes at the end of the journal `start` reads.
 
     Raises:
         JournalError: there is no journal that can be read.
@@ -107,24 +107,24 @@ class PastSession:
         self._replay = PastEvents(self.workspace.path)
         self._totals = Totals(self.facts)
 
-    # -- what it gives ----------------------------------------------------------------------------
+    # -- events -----------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Publish the end of the journal, behind the session's first event."""
+        """Publish the session's first event and the end of the journal."""
         events = await asyncio.to_thread(self._read_tail)
         for event in events:
             self.bus.forward(event)
 
     @property
     def complete(self) -> bool:
-        """Whether `start` published everything there is to be shown."""
+        """Whether `start` published the complete session."""
         return self.facts.read >= 1.0
 
     async def whole(self) -> AsyncIterator[list[Event]]:
-        """Give all events from the first one on, some hundred at a time; `facts` is complete afterwards.
+        """Give all events from the first one on, some hundred at a time; `facts` is complete at the end.
 
         Raises:
-            JournalError: the journal cannot be read any more.
+            JournalError: the journal can no longer be read.
         """
         facts, start = self._fresh_facts(), self.journal.tail_place(self.journal.size - self.journal.left_out)
         if start:
@@ -149,20 +149,20 @@ class PastSession:
 
     @property
     def runs_elsewhere(self) -> bool:
-        """Whether another program worked on it when that was looked at last."""
+        """Whether another program ran the session at the last check."""
         return self.facts.state == "running"
 
     async def follow(self) -> AsyncIterator[list[Event]]:
-        """Give what is appended while another program works on the session; `facts` tell afterwards how it ended.
+        """Give new events while another program runs the session; afterwards `facts` has how it ended.
 
-        To be asked for once everything before it was given.
+        Call it after all earlier events were given.
 
         Raises:
-            JournalError: the journal cannot be read any more.
+            JournalError: the journal can no longer be read.
         """
         folder, place = self.workspace.path, self.journal.end
         while not self.closed:
-            # Asked for first: what was written before the program ended is read after it.
+            # Checked first, so that events written before the program ended are still read.
             runs = await asyncio.to_thread(runs_elsewhere, folder)
             place, raw = await asyncio.to_thread(self.journal.more, place)
             if raw:
@@ -170,7 +170,7 @@ class PastSession:
                 self._totals.add(events)
                 yield events
             elif runs:
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
             else:
                 break
         else:
@@ -193,7 +193,7 @@ class PastSession:
         self.unsent = _read_queue(self.workspace.path) if facts.state != "running" else ()
         if start:
             events = [*self._begun(facts), *events]
-            # A part of the session does not tell what the whole of it cost, unless it says so at its end.
+            # A part of the session has the total cost only if the last event states it.
             self.facts = known_at_end(facts, raw)
         else:
             self._totals = totals
@@ -224,31 +224,31 @@ class PastSession:
             return "finished"
         return "running" if runs_elsewhere(self.workspace.path) else "crashed"
 
-    # -- what cannot be asked of it ----------------------------------------------------------------
+    # -- what a past session cannot do --------------------------------------------------------------
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """There is no agent, and none of its commands."""
+        """None: there is no agent."""
         return ()
 
     @property
     def models(self) -> NoModels:
-        """Nothing answers any more."""
+        """None: no model answers."""
         return NoModels()
 
     @property
     def state(self) -> str:
-        """It is over."""
+        """The session is over."""
         return "closed"
 
     @property
     def queued(self) -> tuple[str, ...]:
-        """Nothing waits to run."""
+        """None: nothing waits to run."""
         return ()
 
     @property
     def queue_paused(self) -> bool:
-        """Nothing is held back."""
+        """Nothing is paused."""
         return False
 
     def submit(self, text: str) -> None:
@@ -256,27 +256,27 @@ class PastSession:
         self._refuse("be asked anything")
 
     async def steer(self, text: str) -> bool:
-        """Refuse to take something into a query."""
-        self._refuse("be told anything")
+        """Refuse to steer a query."""
+        self._refuse("be steered")
 
     def unqueue(self) -> str | None:
-        """There is nothing to take back."""
+        """Return None: nothing waits."""
         return None
 
     def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """There is no queue to change."""
+        """Return False: there is no queue."""
         return False
 
     def resume_queue(self) -> None:
-        """Refuse to go on."""
-        self._refuse("go on")
+        """Refuse to resume."""
+        self._refuse("continue")
 
     def raise_budget(self, limit_usd: float) -> None:
-        """Refuse to cost more."""
+        """Refuse to raise the spending limit."""
         self._refuse("cost more")
 
     async def interrupt(self) -> None:
-        """There is nothing to stop."""
+        """Do nothing: no query runs."""
 
     def answer_permission(
         self,
@@ -287,15 +287,15 @@ class PastSession:
         reason: str = "",
         patterns: Sequence[str] = (),
     ) -> object:
-        """Refuse an answer: nobody waits for it."""
+        """Refuse an answer: no question is open."""
         self._refuse("be answered")
 
     def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
-        """Refuse an answer: nobody waits for it."""
+        """Refuse an answer: no question is open."""
         self._refuse("be answered")
 
     def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
-        """Refuse an answer: nobody waits for it."""
+        """Refuse an answer: no question is open."""
         self._refuse("be answered")
 
     async def restart(self) -> None:
@@ -303,7 +303,7 @@ class PastSession:
         self._refuse("be restarted")
 
     async def close(self, reason: str) -> None:
-        """Let go of the journal."""
+        """Close the journal."""
         self.closed = True
         self.journal.close()
 
@@ -312,7 +312,7 @@ class PastSession:
 
 
 def runs_elsewhere(folder: Path) -> bool:
-    """Whether another process holds the lock of a session; nothing is written to find out."""
+    """Whether another process holds the lock of a session; checking writes nothing."""
     try:
         lock = os.open(folder / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -329,7 +329,7 @@ def runs_elsewhere(folder: Path) -> bool:
 
 
 def _read_queue(folder: Path) -> tuple[str, ...]:
-    """The queries that were never sent; none when the file is not there, or none of ours."""
+    """The queries that were never sent; none if the file is missing or has another format."""
     with suppress(OSError, ValueError):
         file = os.open(folder / QUEUE_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(file, "rb") as opened:

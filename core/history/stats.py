@@ -1,4 +1,4 @@
-"""What is known of a past session as a whole, and the sums it is made of."""
+"""The facts about a past session as a whole, and the sums behind them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,16 @@ __all__ = ["PastFacts", "Totals", "known_at_end"]
 
 @dataclass(slots=True)
 class PastFacts:
-    """What is known of a past session as a whole; money, tokens and times are complete when `read` is 1.
+    """The facts about a past session as a whole; costs, tokens and times are complete when `read` is 1.
 
-    `seconds` is how long the session took, or else its queries together. `read` tells how much of the journal was
-    read, `events` how many there are to be shown, `left_out` how many bytes at its beginning are not, `skipped` and
-    `unknown` how many lines are no events or events of a later version, `torn` that the last one was cut off.
+    Attributes:
+        seconds: how long the session took, or, if that is unknown, all of its queries.
+        read: the part of the journal that was read, from 0 to 1.
+        events: the number of events to show.
+        left_out: the bytes at the beginning of the journal that are not shown.
+        skipped: the number of lines that are not events.
+        unknown: the number of events of a later version.
+        torn: whether the last line was cut off.
     """
 
     state: Literal["finished", "crashed", "running"] = "crashed"
@@ -37,7 +42,7 @@ class PastFacts:
 
 
 class Totals:
-    """Adds up what a session took; `finished` says whether it came to its end and did not go on."""
+    """Adds up the facts of a session; `finished` is whether it ended and was not resumed."""
 
     def __init__(self, facts: PastFacts) -> None:
         self.finished = False
@@ -46,7 +51,7 @@ class Totals:
         self._worked = 0.0
 
     def add(self, events: Iterable[Event]) -> None:
-        """Add what events tell."""
+        """Add events."""
         facts = self._facts
         for event in events:
             facts.events += 1
@@ -71,7 +76,7 @@ class Totals:
 
 
 def known_at_end(facts: PastFacts, events: Sequence[Event]) -> PastFacts:
-    """Leave in facts that were made of a part of the session what the end of it tells of the whole."""
+    """Replace the sums of a part of a session by those that its last event states for all of it."""
     end = next((event for event in reversed(events) if isinstance(event, SessionFinished)), None)
     facts.tokens = 0
     facts.cost = end.cost_usd if end is not None else None

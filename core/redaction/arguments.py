@@ -1,6 +1,6 @@
-"""The secrets in what a program or an address is given: in the words of a command, in variables, headers and addresses.
+"""Masks the secrets in the words of a command, in variables, headers and addresses.
 
-What is masked is the value alone, so that whoever is asked about a command can still judge it.
+Only the value is masked, so that a person who is asked about a command can still judge it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PLAIN = frozenset(
     )
 )
 _FILE = re.compile(r"@?(?:\.{1,2}|~)/|[^/\s]+\.(?:pem|key|crt|cer|p12|pfx|json|toml|ya?ml|env|txt|ini)$")
-# Programs whose own `-p` is something else: a package, a version, a port, code that is run.
+# Programs whose own `-p` means something else: a package, a version, a port, code to run.
 _STARTERS = frozenset(
     re.findall(
         r"\S+",
@@ -62,14 +62,14 @@ _search = SecretSearch()
 
 @dataclass(frozen=True)
 class Masked:
-    """A text as it may be shown, and the secrets that were in it."""
+    """A text for display, and the secrets that were in it."""
 
     shown: str
     secrets: tuple[str, ...] = ()
 
 
 def masked_command(words: Sequence[str]) -> Masked:
-    """What would be started, as it is written in a shell."""
+    """Mask a command, written as in a shell."""
     masked = masked_words(words)
     return Masked(
         " ".join(_quoted(each.shown) for each in masked), tuple(s for each in masked for s in each.secrets)
@@ -77,7 +77,7 @@ def masked_command(words: Sequence[str]) -> Masked:
 
 
 def masked_words(words: Sequence[str]) -> list[Masked]:
-    """Each word of a command, of which the first is the program."""
+    """Mask each word of a command; the first word is the program."""
     found = [_inside(each) for each in words[:1]]
     attached = _ATTACHED.get(os.path.basename(words[0]), "\0") if words else ""
     for at, word in enumerate(words[1:], start=1):
@@ -96,18 +96,18 @@ def masked_words(words: Sequence[str]) -> list[Masked]:
 
 
 def masked_address(address: str) -> Masked:
-    """An address: the password in it, and parameters that are secret by their name."""
+    """Mask the password in an address, and the parameters whose names are those of secrets."""
     return _inside(address)
 
 
 def masked_given(name: str, value: str) -> Masked:
-    """A variable or a header, `NAME=value`; of what is a secret by its name only how long it is."""
+    """Mask a variable or a header, `NAME=value`; if the name is that of a secret, only its length is shown."""
     if not names_given_secret(name) or _is_plain(value):
         inner = _inside(value)
     elif _VARIABLE.search(value) or not value:
         inner = _named_value(name, value)
     else:
-        # A header may have a scheme before what is secret.
+        # A header may have a scheme before the secret.
         secrets = [
             *([value.strip()] if _is_worth(name, value) else []),
             *_named_value(name, value.strip()).secrets,
@@ -123,12 +123,12 @@ def _takes_secret(option: str, value: str, before: Sequence[str]) -> bool:
 
 
 def _is_short_password(value: str, before: Sequence[str]) -> bool:
-    """Whether what follows `-p` is a password, and no port, package, version or program text."""
+    """Whether the value of `-p` is a password, and not a port, package, version or program text."""
     if not _SHORT.fullmatch(value) or _VERSION.fullmatch(value):
         return False
     if os.path.basename(before[0]) not in _STARTERS:
         return True
-    # Behind the name of what is started, or an option for a secret, it belongs to that.
+    # After the name of the started program, or an option for a secret, it belongs to that.
     return any(
         _is_secret_option(word)
         if word.startswith("-")
@@ -143,7 +143,7 @@ def _is_secret_option(word: str) -> bool:
 
 
 def _word(word: str) -> Masked:
-    """A word on its own, such as `--token=x`, `--env=TOKEN=x`, `Authorization: Bearer x`, an address."""
+    """Mask a single word, such as `--token=x`, `--env=TOKEN=x`, `Authorization: Bearer x`, an address."""
     before, rest = "", word
     for _ in range(_MOST_NAMES):
         assigned = _ASSIGNMENT.fullmatch(rest)
@@ -165,18 +165,18 @@ def _is_switch(option: str) -> bool:
 
 
 def _named_value(name: str, value: str) -> Masked:
-    """What is given under the name of a secret."""
+    """Mask a value under the name of a secret."""
     masked = _value(value)
     return Masked(masked.shown, tuple(each for each in masked.secrets if _is_worth(name, each)))
 
 
 def _is_worth(name: str, secret: str) -> bool:
-    """Whether to mask a secret wherever it stands: what is called a key may be a common word, and no secret then."""
+    """Whether to mask a value everywhere: the value of a `key` may be a common word, and then it is no secret."""
     return names_secret(name) or name == "p" or not _WORDLIKE.fullmatch(secret)
 
 
 def _value(value: str) -> Masked:
-    """What is a secret but for the variables in it and a scheme before it."""
+    """Mask a secret, except for variables in it and a scheme before it."""
     scheme = _SCHEME.fullmatch(value)
     before, rest = (scheme[1], scheme[2]) if scheme else ("", value)
     if not _VARIABLE.search(rest):
@@ -192,7 +192,7 @@ def _value(value: str) -> Masked:
 
 
 def _literal(text: str, secrets: list[str]) -> str:
-    """What stands between variables: a piece that is long enough is a secret of its own."""
+    """Mask a text between variables; if it is long enough, it is a secret."""
     if len(text.strip()) < _SHORTEST_PIECE:
         return text
     secrets.append(text.strip())
@@ -200,7 +200,7 @@ def _literal(text: str, secrets: list[str]) -> str:
 
 
 def _inside(text: str) -> Masked:
-    """A text with what in it looks like a secret, wherever it stands."""
+    """Mask everything in a text that looks like a secret."""
     spans = list(_search.scan(text).spans)
     for each in _USERINFO.finditer(text):
         user, colon, password = each[2].partition(":")
@@ -234,7 +234,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether what stands in the place of a secret says where that is, or of what kind."""
+    """Whether a value in place of a secret only says where the secret is, or of what kind."""
     return value.lower() in _PLAIN or _is_place(value)
 
 
@@ -243,6 +243,6 @@ def _is_place(value: str) -> bool:
 
 
 def _quoted(word: str) -> str:
-    """Quote a word for a shell; a mask in it needs no quotes, as it stands for something else."""
+    """Quote a word for a shell; a mask in it needs no quotes."""
     rest = word.replace(REDACTED, "x")
     return word if shlex.quote(rest) == rest else shlex.quote(word)

@@ -1,4 +1,4 @@
-"""What looks like a secret although nobody said so: keys by their form, and values by the name before them."""
+"""Finds texts that look like secrets: keys by their form, and values by the names before them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which names are those of secrets: of a field in JSON, and of a variable, a header or an option that is given one.
+"""Recognises the names of secrets: of fields in JSON, and of variables, headers and options.
 
-A name counts by its last word, however its words are put together. Some say it for certain, such as `api_key` and
-`password`; others, such as `notes_token` and `db_pass`, are those of harmless values, too, so that in data the value
-decides as well.
+The last word of a name counts, however its words are joined. Some names are certain, such as `api_key` and
+`password`; others, such as `notes_token` and `db_pass`, are also used for harmless values, so that in data the value
+counts as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ KEY_WORDS = (
     "access", "private", "secret", "signing", "encryption", "decryption", "master", "auth", "admin", "ssh", "jwt",
     "hmac", "webhook", "subscription",
 )  # fmt: skip
-"""What stands before `key` in the name of a secret, beside `api`."""
+"""The words before `key` in the name of a secret, besides `api`."""
 
 _CERTAIN = re.compile(
     r"(?:api_?key|secret|secret_?key|password|passwd|passphrase|authorization|cookie|credentials?|auth_?link"
@@ -36,7 +36,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _BEFORE_HARMLESS = {
-    # Places in lists, stories and offers, as services of search name them; words of a language model.
+    # Positions in lists, stories and offers, as search services name them; terms of language models.
     "token": _words(
         "page pages pagination next previous prev continuation continue cursor scroll offset sync resume start end "
         "story topic section publication news image video product property departure booking search place "
@@ -63,17 +63,17 @@ _LOOKS_PLAIN = re.compile(r"\s|^(?:/|~/|\.\.?/|[a-z][a-z0-9+.-]*://)", re.IGNORE
 
 
 def names_secret(key: object) -> bool:
-    """Tell whether a mapping's key names a secret, such as `api_key`, `x-api-key`, `accessToken` or `GITHUB_TOKEN`."""
+    """Whether a mapping's key names a secret, such as `api_key`, `x-api-key`, `accessToken` or `GITHUB_TOKEN`."""
     return isinstance(key, str) and (_is_certain(key) or _likely(key, given=False))
 
 
 def names_given_secret(name: str) -> bool:
-    """Tell the same of what a variable, a header or an option is called, where plain `KEY` is one, too."""
+    """Whether the name of a variable, a header or an option is that of a secret; plain `KEY` is one, too."""
     return _is_certain(name) or _likely(name, given=True)
 
 
 def is_secret(key: object, value: object) -> bool:
-    """Tell whether a field of data holds a secret by its name; where that is not certain, by what is in it, too."""
+    """Whether a field of data holds a secret, by its name and, if that is not certain, by its value."""
     if not isinstance(key, str) or value in (None, "", [], {}, ()) or isinstance(value, bool):
         return False
     return _is_certain(key) or (_likely(key, given=False) and _may_be_secret(value))
@@ -93,7 +93,7 @@ def _likely(name: str, *, given: bool) -> bool:
         return False
     if len(found) == 1:
         return True
-    # What a person gives under such a name, or a variable of the environment, is most often a secret all the same.
+    # Under such a name, a value that a person gives or an environment variable is usually a secret.
     is_given = given or name.isupper()
     harmless = _COUNTED if is_given and found[-1] == "token" else _BEFORE_HARMLESS.get(found[-1], ())
     return found[-2] not in harmless

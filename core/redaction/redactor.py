@@ -31,10 +31,10 @@ _PLAIN_SEARCH = SecretSearch()
 
 
 class Redactor:
-    """Masks the secrets it was told of, and whatever looks like one, before text reaches a sink.
+    """Masks known secrets, and everything that looks like one, before a text is stored or shown.
 
-    Encoded JSON stays valid JSON: the replacement is plain ASCII, and a match never takes a quote or an
-    escape with it that is not part of the secret. Safe to use from several threads.
+    Encoded JSON stays valid JSON: the mask is plain ASCII, and a match never includes a quote or an escape that is not
+    part of the secret. Safe to use from several threads.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
@@ -47,7 +47,7 @@ class Redactor:
 
     @property
     def values(self) -> frozenset[str]:
-        """The secrets it was told of."""
+        """The known secrets."""
         return self._values
 
     def add(self, value: str) -> None:
@@ -58,7 +58,7 @@ class Redactor:
         self._values |= {value}
         spelled = _spellings(value)
         if '"' in value or "\\" in value or _BARE_JSON.fullmatch(value):
-            # As it stands it could be a piece of JSON's own syntax, so that needs a closer look.
+            # The value could be a piece of JSON's own syntax, so its matches need a closer check.
             self._raw_forms += (value,)
             spelled.discard(value)
         self._forms += tuple(spelled)
@@ -70,17 +70,17 @@ class Redactor:
         return _mask(text, spans) if spans else text
 
     def finds_nothing(self, encoded: bytes) -> bool:
-        """Whether `redact_json` would leave a JSON document, given in UTF-8, as it is."""
+        """Whether `redact_json` would leave a JSON document, in UTF-8, unchanged."""
         found = self._search.scan(encoded)
         if found.spans or found.fields:
             return False
         return not (found.words or self._raw_forms) or not any(self._scan(encoded.decode()))
 
     def redact_json(self, text: str) -> str:
-        """Mask the secrets in a JSON document as `redact_value` does in the value it encodes; it stays one.
+        """Mask the secrets in a JSON document as `redact_value` does in its value; the result is valid JSON.
 
         Raises:
-            ValueError: there is a secret in it and it is no JSON document.
+            ValueError: there is a secret in it, and it is not a JSON document.
         """
         spans, fields = self._scan(text)
         if not fields:
@@ -92,7 +92,7 @@ class Redactor:
     def redact_value(self, value: Any) -> Any:
         """Copy a JSON-like value without its secrets; a key that names a secret loses its value.
 
-        What is nested deeper than 64 levels is left out, and a note put in its place.
+        Values nested deeper than 64 levels are replaced by a note.
         """
         texts: set[str] = set()
         _collect(value, texts, 0)
@@ -102,7 +102,7 @@ class Redactor:
         return self._scan(text)[0]
 
     def _scan(self, text: str) -> tuple[list[tuple[int, int]], bool]:
-        """Where the secrets of a text are, and whether compact JSON may have others that are no strings."""
+        """Where the secrets of a text are, and whether compact JSON may have others that are not strings."""
         found = self._search.scan(text)
         spans = found.spans
         spans += [span for word, start in found.words if (span := _occurrence(text, word, start)) is not None]
@@ -112,7 +112,7 @@ class Redactor:
         return spans, found.fields or bool(raw)
 
     def _masked(self, texts: set[str]) -> dict[str, str]:
-        # One search through all texts at once, then a closer look at the few it points to.
+        # One search through all texts at once, then a closer check of the few with matches.
         ordered = list(texts)
         starts = list(accumulate((len(text) + 1 for text in ordered), initial=0))
         touched: set[int] = set()
@@ -142,7 +142,7 @@ class Redactor:
 
 
 def error_raised(where: str, error: Exception, redactor: Redactor) -> ErrorRaised:
-    """Tell of a failure and of what is behind it, cleaned and without secrets."""
+    """Make the event of a failure and its causes, cleaned and without secrets."""
     return ErrorRaised(
         where=where,
         message=redactor.redact(clean(str(error))) or type(error).__name__,
@@ -161,7 +161,7 @@ def mask_link(url: str) -> str:
 
 
 def preview(text: str, limit: int, redactor: Redactor) -> str:
-    """Cut a text to `limit` characters, without secrets, and without a secret cut in half at either side of the gap."""
+    """Cut a text to `limit` characters, without secrets and without half a secret at either side of the gap."""
     window = 2 * limit
     if len(text) <= 2 * window:
         return middle_truncate(redactor.redact(text), limit)
@@ -175,7 +175,7 @@ def seal_json(text: str, redactor: Redactor) -> bytes:
     """Turn encoded JSON into a line for a file: without secrets and without characters that could mislead a reader."""
     masked = redactor.redact(text)
     if masked != text and not _is_valid_json(masked):
-        # A mask that ate a piece of the syntax: mask value by value instead, which cannot.
+        # The mask replaced a piece of the syntax: mask value by value instead, which cannot.
         masked = msgspec.json.encode(redactor.redact_value(msgspec.json.decode(text))).decode()
     # Searching a large text for rare characters takes milliseconds; most lines are plain ASCII.
     plain = masked.isascii() and "\x7f" not in masked
@@ -224,7 +224,7 @@ def _occurrences(text: str, form: str) -> Iterator[tuple[int, int]]:
 
 
 def _occurrence(text: str, form: str, start: int) -> tuple[int, int] | None:
-    """Where to mask a spelling found at `start`; None when it only looks so inside an escape."""
+    """Where to mask a spelling found at `start`; None if it only appears inside an escape."""
     end = start + len(form)
     begun = _escape_rest(text, start)
     if begun == 0:

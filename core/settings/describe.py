@@ -1,6 +1,6 @@
-"""What every setting is and where that comes from, told without the secrets, and settings that are set by a command.
+"""Lists every setting with its value and its source, without secrets, and stores settings for a command.
 
-An empty value means the default, here as in the places that settings come from.
+An empty value means the default, as in the sources of settings.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ HIDDEN = "set, not shown"
 
 @dataclass(frozen=True)
 class Origin:
-    """One place that gives a setting: the place in words, the line of a file, and the value as it is shown.
+    """One place that sets a setting: the place in words, the line of a file, and the value for display.
 
-    `data` is the value as JSON has it, None where the place is empty and so means the default.
+    `data` is the value in JSON, None if it is empty and so means the default.
     """
 
     place: str
@@ -39,7 +39,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Listed:
-    """A setting as it stands: its value as it is shown, and every place that gives it, the one that holds first.
+    """A setting: its value for display, and every place that sets it, the winning one first.
 
     Attributes:
         about: what it is for, in a sentence; `notes` has the rest.
@@ -64,10 +64,10 @@ class Listed:
 
 @dataclass(frozen=True)
 class StoredSetting:
-    """Where a setting was stored, and what makes that it does not hold; empty when it does.
+    """Where a setting was stored; `warning` says why the stored value does not apply, if so.
 
-    `default` is what it is by default, as it is shown, when that is what was asked for; `empty` is whether the file
-    says so. `changed` is whether it stood in the file before, or does now.
+    `default` is the default for display, if that was requested; `empty` is whether the file has an empty value for it.
+    `changed` is whether the setting was in the file before, or is now.
     """
 
     path: Path
@@ -91,7 +91,7 @@ def list_settings(places: Places) -> list[Listed]:
         given = [layer[name] for layer in layers if name in layer]
         value = getattr(settings, name)
         if name == "mcp_servers":
-            # The user's own count before those of a folder.
+            # The user's own servers win over those of a folder.
             given.reverse()
             value = given
         listed.append(
@@ -127,7 +127,7 @@ def field_texts() -> dict[str, tuple[str, str]]:
 
 
 def setting_of(word: str) -> str:
-    """The setting that somebody means, who may write it as in a table, an option or a variable.
+    """The setting that a person names, written as in a table, an option or a variable.
 
     Raises:
         SettingsError: there is none.
@@ -146,13 +146,13 @@ def setting_of(word: str) -> str:
 
 
 def store_setting(name: str, text: str | None, places: Places, *, in_project: bool = False) -> StoredSetting:
-    """Set a setting in a file, the user's own or that of the current folder; None takes it out.
+    """Set a setting in the user's own file or in that of the current folder; None removes it.
 
-    An empty text gives it its default: nothing comes after the user's own file, so it is taken out there, and a
-    folder's file keeps it empty, which hides what the user's own says.
+    An empty text restores the default: in the user's own file, the last source, the setting is removed; a folder's file
+    gets an empty value, which hides that of the user's own file.
 
     Raises:
-        SettingsError: the value is not allowed there, or the file cannot be read or written; it is as it was then.
+        SettingsError: the value is not allowed there, or the file cannot be read or written; it is unchanged then.
     """
     spec = SPECS[name]
     file = SettingsFile(places.project_file) if in_project else UserFile(places.config_dir)
@@ -160,8 +160,8 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
         raise SettingsError(f"{name} is a table: change it in {file.path} with an editor.")
     if text is not None and in_project and spec.secret:
         raise SettingsError(
-            f"{name} is a secret, and a folder's file is easily passed on: leave out --project to store it in "
-            f"{UserFile(places.config_dir).path}, or put {ENVIRONMENT[name][-1]} into a .env that is kept back."
+            f"{name} is a secret, and a folder's file is easily passed on: omit --project to store it in "
+            f"{UserFile(places.config_dir).path}, or put {ENVIRONMENT[name][-1]} into a .env that you do not share."
         )
     value = None
     if text is not None:
@@ -170,7 +170,7 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
             value = _as_toml(spec.parse(text), text)
         elif in_project:
             value = ""
-    # In a file it may stand as the key of a table.
+    # A file may have it as the key of a table.
     written = next((each for each in _spellings(name) if each in _written(file)), name)
     stood = written in file.names() or written in _written(file)
     stored = StoredSetting(
@@ -187,7 +187,7 @@ def _default(name: str, places: Places) -> str:
 
 
 def _warning(name: str, file: SettingsFile, places: Places) -> str:
-    """What makes that a file's setting does not hold; empty when it does."""
+    """Why a file's setting does not apply; empty if it does."""
     try:
         layers = places.layers()
     except SettingsError as error:
@@ -195,7 +195,7 @@ def _warning(name: str, file: SettingsFile, places: Places) -> str:
     holds = next((layer[name] for layer in layers if name in layer), None)
     mine = file.path if holds is not None else None
     if holds is not None and holds.path != mine:
-        return f"{holds.origin} wins over it: take it out there for this to hold."
+        return f"{holds.origin} wins over it: remove it there for this to apply."
     return _fails(places)
 
 
@@ -219,7 +219,7 @@ def _written(file: SettingsFile) -> frozenset[str]:
 def _as_toml(value: Any, text: str) -> Any:
     if isinstance(value, tuple):
         return list(value)
-    # A path stays as it was written, so that `~` goes on to mean the home of whoever starts.
+    # A path stays as it was written, so that `~` still means the home of the person who starts the program.
     return text.strip() if isinstance(value, Path) else value
 
 
@@ -262,7 +262,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _data(name: str, value: Any) -> Any:
-    """A value as JSON has it; without secrets."""
+    """A value in JSON, without secrets."""
     if value is None:
         return None
     match name:

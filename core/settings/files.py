@@ -1,4 +1,4 @@
-"""Settings files, changed setting by setting: whatever else stands in them, comments too, stays as it is."""
+"""Changes single settings in settings files; everything else in them, comments too, stays unchanged."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _LARGEST = 1 << 20
 
 
 class SettingsFile:
-    """A TOML file of settings at `path`, which need not be there yet."""
+    """A TOML file of settings at `path`, which need not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def names(self) -> frozenset[str]:
-        """The settings the file has, a table's as one; none when it cannot be read."""
+        """The settings in the file, a table counted as one; none if it cannot be read."""
         try:
             return frozenset(tomllib.loads(self._read()))
         except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
             return frozenset()
 
     def tables(self) -> dict[str, Mapping[str, Any]]:
-        """The tables at the top of the file; none when it cannot be read."""
+        """The top-level tables of the file; none if it cannot be read."""
         try:
             found = tomllib.loads(self._read())
         except (SettingsError, tomllib.TOMLDecodeError, RecursionError):
@@ -39,18 +39,18 @@ class SettingsFile:
         return {name: value for name, value in found.items() if isinstance(value, dict)}
 
     def store(self, changes: Mapping[str, Any]) -> Path:
-        """Set settings, or take them out where the value is None; returns the file that was written.
+        """Set settings, or remove those whose value is None; returns the file that was written.
 
-        `composio.mode` is the key of a table. The file is written whole or not at all, for its owner alone (0600).
-        One that would stay as it is is not written; where it is a link, the file it leads to is.
+        `composio.mode` is the key of a table. The file is written completely or not at all, readable by its owner only
+        (0600), and only if it changes. If it is a link, its target is written.
 
         Raises:
-            SettingsError: it cannot be read, is no valid TOML, or cannot be written; it is as it was then.
+            SettingsError: it cannot be read, is not valid TOML, or cannot be written; it is unchanged then.
         """
         before = self._read()
         after = changed(before, changes, self.path)
         try:
-            # Files of settings are often links into a folder that is kept elsewhere.
+            # Settings files are often links into another folder.
             path = self.path.resolve()
             if after != before:
                 Root(path.parent, create=True).write(path.name, after.encode())
@@ -70,7 +70,7 @@ class SettingsFile:
             ) from error
         if len(data) > _LARGEST:
             raise SettingsError(
-                f"{self.path} is larger than {_LARGEST >> 20} MiB: it is no file of settings."
+                f"{self.path} is larger than {_LARGEST >> 20} MiB: it is not a settings file."
             )
         try:
             return data.decode("utf-8-sig")
@@ -79,26 +79,26 @@ class SettingsFile:
 
 
 class UserFile(SettingsFile):
-    """The `config.toml` of the user, in `folder` or where settings are looked for by default."""
+    """The `config.toml` of the user, in `folder` or in the default folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         super().__init__((folder or user_config_dir()) / USER_FILE)
 
 
 def changed(text: str, changes: Mapping[str, Any], path: Path) -> str:
-    """Return TOML with keys set, or taken out where the value is None; `path` is named in errors.
+    """Return TOML with keys set, or removed if the value is None; errors name `path`.
 
-    A name with a dot is a key of a table. A key that is set keeps its place and a comment behind it.
+    A name with a dot is a key of a table. A key that is set keeps its place and the comment after it.
 
     Raises:
-        SettingsError: the text is no valid TOML, or a key cannot be set without anything else changing.
+        SettingsError: the text is not valid TOML, or a key cannot be set without changing anything else.
     """
     wanted = _loaded(text, path)
     changes = {name: value for name, value in changes.items() if _get(wanted, name) != value}
     if not changes:
         return text
     windows = "\r\n" in text
-    # Only for somebody who changes a file: it takes a while to be read in.
+    # Slow to import, and only needed to change a file.
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -150,7 +150,7 @@ def _put(table: Any, name: str, value: Any, new_table: Any) -> None:
 
 
 def _with_line(text: str, line: str) -> str:
-    """Put a line behind the keys at the top, before the tables and what is said about the first of them."""
+    """Insert a line after the top-level keys, before the first table and the comments above it."""
     lines = text.splitlines()
     headers = (at for at, each in enumerate(lines) if each.lstrip().startswith("["))
     at = next((at for at in headers if _is_toml("\n".join(lines[:at]))), len(lines))
@@ -171,4 +171,4 @@ def _is_toml(text: str) -> bool:
 
 
 def _by_hand(path: Path, changes: Mapping[str, Any]) -> str:
-    return f"{path} cannot be changed by itself: set {', '.join(changes)} in it with an editor."
+    return f"{path} cannot be changed automatically: set {', '.join(changes)} in it with an editor."

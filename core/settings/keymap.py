@@ -1,4 +1,4 @@
-"""The table `[keys]` of a settings file, as it was written: what the keys mean is for the screen to say."""
+"""Reads the table `[keys]` of a settings file; the screen decides what the keys mean."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["KeyChoice", "key_choices"]
 
 
 class KeyChoice(NamedTuple):
-    """Keys that a file gives to an action; `in_folder` when it is a file of the current folder.
+    """The keys that a file sets for an action; `in_folder` is whether it is a file of the current folder.
 
-    `keys` is what the file says, of whatever type, as nothing in this table may keep the program from starting.
+    `keys` is the value in the file, of any type, as no error in this table may keep the program from starting.
     """
 
     action: str
@@ -21,14 +21,14 @@ class KeyChoice(NamedTuple):
 
 
 def key_choices(table: Any, origin: str, in_folder: bool) -> tuple[KeyChoice, ...]:
-    """Return what a file says of keys; something else than a table is kept as a choice without an action."""
+    """Return the keys that a file sets; a value other than a table becomes a choice without an action."""
     if not isinstance(table, Mapping):
         return (KeyChoice("", table, origin, in_folder),)
     return tuple(KeyChoice(action, keys, origin, in_folder) for action, keys in _flat(table))
 
 
 def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Walk the table; `pane.maximise` without quotes is a table in a table."""
+    """Flatten the table; `pane.maximise` without quotes is a table in a table."""
     for name, value in table.items():
         if isinstance(value, Mapping) and value:
             yield from ((f"{name}.{each}", keys) for each, keys in value.items())

@@ -1,9 +1,9 @@
 """The settings of a session: what they are, and where they come from.
 
-Each setting is looked for on the command line, in the environment (`UA_<NAME>`, then the names other tools
-use for the same thing), in the `.env` and the `ua-tui.toml` of the current folder, and in the user's own
-`config.toml`; the first that has it wins. An empty value means the default, and hides what comes after it.
-A folder cannot give itself rights: what a tool may do is never read from the files of the current folder.
+Each setting is read from the command line, the environment (`UA_<NAME>`, then the names that other tools use), the
+`.env` and the `ua-tui.toml` of the current folder, and the user's own `config.toml`; the first source that has it wins.
+An empty value means the default, and hides later sources. A folder cannot give itself rights: what a tool may do is
+never read from the files of the current folder.
 """
 
 from __future__ import annotations
@@ -236,16 +236,16 @@ class Settings:
 
     @property
     def effective_permission_mode(self) -> PermissionMode:
-        """The permission mode that holds once `dangerously_skip_permissions` is taken into account."""
+        """The permission mode, with `dangerously_skip_permissions` taken into account."""
         return "bypassPermissions" if self.dangerously_skip_permissions else self.permission_mode
 
     @property
     def has_login(self) -> bool:
-        """Whether the Claude command line was logged in to before."""
+        """Whether there is a login of the Claude command line."""
         return self.claude_config_dir is not None and (self.claude_config_dir / ".credentials.json").is_file()
 
     def has_credentials(self) -> bool:
-        """Say whether a model can be reached: by the demo, a key, a token, a login, or a server of one's own."""
+        """Whether a model can be used: the demo, a key, a token, a login, or a custom server."""
         return self.demo or bool(self.api_key or self.auth_token or self.base_url) or self.has_login
 
 
@@ -255,7 +255,7 @@ SPECS: Mapping[str, Spec] = {
 """How each setting is read."""
 
 DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
-"""What each setting is where nothing is said of it; the folders among them stand for those of a start."""
+"""The default of each setting; `Places.default` replaces those that depend on the current folder."""
 
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     name: ("UA_" + name.upper(), *spec.variables) for name, spec in SPECS.items() if not spec.table
@@ -268,11 +268,11 @@ KNOWN = Known(tuple(SPECS), ENVIRONMENT)
 
 @dataclass(frozen=True)
 class Places:
-    """The places that settings come from, and what relative paths in them belong to.
+    """The sources of settings, and the folders for relative paths in them.
 
     Attributes:
         environ: the environment.
-        cwd: the folder whose `.env` and `ua-tui.toml` count, and to which relative paths belong.
+        cwd: the folder of `.env` and `ua-tui.toml`, and the base of relative paths.
         home: what `~` means.
         config_dir: the folder of the user's `config.toml`.
     """
@@ -291,7 +291,7 @@ class Places:
         home: Path | None = None,
         config_dir: Path | None = None,
     ) -> Places:
-        """The places that are given, and those of the process for the others."""
+        """The given places, and those of the process for the others."""
         return cls(
             environ=os.environ if environ is None else environ,
             cwd=Path.cwd() if cwd is None else cwd,
@@ -301,7 +301,7 @@ class Places:
 
     @property
     def user_file(self) -> Path:
-        """The settings file of the user's own."""
+        """The user's own settings file."""
         return self.config_dir / USER_FILE
 
     @property
@@ -310,7 +310,7 @@ class Places:
         return self.cwd / PROJECT_FILE
 
     def layers(self, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False) -> list[Layer]:
-        """Read every place, those that win first; `by_name` says that a program gave the overrides.
+        """Read every place, the winning ones first; with `by_name` a program gave the overrides.
 
         Raises:
             SettingsError: a file cannot be read, or a name in one of the places is wrong.
@@ -322,7 +322,7 @@ class Places:
         ]
 
     def layers_before_user_file(self) -> list[Layer]:
-        """Read the places that win over the user's own file; the command line aside.
+        """Read the places that win over the user's own file, without the command line.
 
         Raises:
             SettingsError: as for `layers`.
@@ -334,7 +334,7 @@ class Places:
         ]
 
     def default(self, name: str) -> Any:
-        """What a setting is where nothing is said of it."""
+        """The default of a setting."""
         return {"workspace_base": self.cwd, "claude_config_dir": self.home / ".claude"}.get(
             name, DEFAULTS[name]
         )
@@ -343,7 +343,7 @@ class Places:
         """Read the value of a setting.
 
         Raises:
-            SettingsError: it is wrong, or not for a folder to set.
+            SettingsError: it is wrong, or a folder may not set it.
         """
         spec = SPECS[name]
         if given.in_folder and spec.user_only:
@@ -386,7 +386,7 @@ def load_settings(
         cwd: the folder of `.env` and `ua-tui.toml`; the current one by default.
         home: what `~` means.
         config_dir: the folder of the user's `config.toml`.
-        by_name: whether a program gave the overrides, so that what is wrong is told by the name of the setting.
+        by_name: whether a program gave the overrides, so that errors name the setting instead of the option.
 
     Raises:
         SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
@@ -407,8 +407,8 @@ def load_settings(
     settings = Settings(**found)
     if settings.permission_mode == "bypassPermissions" and not settings.dangerously_skip_permissions:
         raise SettingsError(
-            "permission_mode is bypassPermissions, which runs every tool unasked: "
-            "use default, acceptEdits or plan, or say --dangerously-skip-permissions."
+            "permission_mode is bypassPermissions, which runs every tool without asking: "
+            "use default, acceptEdits or plan, or give --dangerously-skip-permissions."
         )
     return settings
 
@@ -416,7 +416,7 @@ def load_settings(
 def set_elsewhere(
     names: Iterable[str], *, environ: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> dict[str, Given]:
-    """Say of settings where they are set in a place that wins over the user's own file; the command line aside.
+    """Return where settings are set in a place that wins over the user's own file, without the command line.
 
     Raises:
         SettingsError: a file cannot be read, or a name in one of the places is wrong.
@@ -425,12 +425,12 @@ def set_elsewhere(
     return {name: where for name in names if (where := winner(layers, name)) is not None}
 
 
-# Servers of tools are the user's own to name: some of their tools run without asking.
+# Only the user may name servers of tools, as some of their tools run without asking.
 _SENT_TO = {"base_url": ("api_key", "auth_token")}
 
 
 def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
-    """A folder may name a server for its own key, but not have the user's key sent to it."""
+    """Refuse a folder's server with a key of the user; a folder may only name a server for its own key."""
     for address, keys in _SENT_TO.items():
         where = winner(layers, address)
         if where is None or not where.in_folder or not where.value:
@@ -446,7 +446,7 @@ def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
 
 
 def user_config_dir() -> Path:
-    """Where the user's own settings file is looked for."""
+    """The folder of the user's own settings file."""
     from platformdirs import user_config_path
 
     return user_config_path("ua-tui")

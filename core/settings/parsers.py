@@ -1,6 +1,6 @@
-"""How one setting's value is read: from text as in an environment variable, or as TOML gives it.
+"""Parses the value of a setting: a text, as in an environment variable, or a TOML value.
 
-Each parser takes the value and returns it typed, or raises `ValueError` with what is allowed.
+Each parser returns the typed value, or raises `ValueError` with what is allowed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def text(value: Any) -> str:
 
 
 def path(value: Any) -> Path:
-    """Read a path; `~` and relative paths are resolved by whoever knows the folders."""
+    """Read a path; the caller resolves `~` and relative paths."""
     if isinstance(value, Path):
         return value
     if not isinstance(value, str) or "\0" in value:
@@ -123,7 +123,7 @@ def integer(*, least: int) -> Parse:
 
 
 def choice(*allowed: str, words: bool = False) -> Parse:
-    """Read one of the allowed words, in any case; with `words`, true and false mean the last and the first."""
+    """Read one of the allowed words, in upper or lower case; with `words`, true means the last, false the first."""
 
     def parse(value: Any) -> str:
         if words and (isinstance(value, bool) or str(value).strip().lower() in _WORDS):
@@ -138,22 +138,22 @@ def choice(*allowed: str, words: bool = False) -> Parse:
 
 
 def patterns(value: Any) -> tuple[str, ...]:
-    """Read a list of texts, or one text with commas between; commas in parentheses do not count."""
-    given = _OUTER_COMMA.split(value) if isinstance(value, str) else value
-    if not isinstance(given, (list, tuple)) or not all(isinstance(item, str) for item in given):
-        raise ValueError("a list of texts, or texts with commas between")
-    return tuple(item.strip() for item in given if item.strip())
+    """Read a list of texts, or one text separated at commas; commas in parentheses do not count."""
+    items = _OUTER_COMMA.split(value) if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
+        raise ValueError("a list of texts, or texts separated by commas")
+    return tuple(item.strip() for item in items if item.strip())
 
 
 def slugs(value: Any) -> tuple[str, ...]:
-    """Read names such as gmail or google_calendar, each once and in small letters; the word none means no name."""
-    return _names(value, "names such as gmail, with commas between, or none")
+    """Read names such as gmail or google_calendar, each once and in lower case; the word none means no name."""
+    return _names(value, "names such as gmail, separated by commas, or none")
 
 
 def skills(value: Any) -> tuple[str, ...]:
     """Read names of skills, each once; the word all means every skill, none means no skill."""
     return _names(
-        value, "names of skills with commas between, all, or none", alone=frozenset({"all", "none"})
+        value, "names of skills separated by commas, all, or none", alone=frozenset({"all", "none"})
     )
 
 
@@ -182,13 +182,13 @@ def subset(*allowed: str) -> Parse:
 
 def _names(value: Any, allowed: str, alone: frozenset[str] = frozenset()) -> tuple[str, ...]:
     try:
-        given = tuple(dict.fromkeys(item.lower() for item in patterns(value)))
+        names = tuple(dict.fromkeys(item.lower() for item in patterns(value)))
     except ValueError:
         raise ValueError(allowed) from None
-    if given == ("none",):
+    if names == ("none",):
         return ()
-    if len(given) > 1 and not alone.isdisjoint(given):
-        raise ValueError(f"{allowed}, each of the two words alone")
-    if not all(map(_SLUG.fullmatch, given)):
+    if len(names) > 1 and not alone.isdisjoint(names):
+        raise ValueError(f"{allowed}, all and none only alone")
+    if not all(map(_SLUG.fullmatch, names)):
         raise ValueError(allowed)
-    return given
+    return names

@@ -1,4 +1,4 @@
-"""What must never be shown or stored: the secret settings, and the secrets among the environment's variables."""
+"""The values that must never be shown or stored: secret settings, and secrets in the environment."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _PLACE_PARTS = frozenset(["FILE", "PATH", "DIR", "SOCK", "HOME"])
 def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
     """Collect every value that must never be shown or stored: secret settings, and all secrets of the environment.
 
-    An environment value counts when its name says so (`..._KEY`, `..._TOKEN`, ...), when it is a header
-    list, or as far as it is the password of an address.
+    A variable is secret if its name says so (`..._KEY`, `..._TOKEN`, ...) or if it is a list of headers; of an address
+    only the password is.
     """
     found: set[str | None] = {*secret_values(settings)}
     addresses: list[str | None] = [settings.base_url, settings.composio_base_url]
@@ -45,7 +45,7 @@ def _header_values(headers: str) -> Iterator[str]:
     for line in re.split(r"[\n,]", headers):
         value = re.split(r"[:=]", line, maxsplit=1)[-1].strip()
         yield value
-        # Those of OTLP are percent-encoded; a scheme such as Basic may stand before what is secret.
+        # Headers of OTLP are percent-encoded; a scheme such as Basic may precede the secret.
         decoded = unquote(value)
         yield from (decoded, decoded.rpartition(" ")[2])
 

@@ -1,6 +1,6 @@
-"""Where settings are looked for: the command line, variables, `.env` and TOML files, each read into a layer.
+"""Reads the sources of settings into layers: the command line, variables, `.env` and TOML files.
 
-A layer has what one place gives, not checked yet, with where exactly it stands.
+A layer has the unchecked values of one source, each with its exact place.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Place = Literal["option", "environment", ".env", "file"]
 
 @dataclass(frozen=True)
 class Given:
-    """A value as it was found: in what kind of place, and under which name there.
+    """An unchecked value: the kind of place where it was found, and its name there.
 
-    `in_folder` says that it is a file of the current folder. `path` and `text` are those of a file.
+    `in_folder` is whether it comes from a file of the current folder. `path` and `text` are those of the file.
     """
 
     value: Any
@@ -49,7 +49,7 @@ class Given:
 
     @property
     def line(self) -> int | None:
-        """The line of the file on which it stands, from 1; None outside of files, and where it cannot be told."""
+        """Its line in the file, from 1; None outside of files, and if the line is unknown."""
         if self.place == "file":
             return _toml_line(self.text, self.name)
         if self.place == ".env":
@@ -58,13 +58,13 @@ class Given:
 
     @property
     def file(self) -> str:
-        """The file, with the line where that is known."""
+        """The file, with the line if that is known."""
         line = self.line
         return f"line {line} of {self.path}" if line else str(self.path)
 
     @property
     def origin(self) -> str:
-        """Where it stands, as the beginning of a sentence."""
+        """Its place, as the beginning of a sentence."""
         match self.place:
             case "option":
                 return self.name
@@ -78,13 +78,13 @@ class Given:
 
 @dataclass(frozen=True)
 class Known:
-    """The names there are: of settings, and of the variables of each, the first that is set winning."""
+    """The known names: of the settings, and of the variables of each; the first variable that is set wins."""
 
     settings: Sequence[str]
     variables: Mapping[str, tuple[str, ...]]
 
     def of_variable(self, variable: str) -> str | None:
-        """The setting that a variable gives."""
+        """The setting of a variable."""
         return next((name for name, names in self.variables.items() if variable in names), None)
 
 
@@ -94,31 +94,31 @@ _LARGEST = 256 << 10
 _MOST_READ = 4 << 20
 
 _OPTIONS = {"workspace_base": "--workspace", "extra_tools": "--tool", "max_cost_usd": "--max-cost"}
-"""Options that are not called as their settings are."""
+"""Options whose names differ from those of their settings."""
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a value means the default: a text without anything in it. A list without anything names nothing."""
+    """Whether a value means the default: a blank text. An empty list does not."""
     return isinstance(value, str) and not value.strip()
 
 
 def without_secrets(value: str) -> str:
-    """A value as it may be shown: an address without the password in it."""
-    # Needed for what is told alone.
+    """A value for display: an address without its password."""
+    # Only messages need this.
     from core.redaction.arguments import masked_address
 
     return masked_address(value).shown
 
 
 def winner(layers: Sequence[Layer], name: str) -> Given | None:
-    """What the first layer that has a setting says of it."""
+    """The value in the first layer that has a setting."""
     return next((layer[name] for layer in layers if name in layer), None)
 
 
 def from_overrides(overrides: Mapping[str, Any], known: Known, *, by_name: bool = False) -> Layer:
-    """Take settings by name, as the command line gave them; None means not given.
+    """Read settings given by name, as on the command line; None means not given.
 
-    They are told of as the options they were, or `by_name` as a program gave them.
+    Messages name them as options, or by their names with `by_name`.
 
     Raises:
         SettingsError: there is no setting of a name.
@@ -138,10 +138,10 @@ def _option(name: str) -> str:
 
 
 def from_variables(variables: Mapping[str, str], known: Known) -> Layer:
-    """Take settings from the environment.
+    """Read settings from the environment.
 
     Raises:
-        SettingsError: a variable begins as ours do and is none.
+        SettingsError: a variable begins with UA_ but is not known.
     """
     _refuse_unknown(variables, known, "environment variable", "")
     return {
@@ -152,10 +152,10 @@ def from_variables(variables: Mapping[str, str], known: Known) -> Layer:
 
 
 def from_dotenv(path: Path, known: Known) -> Layer:
-    """Take settings from a `.env` file, which may be meant for other programs as well.
+    """Read settings from a `.env` file, which may also be meant for other programs.
 
     Raises:
-        SettingsError: it cannot be read, or a line that sets one of ours cannot.
+        SettingsError: it cannot be read, or a line that sets one of our variables cannot.
     """
     content = _read(path)
     if content is None:
@@ -165,7 +165,7 @@ def from_dotenv(path: Path, known: Known) -> Layer:
         if name is not None:
             variables[name] = value
             continue
-        # Lines meant for other programs may be anything; a broken line of ours must not go unseen.
+        # Lines for other programs may be anything; a broken line with one of our variables is an error.
         every = (each for names in known.variables.values() for each in names)
         if (ours := next((each for each in every if each in text), None)) is not None:
             raise SettingsError(
@@ -180,17 +180,17 @@ def from_dotenv(path: Path, known: Known) -> Layer:
 
 
 def from_toml(path: Path, known: Known, *, in_folder: bool) -> Layer:
-    """Take settings from a TOML file; `mode` in a table `[composio]` is the setting `composio_mode`.
+    """Read settings from a TOML file; `mode` in a table `[composio]` is the setting `composio_mode`.
 
     Raises:
-        SettingsError: it cannot be read, is no valid TOML, or has a name there is no setting of.
+        SettingsError: it cannot be read, is not valid TOML, or has a name that is not a setting.
     """
     if path.is_dir():
         raise SettingsError(f"{path} is a folder, and settings are read from a file of that name: rename it.")
     content = _read(path)
     if content is None:
         return {}
-    # Where there is no file, nothing need know how to read one.
+    # Not needed if there is no file.
     import tomllib
 
     try:
@@ -211,7 +211,7 @@ def from_toml(path: Path, known: Known, *, in_folder: bool) -> Layer:
             )
         if name in layer:
             raise SettingsError(
-                f"{layer[name].origin} and {given.origin} are the same setting: take one of them out."
+                f"{layer[name].origin} and {given.origin} are the same setting: remove one of them."
             )
         layer[name] = given
     return layer
@@ -235,7 +235,7 @@ def _refuse_unknown(variables: Iterable[str], known: Known, what: str, where: st
 
 
 def _read(path: Path) -> str | None:
-    # A .env is at times a folder (a virtual environment) or a pipe (a password manager): neither is read.
+    # A .env can be a folder (a virtual environment) or a pipe (a password manager): neither is read.
     try:
         if not path.is_file():
             return None
@@ -243,7 +243,7 @@ def _read(path: Path) -> str | None:
             data = file.read(_LARGEST + 1)
         if len(data) > _LARGEST:
             raise SettingsError(
-                f"{path} is larger than {_LARGEST >> 10} KiB: it is no file of settings, so move it."
+                f"{path} is larger than {_LARGEST >> 10} KiB: it is not a settings file, so move it."
             )
         return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
@@ -267,13 +267,13 @@ def _dotenv_line(content: str, name: str) -> int | None:
 
 
 def _toml_line(content: str, name: str) -> int | None:
-    """The line on which a setting of a valid file begins: the first before which it is not there, and then is."""
+    """The line on which a setting of a valid file begins: the first line with which the setting appears."""
     import tomllib
 
     keys = name.split(".")
     begins = re.compile(rf"""(?:^|[\s."'])["']?{re.escape(keys[-1])}["']?\s*[=.\]]""")
     lines = content.splitlines()
-    # Of a file that is made to be slow the line is not told.
+    # A file made to be slow gets no line number.
     left = _MOST_READ
     for first in (at for at, line in enumerate(lines) if begins.search(line)):
         for last in range(first, len(lines)):
@@ -293,26 +293,26 @@ def _toml_line(content: str, name: str) -> int | None:
 
 
 def ended(sentence: str) -> str:
-    """End a sentence, unless a question does."""
+    """Add a full stop to a sentence, unless it ends with a question mark."""
     return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 _PLAINLY = (
     (r"Illegal character '\\[nr]'", "the text{} has no closing quote"),
     (r"Unterminated string|Expected \"'+\"", "a text{} has no closing quote"),
-    (r"Illegal character|Found invalid character", "there is a character{} that may not stand in a text"),
-    (r"Unescaped '\\'", "a \\ in a text{} stands alone: write it twice, or put the text in single quotes"),
+    (r"Illegal character|Found invalid character", "there is a character{} that is not allowed in a text"),
+    (r"Unescaped '\\'", "there is a single \\ in a text{}: write it twice, or put the text in single quotes"),
     (r"Expected '=' after a key", "there is no = behind a name{}"),
     (
         r"Invalid statement|Invalid initial character for a key",
-        "what stands{} is no name = value and no [table]",
+        "there is something{} that is neither name = value nor [table]",
     ),
-    (r"Expected newline or end of document", "something stands behind a value{}"),
+    (r"Expected newline or end of document", "there is something after a value{}"),
     (r"Expected '\]+' at the end of an? (?:table|array)", "the name of a table{} has no closing ]"),
     (r"Unclosed array", "a list{} has no closing ]"),
     (r"Unclosed inline table", "a table{} has no closing }}"),
     (r"Cannot overwrite a value|Duplicate inline table key", "a name is set twice{}"),
-    (r"Cannot declare", "a table stands twice{}"),
+    (r"Cannot declare", "a table is declared twice{}"),
     (r"Invalid value \(at end", "a name has no value"),
     (r"Invalid value", "there is a value{} that TOML does not know"),
 )
@@ -320,19 +320,19 @@ _AT = re.compile(r" \((?:at line (\d+), column \d+|at end of document)\)")
 
 
 def toml_problem(error: Exception) -> str:
-    """What is wrong with a TOML file, for somebody who knows the file and not the words of whoever reads it."""
-    told = str(error)
-    at = _AT.search(told)
-    # What has no end is noticed at the end of the file, which says nothing about where it is.
+    """Describe what is wrong with a TOML file, for a person who does not know the terms of the parser."""
+    message = str(error)
+    at = _AT.search(message)
+    # An unclosed text or list is noticed at the end of the file, which does not show where it begins.
     where = f" in line {at[1]}" if at and at[1] else ""
     for pattern, plainly in _PLAINLY:
-        if re.match(pattern, told):
+        if re.match(pattern, message):
             return plainly.format(where)
-    return told
+    return message
 
 
 def _toml_advice(content: str, problem: str) -> str:
-    """What to do about a text without quotes, which is what most often is wrong."""
+    """The remedy for a text without quotes, the most frequent mistake."""
     found = re.search(r"Invalid value \(at line (\d+), column (\d+)\)", problem)
     if found is None:
         return ""
@@ -340,18 +340,18 @@ def _toml_advice(content: str, problem: str) -> str:
     before, text = line[:at], line[at:]
     if re.match(r"[^\W\d]|[~/.\\]", text) is None:
         return ""
-    # What the text is may be a secret, and is not told.
+    # The text may be a secret, so it is not shown.
     return f'; put texts in quotes, as in {before.strip()} "..."'
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    # The beginning of a name counts as much as the whole: who writes `max_cots` means `max_cost_usd`.
+    # The beginning of a name counts as much as the full name: `max_cots` means `max_cost_usd`.
     meant = {part: each for each in known for part in _beginnings(each)} | {each: each for each in known}
     close = difflib.get_close_matches(name, list(meant), n=1)
     return f"; did you mean {meant[close[0]]}?" if close else ""
 
 
 def _beginnings(name: str) -> Iterable[str]:
-    """The first words of a name, two at least."""
+    """The beginnings of a name that have at least two of its words."""
     words = name.split("_")
     return ("_".join(words[:count]) for count in range(2, len(words)))

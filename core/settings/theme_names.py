@@ -1,11 +1,11 @@
-"""The names of the themes, known without the screen, so that every command can say that a setting is wrong."""
+"""The names of the themes, available without the screen, so that every command can check the setting."""
 
 from __future__ import annotations
 
 __all__ = ["OF_TEXTUAL", "OWN_THEMES"]
 
 OWN_THEMES = {"dark": "ua-dark", "light": "ua-light", "ansi": "ua-ansi"}
-"""Our own, by the names a person gives them, and what each is called on the screen."""
+"""Our own themes, by the names of the setting, with their names in Textual."""
 
 OF_TEXTUAL = (
     "ansi-dark",
@@ -30,4 +30,4 @@ OF_TEXTUAL = (
     "textual-light",
     "tokyo-night",
 )
-"""Those that Textual brings."""
+"""The themes of Textual."""

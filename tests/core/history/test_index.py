@@ -26,7 +26,7 @@ from core.events.types import (
     Usage,
 )
 from core.history import headline as session_summary
-from core.history.headline import TITLE, Summary, words_of
+from core.history.headline import TITLE, Summary, texts_of
 from core.history.index import SessionIndex
 from core.storage.workspace import WORKSPACES
 from core.version import VERSION
@@ -317,7 +317,7 @@ def test_words_far_into_a_journal_are_found_over_the_edges_of_its_blocks(
 ) -> None:
     monkeypatch.setattr(session_summary, "_BLOCK", 100)
     folder = lay(tmp_path, 1, [*asked("one", "two"), *asked("three", "f\u00f6ur")])
-    assert list(words_of(folder)) == ["one", "two", "three", "f\u00f6ur"]
+    assert list(texts_of(folder)) == ["one", "two", "three", "f\u00f6ur"]
 
 
 def test_a_title_is_kept_in_the_session_and_can_be_taken_away(tmp_path: Path) -> None:
