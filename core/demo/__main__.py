@@ -70,7 +70,7 @@ async def _serve(listener: socket.socket, pace: float) -> None:
     demo = make_server(pace)
 
     class Server(uvicorn.Server):
-        """Speaks up once it really listens."""
+        """Announces itself once it is listening."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -85,7 +85,7 @@ async def _serve(listener: socket.socket, pace: float) -> None:
 
 
 def _announce(port: int, api_key: str) -> None:
-    """Tell whoever started this process where everything is, in one line."""
+    """Print the addresses for the parent process, in one line of JSON."""
     origin = f"http://{HOST}:{port}"
     line = {
         "model_url": origin,

@@ -1,4 +1,4 @@
-"""How fast the demo speaks: text in pieces that a person can follow, or all at once."""
+"""The pace of the demo: text in pieces that a person can follow, or all at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORD = re.compile(r"\S+\s*|\s+")
 
 @dataclass(frozen=True)
 class Pace:
-    """`factor` 1.0 is a followable pace, 2.0 twice as slow, 0 no waiting at all."""
+    """With `factor` 1.0 a person can follow, 2.0 is twice as slow, and 0 does not wait at all."""
 
     factor: float
 

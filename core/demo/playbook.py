@@ -1,4 +1,4 @@
-"""What a playbook may say: the data files of the demo as types, and their loader."""
+"""The playbooks of the demo: the types of their data files, and the loader."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLAYBOOK_SUFFIX = ".playbook.json"
 
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A value a step takes out of the conversation, so that what it says and asks for is real.
+    """A value that a step takes from the conversation, so that its text and calls use real data.
 
     `source` ("from" in the file) names a tool, or a slug inside a MULTI_EXECUTE input: its newest result is
     read. "prompt" reads the first message of the conversation, "workspace" is the session's folder.
@@ -99,7 +99,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AgentPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a sub-agent does when `match` is found in its prompt; `sent_back` is for one a hook sent back."""
+    """The steps of a sub-agent with `match` in its prompt; `sent_back` is for one that a hook sent back."""
 
     match: tuple[str, ...]
     steps: Steps
@@ -107,7 +107,7 @@ class AgentPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a remote tool answers when its arguments, as JSON, match `match`."""
+    """The answer of a remote tool if its arguments, as JSON, match `match`."""
 
     slug: str
     match: str
@@ -116,7 +116,7 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Playbook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing the demo can play: the prompt that starts it and everything that follows."""
+    """One scene of the demo: the prompt that starts it, and everything that follows."""
 
     title: str
     prompt: str
@@ -150,7 +150,7 @@ def any_match(patterns: Sequence[str], text: str) -> bool:
 
 
 def load_library() -> Library:
-    """Read every file beside this package's playbooks; raises DemoError that names a broken one."""
+    """Read all playbooks and the files next to them; raises DemoError for a broken one."""
     playbooks: dict[str, Playbook] = {}
     texts: dict[str, str] = {}
     folder = files("core.demo").joinpath(FOLDER)

@@ -1,4 +1,4 @@
-"""The demo's one web server: the model, Composio and the invented press, told apart by host and path."""
+"""The demo's one web server: the model, Composio and the invented press, distinguished by host and path."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 @dataclass(frozen=True)
 class DemoServer:
-    """The application, and the key its Composio half wants to see."""
+    """The application, and the key that its Composio stand-in requires."""
 
     app: Starlette
     api_key: str

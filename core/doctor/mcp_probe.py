@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from typing import IO, Any
 
+from core.agent.mcp.error_messages import describe_server_error, problem_in
 from core.doctor.findings import Finding, failed, ok
 from core.redaction.redactor import Redactor
 from core.text import clean_line
@@ -93,10 +94,9 @@ async def _transport(
 def _reason_in(output: _ServerOutput) -> str:
     """The problem with a server by its output that is not part of the protocol; empty without such output."""
     if output.status:
-        reason = ": it rejected the key" if output.status in (401, 403) else ""
-        return f"it answered with HTTP {output.status}{reason}"
+        return problem_in(describe_server_error(f"Non-200 status code ({output.status})"))
     if output.is_page:
-        return "it answered with a web page, so it is not an MCP server"
+        return problem_in(describe_server_error("Invalid content type: text/html"))
     if output.line is not None and not output.has_spoken:
         return f"it does not speak MCP: it printed {clean_line(output.line, 120)!r}"
     return ""

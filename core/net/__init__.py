@@ -1,1 +1,5 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""Fetches public web pages safely: which addresses are allowed, how pages are read, what robots.txt permits.
+
+Start with `client.py`. `dialer.py` opens every connection and checks the address that a name resolves to; `bodies.py`
+decompresses and decodes. Imports nothing above `core.text`; the local toolkit and the demo's routes use it.
+"""

@@ -1,4 +1,4 @@
-"""Which network addresses belong to the public internet, and how allowed exceptions are written."""
+"""Public and private network addresses, and the notation of allowed exceptions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CLOSED_V6 = tuple(
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an IP address is one of the public internet; what is no plain address is not."""
+    """Whether a text is an IP address of the public internet."""
     if "%" in address:
         return False
     try:
@@ -39,7 +39,7 @@ def is_public(address: str) -> bool:
 
 
 def parse_endpoint(text: str) -> tuple[str, int]:
-    """Split `host:port`, with the host in small letters and without the brackets of IPv6.
+    """Split `host:port`, with the host in lower case and without the brackets of IPv6.
 
     Raises:
         ValueError: it is not a host and a port.
@@ -58,7 +58,7 @@ def parse_endpoints(texts: Iterable[str]) -> frozenset[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Routes:
-    """Host suffixes whose names are dialled at a fixed place: `.example` takes in every name below it."""
+    """Host suffixes with a fixed address: `.example` applies to every name below it."""
 
     table: tuple[tuple[str, tuple[str, int]], ...] = ()
 
@@ -74,7 +74,7 @@ class Routes:
         )
 
     def place_of(self, host: str) -> tuple[str, int] | None:
-        """Return where a host's name is dialled instead of where it resolves to, or None."""
+        """The address to connect to instead of the one that the host resolves to, or None."""
         name = host.rstrip(".").lower()
         for suffix, place in self.table:
             if name == suffix or name.endswith(f".{suffix}"):

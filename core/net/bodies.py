@@ -26,12 +26,12 @@ _RATIO = 100
 _RATIO_COUNTS_FROM = 1 << 20
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-# Encodings of Python that no web page may choose: they are slow, or not about characters.
+# Encodings of Python that a web page must not choose: they are slow, or do not encode characters.
 _NO_WEB_ENCODING = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7"}
 
 
 class Inflater:
-    """Decompresses a body piece by piece and stops the moment it grows beyond its limits.
+    """Decompresses a body piece by piece, and stops as soon as it exceeds its limits.
 
     `encoding` is the Content-Encoding. `limit` counts decoded bytes; above 1 MiB a body may also not be
     more than 100 times its compressed size.
@@ -79,7 +79,7 @@ class Inflater:
         return b"".join(pieces)
 
     def finish(self) -> None:
-        """Check that the body came to its end.
+        """Check that the body is complete.
 
         Raises:
             ConnectionFailed: it is cut off.
@@ -96,7 +96,7 @@ class Inflater:
             piece = self._inflate.decompress(data, 1 << 16)
         except zlib.error as error:
             if first and self._name == "deflate":
-                # Some servers mean the bare format, without the zlib header the standard asks for.
+                # Some servers send the raw format, without the zlib header that the standard requires.
                 self._inflate = zlib.decompressobj(-15)
                 return self._step(data, first=False)
             raise ConnectionFailed(
@@ -109,7 +109,7 @@ class Inflater:
 
 
 def content_type(header: str) -> tuple[str, str]:
-    """Split a Content-Type into the media type and the charset, each empty when it is not given."""
+    """Split a Content-Type into the media type and the charset, each empty if missing."""
     message = Message()
     message["content-type"] = header[:500].replace("\r", " ").replace("\n", " ")
     if not header.strip():
@@ -119,7 +119,7 @@ def content_type(header: str) -> tuple[str, str]:
 
 
 def guess_media_type(start: bytes) -> str:
-    """Guess the media type of a body that came without one, from its first bytes; empty when in doubt."""
+    """Guess the media type of a body without one from its first bytes; empty if uncertain."""
     if start.startswith(b"%PDF-"):
         return "application/pdf"
     if b"\0" in start[:1024]:

@@ -1,4 +1,4 @@
-"""The guarded HTTP client: fetches public pages, and nothing that is not one.
+"""The guarded HTTP client: fetches public pages, and nothing else.
 
 Names are resolved once, every address they resolve to is checked, and the checked address is dialled, so
 that neither a redirect nor a second answer of a name server leads into a private network.
@@ -43,7 +43,7 @@ _TRY_AGAIN = {429, 502, 503, 504}
 
 @dataclass(frozen=True)
 class Page:
-    """A fetched page: `body` is decompressed, `encoding` the one its text is decoded by."""
+    """A fetched page; `body` is decompressed, and `encoding` is that of its text."""
 
     url: str
     final_url: str
@@ -54,13 +54,13 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The body decoded, with U+FFFD for what does not decode; empty for a PDF."""
+        """The decoded body, with U+FFFD for invalid bytes; empty for a PDF."""
         return "" if self.media_type == "application/pdf" else self.body.decode(self.encoding, "replace")
 
 
 @dataclass(frozen=True)
 class _Target:
-    """One request: the URL as people know it, and the one that goes over the wire."""
+    """One request: the URL as people know it, and the URL that is requested."""
 
     url: httpx.URL
     wire: httpx.URL
@@ -81,7 +81,7 @@ class _Answer:
 
 
 class _TryAgain(ConnectionFailed):
-    """A failure that may pass by itself; `wait` is how long the server asks to wait, in seconds."""
+    """A temporary failure; `wait` is how long the server asks to wait, in seconds."""
 
     def __init__(self, message: str, *, code: str, wait: float | None = None) -> None:
         super().__init__(message, code=code)
@@ -89,7 +89,7 @@ class _TryAgain(ConnectionFailed):
 
 
 class _Deadline:
-    """A span of time that stands still while waiting for a turn."""
+    """A time limit that is paused while the request waits for its turn."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -149,7 +149,7 @@ class Fetcher:
     async def __aenter__(self) -> Fetcher:
         limits = httpx.Limits(max_connections=self._concurrency, keepalive_expiry=5.0)
         transport = httpx.AsyncHTTPTransport(retries=0, trust_env=False, limits=limits)
-        # The one place where every connection is opened, whatever asked for it.
+        # Every connection of the client is opened here.
         pool: Any = transport._pool
         pool._network_backend = GuardedBackend(self._allow, self._routes, self._resolve)
         self._transport = transport
@@ -277,7 +277,7 @@ class Fetcher:
             await response.aclose()
 
     async def _read(self, response: httpx.Response, size: int | None) -> _Answer:
-        """Read a body within the limits; with `size`, as much of one of any type as fits in it."""
+        """Read a body within the limits; with `size`, the first bytes of a body of any type."""
         limit = self._max_bytes if size is None else size
         too_large = f"its body is larger than {limit} bytes; choose another source"
         media_type, charset = content_type(response.headers.get("content-type", ""))
@@ -312,7 +312,7 @@ class Fetcher:
         return _Answer(response.status_code, response.headers, media_type, charset, bytes(body))
 
     async def _read_robots(self, target: _Target, deadline: _Deadline) -> str:
-        """Return the text of a site's robots.txt, empty when the site has none or does not show it."""
+        """Return the text of a site's robots.txt, empty if the site has none or refuses access to it."""
         where = self._target(f"{target.origin}/robots.txt")
         _, answer = await self._follow(where, deadline, None, ROBOTS_SIZE)
         if answer.status >= 500:

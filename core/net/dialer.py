@@ -1,4 +1,4 @@
-"""Opening connections to the public internet only, whatever name, number or redirect leads there."""
+"""Opens connections to public addresses only, whatever name, number or redirect leads there."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from core.text import clean_line
 __all__ = ["GuardedBackend", "Resolver", "resolve_host"]
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""Finds the IP addresses of a host; raises OSError when there is none."""
+"""Resolves a host to IP addresses; raises OSError if there are none."""
 
 
 async def resolve_host(host: str, port: int) -> list[str]:
-    """Ask the system for the addresses of a host, each once, in its order."""
+    """Resolve a host with the system's resolver; each address once, in its order."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -27,7 +27,7 @@ async def resolve_host(host: str, port: int) -> list[str]:
 class GuardedBackend(httpcore.AsyncNetworkBackend):
     """Opens connections to public addresses, allowed exceptions and routes only.
 
-    `backend` is what opens a connection to an address once it is checked.
+    `backend` opens the connection to a checked address.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address that answers, after all of them were found to be public."""
+        """Connect to the first address that answers, if all of them are public."""
         addresses, port = await self._checked(host, port)
         failure: Exception | None = None
         for address in addresses:
@@ -72,7 +72,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Refuse: no page lives in a socket of this machine."""
+        """Refuse: pages are never read from a socket of this machine."""
         raise FetchRefused(f"unix sockets are never opened ({clean_line(path, 80)})")
 
     async def sleep(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""What sites allow programs to read: their robots.txt, asked once a day for each site."""
+"""Which pages sites allow programs to read: their robots.txt, requested once a day per site."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Site:
 
 
 class RobotsCache:
-    """The rules of the sites asked so far, kept for a day; the sites not asked for longest are forgotten.
+    """A cache of rules by site, for a day; the least recently used sites are dropped.
 
     `user_agent` is the name that rules are looked up for.
     """
@@ -48,7 +48,7 @@ class RobotsCache:
         read: Callable[[], Awaitable[str]],
         waiting: Callable[[], AbstractContextManager[object]],
     ) -> None:
-        """Make sure that the site of `origin` allows `url`, which is below it.
+        """Check that the site of `origin` allows `url`, which is below it.
 
         `read` fetches the text of its robots.txt, empty when there is none; what it raises passes through,
         and the next one to ask reads again. `waiting` is entered while another one reads for the same site.

@@ -1,1 +1,6 @@
-"""To be described: what this folder is, who may import it, where to begin."""
+"""Traces: the events of a session as OpenTelemetry spans, in a file and, if wanted, at a collector and Logfire.
+
+Start with `tracer.py`, a subscriber of the bus with its own thread. `span_tree.py` builds the spans, `exporters.py`
+exports them, `relay.py` and `otlp_decode.py` take in those of child processes, and `export_errors.py` has the advice
+for exports that fail. `environment.py` and `http.py` are quick to import, so that everybody who makes requests may.
+"""

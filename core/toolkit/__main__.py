@@ -33,14 +33,14 @@ _LOOK_EVERY, _GRACE = 1.0, 2.0
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaint is one line."""
+    """A parser with error messages of one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {clean_line(message)} (see --help)\n")
 
 
 class _CleanFormatter(logging.Formatter):
-    """Cleans and redacts the whole record: what is logged names pages and paths of others."""
+    """Cleans and redacts a whole log record, which may contain text of pages."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__(f"{PROGRAM}: %(levelname)s %(name)s: %(message)s")
@@ -135,13 +135,13 @@ def _log_to_stderr(redactor: Redactor) -> None:
     handler.setFormatter(_CleanFormatter(redactor))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.captureWarnings(True)
-    # They report what the tools' answers already say: a page with nothing in it, a retry.
+    # They log what the tools' answers say anyway, such as an empty page or a retry.
     for name in ("trafilatura", "stamina"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent, whoever else holds its input and whatever it still waits for."""
+    """End this process soon after its parent ends, even if its input stays open or a request is running."""
     while os.getppid() == parent:
         time.sleep(_LOOK_EVERY)
     time.sleep(_GRACE)
@@ -149,9 +149,9 @@ def _end_with(parent: int) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until standard input closes; 0 then, 2 for wrong usage, 1 when the workspace cannot be used."""
+    """Serve until standard input closes; exit code 0, or 2 for wrong usage, or 1 if the workspace cannot be used."""
     options = _parse(arguments)
-    # The child inherits the agent's environment, keys included: none of them may end in a file or a log.
+    # The child inherits the agent's environment with its keys, which must not appear in a file or a log.
     redactor = Redactor(value for name, value in os.environ.items() if names_given_secret(name))
     _log_to_stderr(redactor)
     # Reading standard input blocks a thread that a KeyboardInterrupt would wait for.

@@ -1,4 +1,4 @@
-"""Extracted articles, and the Markdown files that keep them.
+"""Extracted articles, and their Markdown files.
 
 An article file is YAML front matter between two `---` lines, an empty line, and the text. Every value in the
 front matter is written as JSON on one line, which YAML reads alike and which nothing in a page can break out of.
@@ -69,7 +69,7 @@ FRONT_MATTER = ("title", "url", "author", "site", "date", "words", "fetched_at")
 
 
 def visible(text: str) -> str:
-    """Drop invisible typesetting characters from a page's text, then clean what is left."""
+    """Drop invisible typesetting characters from a page's text, then clean it."""
     return clean(text.translate(_LINE_SEPARATORS).translate(_INVISIBLE))
 
 
@@ -79,7 +79,7 @@ def count_words(markdown: str) -> int:
 
 
 def canonical_url(url: str) -> str:
-    """Spell a URL so that two spellings of one page compare equal; text that is no URL comes back stripped."""
+    """Normalise a URL, so that different spellings compare equal; other text is only stripped."""
     stripped = url.strip()
     try:
         parts = urlsplit(stripped)
@@ -98,7 +98,7 @@ def canonical_url(url: str) -> str:
 
 
 def article_path(url: str) -> str:
-    """Name the file of a URL's article: the same URL always gets the same name, two URLs never share one."""
+    """Name the file of a URL's article: the same URL always gets the same name, different URLs never share one."""
     canonical = canonical_url(url)
     readable = canonical.partition("://")[2].partition("?")[0]
     stem = re.sub(r"[^a-z0-9]+", "_", readable.lower()).strip("_")[:48].strip("_")

@@ -1,4 +1,4 @@
-"""The tool save_corpus: gathers extracted articles in one file, from which a report is written."""
+"""The tool save_corpus: collects extracted articles in one file, the basis of a report."""
 
 from __future__ import annotations
 

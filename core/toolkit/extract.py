@@ -1,4 +1,4 @@
-"""From a fetched page to its readable text.
+"""Extracts the readable text of a fetched page.
 
 HTML goes through trafilatura, which finds the article and its metadata. A page it finds nothing in, or that is
 too large for it, is converted whole instead. Plain text and JSON are kept as they are.
@@ -34,7 +34,7 @@ _TITLE = re.compile(r"<title[^>]*>(.{1,2000}?)</title\s*>", re.IGNORECASE | re.D
 
 
 class NotReadable(FetchRefused):
-    """A page was fetched but holds no text that can be used."""
+    """A page was fetched but has no usable text."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message, code="not_readable")
@@ -42,7 +42,7 @@ class NotReadable(FetchRefused):
 
 @dataclass(frozen=True)
 class Extracted:
-    """The readable part of a page: Markdown `text`, and metadata as far as the page tells it."""
+    """The readable part of a page: Markdown `text`, and the metadata of the page."""
 
     text: str
     title: str | None = None
@@ -84,7 +84,7 @@ async def _extract_in_time(page: Page) -> Extracted:
 
 
 def extract_html(html: str, url: str) -> Extracted:
-    """Find the article in an HTML page; the whole page without its navigation when there is none.
+    """Find the article in an HTML page; if there is none, the whole page without its navigation.
 
     `url` resolves relative links. Runs for seconds on large pages: call it in a thread.
     """
@@ -102,7 +102,7 @@ def extract_html(html: str, url: str) -> Extracted:
             include_formatting=True,
         )
     except Exception as error:
-        # Parsers of hostile markup fail in many ways, and the plain conversion below needs none of them.
+        # Parsing hostile markup can fail in many ways; the plain conversion below does not depend on it.
         logger.warning("article extraction failed on %s: %r", clean_line(url), error)
         document = None
     if document is None or not (document.text or "").strip():

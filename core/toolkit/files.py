@@ -25,7 +25,7 @@ DEFAULT_CHARACTERS = 40_000
 MAX_CHARACTERS = 200_000
 MAX_BYTES_READ = 32 << 20
 MAX_NAMES = 500
-# Written by the session itself while it runs: an agent that could rewrite them could rewrite what it did.
+# The session writes these: an agent that could change them could change the record of its actions.
 RECORDS = frozenset(
     {
         ".lock",
@@ -41,7 +41,7 @@ RECORDS = frozenset(
 
 
 def inside(context: ToolContext, path: str) -> str:
-    """Make a path relative to the workspace; an absolute one that is not inside it stays as it is.
+    """Make a path relative to the workspace; an absolute path outside it is returned unchanged.
 
     The result is not safe yet: whatever opens it refuses what leaves the workspace.
     """
@@ -67,7 +67,7 @@ def read_text(context: ToolContext, path: str) -> str:
 
 
 async def write_local_file(context: ToolContext, path: str, content: str) -> str:
-    """Write a text file in the workspace, replacing an earlier one.
+    """Write a text file in the workspace, replacing an existing one.
 
     Returns:
         Compact JSON: path (in the workspace), size in bytes, sha256; and a note when values that look like

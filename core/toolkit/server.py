@@ -1,4 +1,4 @@
-"""Registers the tools on an MCP server. What they do is in the other modules."""
+"""Registers the tools on an MCP server; the other modules implement them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["SERVER_NAME", "build_server"]
 
 SERVER_NAME = "local_toolkit"
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
-# Without it the agent's command line cuts results of more than 50,000 characters.
+# Without this the agent's command line cuts results of more than 50,000 characters.
 LARGE_RESULT = {"anthropic/maxResultSizeChars": 500_000}
 
 
-async def _told(answer: Awaitable[str]) -> str:
-    """Wait for a tool's answer; its own errors reach the model with their text, all others are masked."""
+async def _answer_of(answer: Awaitable[str]) -> str:
+    """Wait for a tool's answer; the model gets the text of our own errors, but not of any others."""
     try:
         return await answer
     except UniversalAgentError as error:
@@ -32,14 +32,14 @@ async def _told(answer: Awaitable[str]) -> str:
 
 
 def _reads(title: str) -> ToolAnnotations:
-    """What clients are told of a tool that only reads in the workspace."""
+    """The annotations of a tool that only reads the workspace."""
     return ToolAnnotations(title=title, read_only_hint=True, open_world_hint=False)
 
 
 def _writes(
     title: str, *, destructive: bool = False, idempotent: bool = True, open_world: bool = False
 ) -> ToolAnnotations:
-    """What clients are told of a tool that writes: whether over what is there, anew each time, or beyond here."""
+    """The annotations of a tool that writes: whether it replaces files, is idempotent, or acts outside the machine."""
     return ToolAnnotations(
         title=title,
         read_only_hint=False,
@@ -50,7 +50,7 @@ def _writes(
 
 
 def build_server(context: ToolContext) -> MCPServer[None]:
-    """Build the server that serves the tools on one workspace, with a remote sandbox also those for its files."""
+    """Build the server with the tools for one workspace and, if there is a remote sandbox, for its files."""
     server = MCPServer[None](SERVER_NAME, instructions=INSTRUCTIONS, log_level="WARNING")
 
     @server.tool(
@@ -66,7 +66,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         Returns JSON: articles (title, url, path, words, date), failed (url, error, code), saved. Read an article
         with read_local_file and its path. One page that fails does not affect the others.
         """
-        return await _told(crawl.crawl_parallel(context, urls))
+        return await _answer_of(crawl.crawl_parallel(context, urls))
 
     @server.tool(
         annotations=_writes("Save the corpus"),
@@ -85,7 +85,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
 
         Returns JSON: path, size, sha256, count, words, articles, missing.
         """
-        return await _told(corpus.save_corpus(context, articles))
+        return await _answer_of(corpus.save_corpus(context, articles))
 
     @server.tool(
         annotations=_writes("Write a file", destructive=True),
@@ -96,7 +96,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         content: Annotated[str, Field(description="the whole text of the file")],
     ) -> str:
         """Write a text file in the workspace, replacing an earlier one. Returns JSON: path, size, sha256."""
-        return await _told(files.write_local_file(context, path, content))
+        return await _answer_of(files.write_local_file(context, path, content))
 
     @server.tool(
         annotations=_reads("Read a file"),
@@ -111,7 +111,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         ] = files.DEFAULT_CHARACTERS,
     ) -> str:
         """Read a text file of the workspace. Long files come in parts; the last line says how much is left."""
-        return await _told(files.read_local_file(context, path, offset, limit))
+        return await _answer_of(files.read_local_file(context, path, offset, limit))
 
     @server.tool(
         annotations=_reads("List a folder"),
@@ -124,7 +124,7 @@ def build_server(context: ToolContext) -> MCPServer[None]:
         ] = "",
     ) -> str:
         """List a folder of the workspace: kind, size in bytes and name of each entry."""
-        return await _told(files.list_directory(context, path))
+        return await _answer_of(files.list_directory(context, path))
 
     if context.open_remote is not None:
         _add_workbench(server, context)
@@ -151,7 +151,7 @@ def _add_workbench(server: MCPServer[None], context: ToolContext) -> None:
 
         Returns JSON: status saved with path, size, sha256; or status left_remote for one above 5 MB.
         """
-        return await _told(workbench.workbench_download(context, path, name, allow_large))
+        return await _answer_of(workbench.workbench_download(context, path, name, allow_large))
 
     @server.tool(
         annotations=_writes("Upload to the sandbox", destructive=True, open_world=True),
@@ -168,4 +168,4 @@ def _add_workbench(server: MCPServer[None], context: ToolContext) -> None:
 
         Returns JSON: status uploaded, remote_path, path, size, sha256.
         """
-        return await _told(workbench.workbench_upload(context, path, remote_path, allow_large))
+        return await _answer_of(workbench.workbench_upload(context, path, remote_path, allow_large))

@@ -1,4 +1,4 @@
-"""The tools that move files between the remote sandbox and the workspace: workbench_download, workbench_upload."""
+"""The tools workbench_download and workbench_upload: copy files between the remote sandbox and the workspace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FOLDER", "LARGEST", "SMALL", "workbench_download", "workbench_upload
 
 FOLDER = "downloads"
 SMALL = 5 << 20
-"""Bytes above which a file is moved only when that is asked for."""
+"""Larger files (in bytes) are copied only if the agent asks for it."""
 LARGEST = 100 << 20
 _DEADLINE = 300.0
 _PIECE = 1 << 20
@@ -35,17 +35,17 @@ _MOST_OF_A_NAME = 1_000
 async def workbench_download(
     context: ToolContext, path: str, name: str | None = None, allow_large: bool = False
 ) -> str:
-    """Copy a file of the remote sandbox into `downloads/`, under `name` or its own; an earlier one is kept.
+    """Copy a file of the remote sandbox into `downloads/`, under `name` or its own name; an existing file is kept.
 
     Returns:
-        Compact JSON. Of a file that was copied: status `saved`, path (in the workspace), size in bytes, sha256,
-        remote_path. Of one above 5 MB that was not asked for with `allow_large`: status `left_remote`, its
-        size as far as it is known, and what to do.
+        Compact JSON. For a copied file: status `saved`, path (in the workspace), size in bytes, sha256,
+        remote_path. For a file above 5 MB without `allow_large`: status `left_remote`, its size
+        if known, and what to do.
 
     Raises:
         PathRefused: the path is not one of a file below the sandbox's mount.
         ConnectionFailed: there is no such file, it has more than 100 MB, or the service fails.
-        FetchRefused: it is at an address that is not used.
+        FetchRefused: its address is not allowed.
         WorkspaceError: it cannot be written.
     """
     relative = _remote(path)
@@ -65,7 +65,7 @@ async def workbench_download(
                 code="timeout",
             ) from error
         written = await asyncio.to_thread(_write, context, wanted, kept)
-    return _told(
+    return _answer(
         status="saved",
         path=written.path,
         size=written.size,
@@ -107,13 +107,13 @@ async def workbench_upload(
             f"the upload took longer than {_DEADLINE:g} s: try again", code="timeout"
         ) from error
     digest = hashlib.sha256(data).hexdigest()
-    return _told(
+    return _answer(
         status="uploaded", remote_path=f"{MOUNT}/{target}", path=relative, size=len(data), sha256=digest
     )
 
 
 def _remote(path: str) -> str:
-    """The path below the mount, of one that may begin with it."""
+    """The path below the mount, of a path with or without it."""
     given = path.strip()
     if given == MOUNT or given.startswith(f"{MOUNT}/"):
         given = given[len(MOUNT) + 1 :]
@@ -125,7 +125,7 @@ def _remote(path: str) -> str:
     given = given.removeprefix("./")
     if len(given) > _MOST_OF_A_NAME:
         raise PathRefused("the path in the remote sandbox is too long")
-    # The rules for our own paths do for theirs: plain names, no way up, nothing that other programs obey.
+    # The rules for paths of the workspace: plain names, no parent folders, nothing that configures other programs.
     return "/".join(split_path(given))
 
 
@@ -157,7 +157,7 @@ def _left(relative: str, size: int | None, *, allow_large: bool) -> str:
             "work on it in the remote sandbox, or make it smaller there",
             code="too_large",
         )
-    return _told(
+    return _answer(
         status="left_remote",
         remote_path=f"{MOUNT}/{relative}",
         size=size,
@@ -168,5 +168,5 @@ def _left(relative: str, size: int | None, *, allow_large: bool) -> str:
     )
 
 
-def _told(**answer: str | int | None) -> str:
+def _answer(**answer: str | int | None) -> str:
     return msgspec.json.encode(answer).decode()

@@ -1,4 +1,4 @@
-"""The sites that a web reader cannot read: three strikes within thirty days put one on the list for thirty days.
+"""The sites that a web reader cannot read: three strikes within thirty days list a site for thirty days.
 
 The list is one JSON file beside the sessions, shared by every program that runs there. Whoever changes it holds
 a lock on a file of its own and replaces the whole; whoever reads it needs no lock.
@@ -69,7 +69,7 @@ class _File(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """How a site stands: its strikes, oldest first, and since when and until when it is listed, if it is."""
+    """The state of a site: its strikes, oldest first, and from when until when it is listed, if it is."""
 
     host: str
     strikes: tuple[Strike, ...]
@@ -78,7 +78,7 @@ class Listing:
 
     @property
     def listed(self) -> bool:
-        """Whether the site is passed over."""
+        """Whether the site is skipped."""
         return self.expires is not None
 
     @property
@@ -89,7 +89,7 @@ class Listing:
 
     @property
     def reason(self) -> str:
-        """Why a page of the site is not read, and how the user can change that; one line without text of others."""
+        """Why a page of the site is not read, and how the user can change that: one line without foreign text."""
         until = f" until {self.expires:%Y-%m-%d}" if self.expires is not None else ""
         return (
             f"its site is on the web reader's blacklist{until}, after {len(self.strikes)} errors; "
@@ -98,7 +98,7 @@ class Listing:
 
 
 def host_of(url: str) -> str | None:
-    """The site of a web address in the one spelling the list has: small letters, ASCII, without `www.`.
+    """The site of a web address, normalised: lower case, ASCII, without `www.`.
 
     A bare host is taken, too. None when there is no host in it.
     """
@@ -145,7 +145,7 @@ class Blacklist:
 
     @classmethod
     def beside(cls, workspace: Workspace, now: Callable[[], datetime] = _now) -> Blacklist:
-        """The list of a session: beside the sessions' folders, and inside any other folder."""
+        """The list of a session: next to the folders of sessions, or inside any other folder."""
         parent = workspace.path.parent
         return cls(parent if parent.name == WORKSPACES else workspace.path, workspace.redactor, now)
 
@@ -160,7 +160,7 @@ class Blacklist:
         return sorted(found, key=lambda each: (not each.listed, -each.strikes[-1].at.timestamp(), each.host))
 
     def find(self, url: str) -> Listing | None:
-        """The listing of a page's site when it is listed; cheap, and never raises.
+        """The listing of a page's site, if it is listed; fast, and never raises.
 
         The file is read again only when it has changed.
         """
@@ -170,7 +170,7 @@ class Blacklist:
         try:
             site = self._cached().hosts.get(host)
         except WorkspaceError as error:
-            log.warning("the web reader's blacklist is not looked at: %s", error)
+            log.warning("the web reader's blacklist is not used: %s", error)
             return None
         if site is None or site.expires is None or site.expires <= self._now():
             return None
@@ -181,7 +181,7 @@ class Blacklist:
         return self.find(url) is not None
 
     def strike(self, url: str, code: str, tool_use_id: str, at: datetime | None = None) -> Listing | None:
-        """Count an error against the site of `url`; returns how the site stands now.
+        """Count an error against the site of `url`; returns the new state of the site.
 
         None when it does not count: the address has no host, the call was counted before, or the error is
         older than the strikes that count or than the moment the user cleared the site.
@@ -214,7 +214,7 @@ class Blacklist:
             return _listing(host, site)
 
     def clear(self, host: str | None = None) -> list[str]:
-        """Take one site off the list, or all, with all strikes; returns those that were there.
+        """Remove one site, or all, with their strikes; returns what was removed.
 
         Errors from before this moment do not count against them again.
 
@@ -258,7 +258,7 @@ class Blacklist:
                 return self._load(root)
 
     def _load(self, root: Root) -> _File:
-        """Read the list, setting a damaged one aside; the lock is held."""
+        """Read the list, and rename a damaged file; the lock is held."""
         try:
             return _decode(root)
         except _Corrupt as error:
@@ -288,7 +288,7 @@ class Blacklist:
         descriptor = -1
         try:
             descriptor = os.open(self._folder / _LOCK, flags, 0o600)
-            _take(descriptor, wait)
+            _lock(descriptor, wait)
             yield
         except OSError as error:
             raise WorkspaceError(
@@ -301,7 +301,7 @@ class Blacklist:
 
 
 class _Corrupt(Exception):
-    """The file is no list; the message says why."""
+    """The file is not a valid list; the message says why."""
 
 
 def _decode(root: Root) -> _File:
@@ -325,7 +325,7 @@ def _decode(root: Root) -> _File:
         raise _Corrupt(clean_line(str(error), 200)) from error
 
 
-def _take(descriptor: int, wait: float) -> None:
+def _lock(descriptor: int, wait: float) -> None:
     deadline = time.monotonic() + wait
     while True:
         try:
@@ -339,7 +339,7 @@ def _take(descriptor: int, wait: float) -> None:
 
 
 def _pruned(file: _File, now: datetime) -> _File:
-    """The list without what no longer counts."""
+    """The list without expired strikes."""
     hosts: dict[str, _Site] = {}
     for host, site in file.hosts.items():
         if site.expires is not None:

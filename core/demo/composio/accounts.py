@@ -1,4 +1,4 @@
-"""Connected accounts as the stand-in keeps them: links, who has opened them, and what the tools say of them."""
+"""The connected accounts of the stand-in: their links, their states, and the answers of the tools about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_AUTH = {"composio_search": "Composio Search"}
 
 @dataclass
 class Account:
-    """A connected account; it becomes ACTIVE once somebody has opened its link."""
+    """A connected account; it becomes ACTIVE when its link is opened."""
 
     id: str
     toolkit: str
@@ -28,12 +28,12 @@ class Account:
 
     @property
     def redirect_url(self) -> str:
-        """The page at which a person would agree."""
+        """The page where a person would give consent."""
         return LINK + self.link_token
 
 
 class Connections:
-    """The accounts of all users; they outlive sessions, as the real ones do."""
+    """The accounts of all users; like real ones, they outlive sessions."""
 
     def __init__(self) -> None:
         self.accounts: dict[str, Account] = {}
@@ -44,7 +44,7 @@ class Connections:
         return mine[-1] if mine else None
 
     def initiate(self, user_id: str, toolkit: str) -> Account:
-        """Start a connection, or give the one that is pending or active."""
+        """Start a connection, or return the pending or active one."""
         account = self.account(user_id, toolkit)
         if account is None:
             account = Account(
@@ -58,7 +58,7 @@ class Connections:
         return account
 
     def open_link(self, token: str) -> Account | None:
-        """Do what a person does at the end of a link: agree."""
+        """Give the consent that a person gives at a link."""
         account = next((a for a in self.accounts.values() if a.link_token == token), None)
         if account is not None:
             account.status = "ACTIVE"
@@ -106,7 +106,7 @@ class Connections:
         return {"message": "All connections are settled", "results": results}
 
     def status(self, user_id: str, toolkit: str) -> dict[str, Any]:
-        """What a search for tools says about a toolkit's connection."""
+        """The state of a toolkit's connection in the answer of a search for tools."""
         account = self.account(user_id, toolkit)
         active = toolkit in NO_AUTH or (account is not None and account.status == "ACTIVE")
         return {
@@ -119,7 +119,7 @@ class Connections:
 
 
 def _toolkits(arguments: Mapping[str, Any]) -> list[str]:
-    """The toolkits asked for, given as names or as objects with a name."""
+    """The requested toolkits, given as names or as objects with a name."""
     asked = arguments.get("toolkits")
     items = asked if isinstance(asked, list) else [asked] if asked else []
     return [str(item.get("name") if isinstance(item, dict) else item).lower() for item in items]

@@ -40,7 +40,7 @@ Handler = Callable[[Request, RemoteSession], Awaitable[Response]]
 
 
 class ComposioServer:
-    """Answers what `composio.create(mcp=True)`, its session and the MCP URL it gives ask for; needs `api_key`."""
+    """Handles the requests of `composio.create(mcp=True)`, its session and its MCP URL; requires `api_key`."""
 
     def __init__(self, services: Services, api_key: str, mounts: Mounts | None = None) -> None:
         self._services = services
@@ -52,12 +52,12 @@ class ComposioServer:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Keep the MCP half alive; to be entered once, around the life of the web server."""
+        """Run the MCP server; enter it once, for the lifetime of the web server."""
         async with self._manager.run():
             yield
 
     def routes(self) -> list[Route]:
-        """The paths of the REST half, the MCP half, and the page a link leads to."""
+        """The routes of the REST API, of the MCP server, and of the page that a link leads to."""
         one = SESSIONS + "/{session_id}"
         return [
             Route(SESSIONS, self._create, methods=["POST"]),
@@ -81,7 +81,7 @@ class ComposioServer:
         ]
 
     def refusal(self, request: Request) -> Response | None:
-        """Why a request may not pass: a wrong key or an unknown session; None when it may."""
+        """The answer to a request with a wrong key or an unknown session; None if it is valid."""
         given = request.headers.get("x-api-key", "")
         if not secrets.compare_digest(given.encode(), self._api_key.encode()):
             return composio_error(401, "UNAUTHORIZED", "Invalid API key", "Check the x-api-key header.")
@@ -91,7 +91,7 @@ class ComposioServer:
         return None
 
     async def handle_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand an MCP request that may pass to the protocol."""
+        """Pass a valid MCP request to the protocol."""
         await self._manager.handle_request(scope, receive, send)
 
     def _with_session(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
@@ -207,7 +207,7 @@ class ComposioServer:
         return JSONResponse(_account(account))
 
     async def _open_link(self, request: Request) -> Response:
-        """Stands for the page on connect.composio.dev; whoever opens it agrees."""
+        """Replaces the page at connect.composio.dev; opening it gives consent."""
         account = self._services.connections.open_link(request.path_params["token"])
         if account is None:
             return HTMLResponse(

@@ -1,4 +1,4 @@
-"""What the stand-in's remote tools do: searches over the invented press, recordings, mail, connections, clips."""
+"""The remote tools of the stand-in: searches of the invented press, recordings, email, connections and clips."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RemoteSession:
 
 @dataclass(frozen=True)
 class ToolAnswer:
-    """What a remote tool gives back: an object or plain text."""
+    """The answer of a remote tool: an object or plain text."""
 
     content: dict[str, Any] | str
     failed: bool = False

@@ -1,4 +1,4 @@
-"""The tools that the Composio stand-in lists, with what they say of themselves and of their arguments."""
+"""The tools that the Composio stand-in lists: their names, descriptions and arguments."""
 
 from __future__ import annotations
 

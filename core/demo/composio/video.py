@@ -45,7 +45,7 @@ class _Bits:
     def align(self) -> None:
         self._bits += [0] * (-len(self._bits) % 8)
 
-    def take(self) -> bytes:
+    def getvalue(self) -> bytes:
         self.align()
         data = bytes(int("".join(map(str, self._bits[i : i + 8])), 2) for i in range(0, len(self._bits), 8))
         self._bits = []
@@ -53,7 +53,7 @@ class _Bits:
 
     def close(self) -> bytes:
         self.fixed(1, 1)
-        return self.take()
+        return self.getvalue()
 
 
 def _unit(header: int, payload: bytes) -> bytes:
@@ -95,7 +95,7 @@ def _picture(index: int) -> bytes:
     for top in range(0, HEIGHT, MACROBLOCK):
         for left in range(0, WIDTH, MACROBLOCK):
             bits.golomb(25)
-            parts.append(bits.take())
+            parts.append(bits.getvalue())
             parts.append(_samples(index, left, top))
     parts.append(bits.close())
     return _unit(0x65, b"".join(parts))

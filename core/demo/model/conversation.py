@@ -1,4 +1,4 @@
-"""A request of the Anthropic Messages API, read as a conversation: who asked what, and what tools gave."""
+"""A request of the Anthropic Messages API, parsed as a conversation: queries and results of tools."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ToolOutcome:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What a script needs of one request.
+    """The parts of a request that a script needs.
 
     `query` is the newest thing a person (or the agent that delegates) said; `answers` is how many times the
     model has spoken since; `last_outcomes` are the tool results after the newest of these.
@@ -74,7 +74,7 @@ class Conversation:
 
 
 def read_conversation(request: Mapping[str, Any]) -> Conversation:
-    """Read a Messages API request; parts of unknown shape are passed over."""
+    """Read a Messages API request; parts of unknown shape are skipped."""
     messages = [m for m in request.get("messages", []) if isinstance(m, dict)]
     system = "\n".join(_texts(request.get("system")))
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
@@ -118,7 +118,7 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
 
 
 def _workspace(texts: Sequence[str]) -> str:
-    """Find the session's folder in what the agent was told about its surroundings."""
+    """Find the session's folder in the description of the agent's environment."""
     for pattern in FOLDERS:
         for text in texts:
             if found := pattern.search(text):

@@ -104,7 +104,7 @@ class ModelServer:
 
 
 def api_error(status: int, kind: str, message: str) -> Response:
-    """An error in the shape of the Anthropic API; one that may pass asks for a quick retry."""
+    """An error in the shape of the Anthropic API; a temporary one asks for a quick retry."""
     request_id = f"req_demo_{secrets.token_hex(8)}"
     body = {"type": "error", "error": {"type": kind, "message": message}, "request_id": request_id}
     headers = {"request-id": request_id}
@@ -125,7 +125,7 @@ async def _body(request: Request) -> dict[str, Any] | None:
 
 
 def _place(session: str, body: Mapping[str, Any]) -> str:
-    """Name one point of one conversation: what the refusals of an overload are counted by."""
+    """Identify one point of a conversation, to count the rejections of an overload."""
     words = json.dumps(
         [message.get("content") for message in body["messages"] if message.get("role") != "system"]
     )
@@ -133,7 +133,7 @@ def _place(session: str, body: Mapping[str, Any]) -> str:
 
 
 def _blocks(turn: Turn, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The content blocks of an answer; thinking only when the request wants to see it."""
+    """The content blocks of an answer; thinking only if the request asks for it."""
     blocks: list[dict[str, Any]] = []
     thinking = body.get("thinking")
     wants_thinking = (
@@ -204,7 +204,7 @@ def _output_tokens(blocks: list[dict[str, Any]]) -> int:
 
 
 def _usage(body: Mapping[str, Any], output: int) -> dict[str, Any]:
-    """Plausible numbers: what came before the newest message was cached by the request before this one."""
+    """Plausible numbers: everything before the newest message counts as cached by the previous request."""
     messages = body["messages"]
     everything = _tokens(_prompt(body))
     newest = min(everything, _tokens(json.dumps(messages[-1:])))

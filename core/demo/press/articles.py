@@ -1,4 +1,4 @@
-"""The articles of the demo's invented press: what its searches find and its pages show."""
+"""The articles of the demo's invented press: the results of searches and the content of pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Theme(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Article(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One page; `status`, `robots` and `delay` (seconds) make it one that fails, is denied, or takes its time."""
+    """One page; `status`, `robots` and `delay` (seconds) make it fail, deny access, or answer slowly."""
 
     kind: Literal["news", "web"]
     host: str
@@ -47,12 +47,12 @@ class Article(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def url(self) -> str:
-        """The address it is found under."""
+        """Its address."""
         return f"https://{self.host}{self.path}"
 
     @property
     def age(self) -> str:
-        """How old it is, as a news search words it."""
+        """Its age in the words of a news search."""
         hours = self.hours_ago
         if hours < 24:
             return "1 hour ago" if hours == 1 else f"{hours} hours ago"
@@ -62,7 +62,7 @@ class Article(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{days // 7} weeks ago"
 
     def published(self, now: datetime) -> datetime:
-        """When it appeared, reckoned back from `now`."""
+        """When it appeared, relative to `now`."""
         return now - timedelta(hours=self.hours_ago)
 
 

@@ -1,4 +1,4 @@
-"""The article pages of the demo: real HTML with all that stands in an extractor's way, and a few that fail."""
+"""The article pages of the demo: HTML with everything that makes extraction difficult, and some pages that fail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ArticlePages:
         self._pace = pace
 
     def routes(self) -> list[Route]:
-        """One path for the rules of robots, one for everything else."""
+        """The routes for robots.txt and for everything else."""
         return [Route("/robots.txt", self._robots), Route("/{path:path}", self._page)]
 
     async def _robots(self, request: Request) -> Response:
@@ -47,7 +47,7 @@ class ArticlePages:
 
 
 def host_of(request: Request) -> str:
-    """The host that was asked for, without a port."""
+    """The host of a request, without the port."""
     return request.headers.get("host", "").partition(":")[0].lower()
 
 

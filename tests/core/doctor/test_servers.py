@@ -143,9 +143,9 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
     page = Answer(200, "<!doctype html><p>Sign in</p>", "text/html; charset=utf-8")
     with model_server(page) as web:
         found = await asked(tmp_path, type=transport, url=f"{web.url}/v1/messages")
-        assert found.found == "it answered with a web page, so it is not an MCP server"
+        assert found.found == "it answers with a web page, so it is no MCP server"
         missing = await asked(tmp_path, type=transport, url=f"{web.url}/nothing")
-        assert missing.found == "it answered with HTTP 404"
+        assert missing.found == "it answers with HTTP 404"
     away = await asked(tmp_path, type=transport, url="http://127.0.0.1:9/mcp")
     assert away.found == "it does not answer: nothing is listening at its address"
 

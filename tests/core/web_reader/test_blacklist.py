@@ -171,7 +171,7 @@ def test_a_list_that_cannot_be_locked_is_told_of_and_looked_past(
     with pytest.raises(WorkspaceError, match="cannot lock the blacklist"):
         blacklist.entries()
     assert blacklist.find(PAGE) is None
-    assert "not looked at" in caplog.text
+    assert "is not used" in caplog.text
 
 
 def test_a_change_by_another_program_is_seen(tmp_path: Path, clock: Clock) -> None:
