@@ -158,7 +158,7 @@ def opened_by_the_program(base: Path, page: str) -> str:
         # The preview shows what there is to read.
         screen.wait_for("Kept heading", "Northwind", "kept link")
         screen.type("o")
-        screen.wait_for("Asked the browser", lambda _: asked.exists())
+        screen.wait_for("Opening a copy", lambda _: asked.exists())
         screen.type("\x11")
         assert screen.end() == 0
     return asked.read_text().strip()

@@ -1,4 +1,4 @@
-"""Work in threads that ends when nobody waits for it any more."""
+"""Work in threads that stops when its result is no longer needed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TypeVar
 
 __all__ = ["NEVER", "Stop", "Stopped", "in_thread"]
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class Stopped(Exception):
-    """The work was given up because its result is no longer wanted."""
+    """The work was cancelled because its result is no longer needed."""
 
 
 class Stop:
-    """A flag that a loop in a thread looks at, set from anywhere."""
+    """A flag that a loop in a thread checks; any thread may set it."""
 
     __slots__ = ("_set",)
 
@@ -24,11 +24,11 @@ class Stop:
         self._set = False
 
     def set(self) -> None:
-        """Ask the work to end."""
+        """Cancel the work."""
         self._set = True
 
     def check(self) -> None:
-        """Go on, or end the work.
+        """Stop the work if the flag is set.
 
         Raises:
             Stopped: the flag was set.
@@ -38,14 +38,13 @@ class Stop:
 
 
 NEVER = Stop()
-"""A flag that nobody sets."""
+"""A flag that is never set."""
 
 
-async def in_thread(work: Callable[[Stop], Made]) -> Made:
-    """Run `work` in a thread; cancelling the task that waits for it sets its flag.
+async def in_thread(work: Callable[[Stop], Result]) -> Result:
+    """Run `work` in a thread; its flag is set when the waiting task is cancelled.
 
-    A thread cannot be killed: what is waited for would go on to its end, and hold up the next file and the
-    end of the program.
+    A thread cannot be killed: without the flag, abandoned work would delay the next file and the end of the program.
     """
     stop = Stop()
     try:

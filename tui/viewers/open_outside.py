@@ -1,4 +1,4 @@
-"""Opening a file outside: HTML made harmless in the browser, other files in the desktop's program for them."""
+"""Opens a file externally: HTML without scripts in the browser, other files in the desktop's program for them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NAME = 120
 
 
 async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
-    """Open a file after the rules of `handing_over`, and tell the person what came of it; True when it was opened.
+    """Open a file by the rules of `tui.viewers.export`, and notify the user; True if it was opened.
 
     Args:
-        owner: what tells it.
+        owner: the widget that notifies the user.
         path: the file.
-        copies: where sanitised copies for the browser are written; the user's cache folder when None.
+        copies: the folder of sanitised copies for the browser; None for the user's cache folder.
     """
     from tui.terminal import desktop
     from tui.viewers.export import outside_target
@@ -38,15 +38,15 @@ async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
         owner.notify(str(error), markup=False, severity="warning")
         return False
     if target.sanitised:
-        told = "Asked the browser to open a copy without scripts and remote content"
+        message = "Opening a copy without scripts and remote content in the browser."
     else:
-        told = f"Asked the desktop to open {clean_line(path.name, _NAME)}"
-    owner.notify(told, markup=False)
+        message = f"Opening {clean_line(path.name, _NAME)} in another program."
+    owner.notify(message, markup=False)
     return True
 
 
 def _check_browser(path: Path) -> None:
-    """Refuse where a browser would come up before nobody, or in this very terminal."""
+    """Raise if there is no desktop session, or if the browser would run in this terminal."""
     from tui.terminal.browser import why_no_browser
     from tui.terminal.desktop import NoDesktop
 

@@ -1,4 +1,4 @@
-"""Reading a file that anybody may have put there: never a link, a pipe or a device, never more than asked."""
+"""Reads files of unknown origin: regular files only, and never more than requested."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["FileUnviewable", "Piece", "decode", "looks_binary", "open_regular", 
 
 _BOMS = (("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff"))
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
-_SNIFFED = 8192
+_CHECKED = 8192
 _STEP = 4 * 1024 * 1024
-_CLEANED = 64 * 1024
+_CLEANED_AT_ONCE = 64 * 1024
 
 
 class FileUnviewable(WorkspaceError):
-    """A file cannot be shown; the message says why in words fit for the place the file would have had."""
+    """A file cannot be shown; the message says why and is shown in place of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of bytes of a file: `data` from `offset`, in a file that was `size` bytes long when opened.
+    """A range of bytes of a file: `data` from `offset`; the file was `size` bytes long when it was opened.
 
-    Of a compressed file all three are about what is in it; `packed` is its own size, None of any other file.
+    For a compressed file, all three refer to its content; `packed` is its own size, None for any other file.
     """
 
     path: Path
@@ -40,17 +40,17 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """The name that tells what the bytes are."""
+        """The name of the content, without the suffix of a compression."""
         return self.path.name if self.packed is None else inner_name(self.path.name)
 
     @property
     def end(self) -> int:
-        """The offset just behind the piece."""
+        """The offset after the last byte."""
         return self.offset + len(self.data)
 
     @property
     def complete(self) -> bool:
-        """Whether the piece is the whole file."""
+        """Whether the piece is the complete file."""
         return self.offset == 0 and self.end >= self.size
 
     @property
@@ -73,10 +73,10 @@ class Piece:
 
 
 def open_regular(path: Path) -> int:
-    """Open a regular file for reading and give its descriptor; links are not followed and nothing blocks.
+    """Open a regular file for reading and return its descriptor, without following links and without blocking.
 
     Raises:
-        FileUnviewable: the path is gone, not readable, or not a regular file.
+        FileUnviewable: the path does not exist, is not readable, or is not a regular file.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -95,16 +95,16 @@ def open_regular(path: Path) -> int:
 
 
 def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -> Piece:
-    """Read at most `limit` bytes from `offset`; of a file ending in `.zst` or `.gz`, of what is packed in it.
+    """Read at most `limit` bytes from `offset`; of a `.zst` or `.gz` file, from its uncompressed content.
 
-    A session's artifact may have changed between its plain and its packed form since its name was told: when
-    the file is gone the other form is read.
+    An artifact may have been compressed or uncompressed since its name was recorded: if the file does not exist, the
+    other form is read.
 
     Raises:
-        FileUnviewable: the path is gone, not readable, not a regular file, damaged, or reading failed.
+        FileUnviewable: the path does not exist, is not readable, is not a regular file, or is damaged.
         Stopped: the flag was set.
     """
-    path = _form_there(path)
+    path = _existing_form(path)
     if inner_name(path.name) != path.name:
         return _read_unpacked(path, limit, offset, stop)
     descriptor = open_regular(path)
@@ -114,7 +114,7 @@ def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -
         got = 0
         while got < limit:
             stop.check()
-            # All at once where there is no more: to join many parts would keep every other thread waiting.
+            # Read all at once if possible, as joining many parts would block every other thread.
             part = os.pread(descriptor, min(limit - got, max(size - offset - got, 1 << 20)), offset + got)
             if not part:
                 break
@@ -124,7 +124,7 @@ def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -
         raise FileUnviewable(_explain(path, error)) from error
     finally:
         os.close(descriptor)
-    # Sizes under /proc are zero and files grow: what was read counts for more than what was promised.
+    # Sizes under /proc are zero, and files grow, so the number of bytes read takes precedence.
     return Piece(path, b"".join(parts), offset, max(size, offset + got))
 
 
@@ -140,8 +140,8 @@ def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
             data = _read(unpacked, limit, stop)
             end = offset + len(data)
             if unpacked.more:
-                whole = unpacked.size
-                size = end + _skip(unpacked, LARGEST, stop) if whole is None else max(whole, end + 1)
+                known = unpacked.size
+                size = end + _skip(unpacked, LARGEST, stop) if known is None else max(known, end + 1)
             else:
                 size = end
     except OSError as error:
@@ -149,8 +149,8 @@ def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
     except FileUnviewable:
         raise
     except WorkspaceError as error:
-        told = str(error).partition(";")[0]
-        raise FileUnviewable(f"{told[:1].upper()}{told[1:]}.") from error
+        message = str(error).partition(";")[0]
+        raise FileUnviewable(f"{message[:1].upper()}{message[1:]}.") from error
     return Piece(path, data, offset, size, packed)
 
 
@@ -178,7 +178,7 @@ def _read(unpacked: Unpacked, limit: int, stop: Stop) -> bytes:
     return b"".join(parts)
 
 
-def _form_there(path: Path) -> Path:
+def _existing_form(path: Path) -> Path:
     if os.path.lexists(path):
         return path
     name = path.name.removesuffix(SUFFIX) if path.name.endswith(SUFFIX) else f"{path.name}{SUFFIX}"
@@ -187,8 +187,8 @@ def _form_there(path: Path) -> Path:
 
 
 def looks_binary(data: bytes) -> bool:
-    """Judge by the first 8 KB whether bytes are something other than text."""
-    head = data[:_SNIFFED]
+    """Judge by the first 8 KB whether bytes are not text."""
+    head = data[:_CHECKED]
     if any(head.startswith(bom) for _, bom in _BOMS):
         return False
     if b"\0" in head:
@@ -207,11 +207,11 @@ def looks_binary(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> str:
-    """Decode bytes as text fit for the screen: UTF-8 (or by its mark UTF-16), cleaned, tabs as spaces."""
+    """Decode bytes as text for the screen: UTF-8, or UTF-16 with a byte order mark; cleaned, tabs as spaces."""
     encoding = next((name for name, bom in _BOMS if data.startswith(bom)), "utf-8")
     text = data.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
-    # One search through all of a long text would keep every other thread waiting, the event loop's too.
-    text = "".join(clean(text[at : at + _CLEANED]) for at in range(0, len(text), _CLEANED))
+    # Cleaning a long text at once would block every other thread, including the event loop.
+    text = "".join(clean(text[at : at + _CLEANED_AT_ONCE]) for at in range(0, len(text), _CLEANED_AT_ONCE))
     return text.expandtabs(4)
 
 
@@ -231,11 +231,11 @@ def _explain(path: Path, error: OSError) -> str:
 
 def _kind_message(mode: int) -> str:
     if stat.S_ISLNK(mode):
-        return "This is a link. Links are not followed, as they may lead out of the workspace."
+        return "This is a link. Links are not followed, because they may lead out of the workspace."
     if stat.S_ISDIR(mode):
         return "This is a folder, not a file."
     if stat.S_ISFIFO(mode):
-        return "This is a pipe. Reading it would wait for another program, so it is not opened."
+        return "This is a pipe. It is not opened, because reading it would wait for another program."
     if stat.S_ISSOCK(mode):
         return "This is a socket, not a file."
     return "This is a device, not a file."

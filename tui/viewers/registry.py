@@ -49,7 +49,7 @@ def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document
             sample = Sample(read_piece(path, limit, stop=stop).cut_to_lines())
     view, damaged = _view(sample, stop)
     # A part of a file may end anywhere: only a complete file can be called damaged.
-    notice = f"Not valid {damaged}; shown as text." if damaged and sample.complete else None
+    notice = f"Not valid {damaged}; shown unformatted." if damaged and sample.complete else None
     return _document(sample, view, notice)
 
 

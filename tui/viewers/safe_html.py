@@ -1,6 +1,6 @@
-"""HTML of unknown origin, made safe: as Markdown to read here, as a copy to open in a browser.
+"""Makes HTML of unknown origin safe: as Markdown to be shown, and as a copy for a browser.
 
-Neither keeps a script, a form, a frame, a picture or anything else that would be fetched or run.
+Neither has scripts, forms, frames, pictures or anything else that would be fetched or run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["DEEPEST", "TooDeep", "browser_copy", "depth_of", "to_markdown", "wri
 
 DEEPEST = 400
 LARGEST = 4 * 1024 * 1024
-_KEPT_A_DAY = 24 * 3600.0
+_MAX_AGE_SECONDS = 24 * 3600.0
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})[^<>]*?(/?)>")
 _VOID = frozenset(
@@ -39,7 +39,7 @@ _VOID = frozenset(
         "wbr",
     }
 )
-# Their end tags may be left out, so they would count as ever deeper.
+# Their end tags are optional, so they would seem to be nested ever deeper.
 _UNCLOSED = frozenset(
     {"p", "li", "dt", "dd", "tr", "td", "th", "option", "thead", "tbody", "tfoot", "colgroup", "rp", "rt"}
 )
@@ -55,7 +55,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 
 
 class TooDeep(ValueError):
-    """The elements are nested so deeply that parsing them would take minutes."""
+    """The elements are nested so deeply that parsing would take minutes."""
 
 
 def depth_of(source: str) -> int:
@@ -72,13 +72,13 @@ def depth_of(source: str) -> int:
 
 
 def title_of(source: str) -> str:
-    """The text of the `title` element, empty when there is none."""
+    """Return the text of the `title` element; empty if there is none."""
     match = _TITLE.search(source)
     return clean(html.unescape(match[1]).strip()) if match else ""
 
 
 def to_markdown(source: str) -> str:
-    """Turn HTML into Markdown with its headings, lists, tables and links, and nothing executable.
+    """Convert HTML into Markdown with headings, lists, tables and links, and nothing executable.
 
     Raises:
         TooDeep: the elements are nested beyond `DEEPEST`.
@@ -100,7 +100,7 @@ def to_markdown(source: str) -> str:
 
 
 def browser_copy(source: str) -> str:
-    """Make an HTML page that keeps text, tables, links and inline styles, and loads and runs nothing.
+    """Return an HTML page with text, tables, links and inline styles that loads and runs nothing.
 
     Raises:
         TooDeep: the elements are nested beyond `DEEPEST`.
@@ -140,12 +140,12 @@ def _harmless_attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _harmless_style(match: re.Match[str]) -> str:
-    # The page's policy forbids fetching in any case; a style that tries, or hides what it does, goes as a whole.
+    # The policy of the page forbids fetching in any case; a style that tries to, or is obfuscated, is removed.
     return "" if _FETCHES.search(match[0]) else match[0]
 
 
 def write_browser_copy(source: str, origin: Path, folder: Path) -> Path:
-    """Write the browser's copy of `origin` into `folder` and give its path; copies of past days are removed.
+    """Write the copy of `origin` for the browser into `folder` and return its path; old copies are removed.
 
     Raises:
         TooDeep: the elements are nested beyond `DEEPEST`.
@@ -153,7 +153,7 @@ def write_browser_copy(source: str, origin: Path, folder: Path) -> Path:
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
-        if time.time() - old.stat(follow_symlinks=False).st_mtime > _KEPT_A_DAY:
+        if time.time() - old.stat(follow_symlinks=False).st_mtime > _MAX_AGE_SECONDS:
             old.unlink(missing_ok=True)
     name = hashlib.sha256(os.fsencode(origin)).hexdigest()[:16]
     page = browser_copy(source).encode("utf-8", "replace")
@@ -168,6 +168,6 @@ def write_browser_copy(source: str, origin: Path, folder: Path) -> Path:
 
 def _check_depth(source: str) -> None:
     if len(source) > LARGEST:
-        raise TooDeep("The page is too large to be taken apart safely.")
+        raise TooDeep("The page is too large to be parsed safely.")
     if depth_of(source) > DEEPEST:
-        raise TooDeep("The page is nested too deeply to be taken apart safely.")
+        raise TooDeep("The page is nested too deeply to be parsed safely.")

@@ -124,7 +124,7 @@ async def test_an_open_call_takes_up_its_files_and_how_far_a_sub_agent_has_come(
         await until(lambda: "9k tok" in screen_text(app))
         assert "Reading" in screen_text(app)
         session.bus.publish(ToolCallFinished(tool_use_id="agent", status="success", observation=None))
-        await until(lambda: "The call gave no result." in screen_text(app))
+        await until(lambda: "The call returned no result." in screen_text(app))
         late = ArtifactSaved(
             path="a/late.md", kind="notes", size=1, sha256="0", observer="o", tool_use_id="agent"
         )

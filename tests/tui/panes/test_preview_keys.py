@@ -76,7 +76,7 @@ async def test_the_preview_opens_edits_and_deletes_its_file(
     async with app.run_test(size=(160, 50)) as pilot:
         await preview_of(app, pilot, path)
         await pilot.press("o")
-        await until(lambda: said == [f"Asked the desktop to open {NOTES}"])
+        await until(lambda: said == [f"Opening {NOTES} in another program."])
         assert told.read_text() == str(path)
         await pilot.press("e")
         await until(lambda: "There is no editor" in said[-1])

@@ -48,7 +48,7 @@ async def test_y_copies_the_path_and_capital_y_the_text_of_either_form(session: 
         await go_to(pane, session / "packed.json.zst")
         await pilot.press("Y")
         await until(lambda: app.copied[2:] == ['{"a": 1}'])
-        for name, why in (("picture.png", "holds no text"), ("long.txt", "too long")):
+        for name, why in (("picture.png", "is not text"), ("long.txt", "too long")):
             await go_to(pane, session / name)
             await pilot.press("Y")
             await until(lambda why=why: why in app.said[-1])  # type: ignore[misc]

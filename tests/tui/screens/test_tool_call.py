@@ -90,7 +90,7 @@ async def test_a_finished_call_tells_everything_and_leads_to_its_files() -> None
         assert title.split()[:3] == ["✓", "SEARCH_NEWS", "composio"]
         assert title.rstrip().endswith("done · 1.8s · 52B")
         assert 'query: "AI chips"' in shown
-        assert "the whole of it is shown here" in shown
+        assert "the full result is shown here" in shown
         assert "truncated, recovered" in shown
         listed = [line.split() for line in shown.splitlines() if line.startswith((" search ", " result "))]
         assert listed == [
@@ -603,7 +603,7 @@ async def test_a_file_that_is_gone_or_leads_away_is_told_of_and_not_gone_to(tmp_
 
 def test_cut_results_are_told() -> None:
     assert notes_of(mcp("x")) == []
-    assert "the rest of it is lost" in notes_of(mcp("x", truncated=True))[0]
+    assert "the rest is lost" in notes_of(mcp("x", truncated=True))[0]
 
 
 @pytest.mark.parametrize(

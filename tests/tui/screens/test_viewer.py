@@ -142,7 +142,7 @@ async def test_path_and_text_are_copied(tmp_path: Path) -> None:
         await until(lambda: app.copied == [str(path), "# Head\n"])
         path.write_bytes(b"x" * (1 << 21))
         await pilot.press("Y")
-        await until(lambda: "too long for a clipboard" in app.said[-1])
+        await until(lambda: "too long for the clipboard" in app.said[-1])
 
 
 async def test_keys_can_be_clicked(tmp_path: Path) -> None:

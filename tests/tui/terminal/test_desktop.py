@@ -78,7 +78,7 @@ async def test_o_opens_a_picture_in_the_desktops_program(
         await until(lambda: "a.pdf" in screen_text(app))
         await pilot.press("o")
         await until(lambda: app.said)
-        assert app.said == ["Asked the desktop to open a.pdf"]
+        assert app.said == ["Opening a.pdf in another program."]
         assert told.read_text() == str(path)
         assert app.urls == []
 

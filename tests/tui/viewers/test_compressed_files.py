@@ -18,7 +18,7 @@ from tests.tui.viewers.test_viewers import shown
 from tui.panes.workspace.preview import PreviewPane
 from tui.screens.files.viewer import ViewerScreen
 from tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
-from tui.viewers.export import NotHandedOver, outside_target
+from tui.viewers.export import NotExportable, outside_target
 from tui.viewers.reader import FileUnviewable, read_piece
 from tui.viewers.registry import load, load_page
 
@@ -146,7 +146,7 @@ def test_a_browser_is_given_what_is_in_a_packed_page_and_no_packed_text(tmp_path
     assert "Words" in copy.read_text()
     assert "x()" not in copy.read_text()
     assert copy.suffix == ".html"
-    with pytest.raises(NotHandedOver, match="compressed"):
+    with pytest.raises(NotExportable, match="compressed"):
         outside_target(put(tmp_path, "a.json.zst", pack(b"{}")), tmp_path / "copies")
 
 

@@ -34,9 +34,9 @@ CONTAINERS = st.lists(VALUES, max_size=30) | st.dictionaries(st.text(), VALUES, 
 @pytest.fixture
 def piecemeal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take everything for large, and look at it through small windows."""
-    monkeypatch.setattr(json_values, "_LARGE", 0)
+    monkeypatch.setattr(json_values, "_LARGE_LEVEL", 0)
     monkeypatch.setattr(json_members, "_WINDOW", 40)
-    monkeypatch.setattr(json_members, "_WALKED", 10)
+    monkeypatch.setattr(json_members, "_MIN_SCANNED", 10)
     monkeypatch.setattr(json_members, "_DEEPEST", 2)
     monkeypatch.setattr(json_members, "_DEEP", 1)
 

@@ -39,7 +39,7 @@ from tui.viewers.cancellation import NEVER, Stop, Stopped
 from tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT
 from tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
 from tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
-from tui.viewers.export import NotHandedOver, article_path, outside_target
+from tui.viewers.export import NotExportable, article_path, outside_target
 from tui.viewers.reader import FileUnviewable, looks_binary, read_piece
 from tui.viewers.registry import load, load_page, viewers
 from tui.viewers.safe_html import DEEPEST, TooDeep, browser_copy, depth_of, to_markdown
@@ -266,7 +266,7 @@ class TestJson:
     def test_a_preview_shows_the_tree_of_the_beginning(self, tmp_path: Path) -> None:
         rows = [{"n": number, "text": 'a "quoted", [b] {c}'} for number in range(20_000)]
         document = load(write(tmp_path, "a.json", json.dumps({"first": True, "rows": rows})), PREVIEW_LIMIT)
-        assert document.notice == "Only the beginning of this file is in the tree."
+        assert document.notice == "The tree contains only the beginning of this file."
         text = lines(document.best, 100)
         assert text[0] == "  first: true"
         assert text[1].startswith("▸ rows: [")
@@ -461,9 +461,9 @@ class TestSearchResults:
         assert text[0] == "chips"
         assert text[1].startswith("SEARCH_NEWS · news · 2026-11-2")
         assert text[1].endswith("3 results · 3 addresses · 1 seen before · 2 rejected")
-        assert "cut off" in text[2]
+        assert "truncated" in text[2]
         assert "read, seen" in text[6]
-        assert "cut" in text[7]
+        assert "truncated" in text[7]
 
     def test_the_answer_comes_first_and_then_what_is_under_the_cursor(self, tmp_path: Path) -> None:
         table = self.full(tmp_path)
@@ -475,7 +475,7 @@ class TestSearchResults:
         assert lines(detail, 200) == [
             "alpha",
             "a.example · 2026-11-03 10:00:00+00:00 · read in full, 1,234 words (a opens it)"
-            " · the session had this address before",
+            " · already found in this session",
             "https://a.example",
             "two needle",
         ]
@@ -501,7 +501,7 @@ class TestSearchResults:
         assert table.execute(BodyCommand("article")) == OpenArticle("extracted_articles/a.json")
         assert table.execute(BodyCommand("copy")) == CopyText("link", "https://a.example")
         do(table, BodyCommand("filter", "nothing has this"))
-        assert "Nothing here has" in lines(table, 100)[-1]
+        assert "No row contains" in lines(table, 100)[-1]
         assert table.execute(BodyCommand("open")) is False
         do(table, BodyCommand("filter", ""))
         assert table.find_places("needle", NEVER) == [1]
@@ -742,12 +742,12 @@ class TestMarkdownAndHtml:
 
     def test_what_a_browser_would_run_is_not_handed_over(self, tmp_path: Path) -> None:
         for name in ("a.svg", "a.xhtml", "a.xml", "a.desktop", "a.sh", "noname"):
-            with pytest.raises(NotHandedOver):
+            with pytest.raises(NotExportable):
                 outside_target(write(tmp_path, name, "<script>1</script>"))
         shown = write(tmp_path, "a b.png", b"\x89PNG")
         assert outside_target(shown).path == shown
         shown.chmod(0o755)
-        with pytest.raises(NotHandedOver, match="run as a program"):
+        with pytest.raises(NotExportable, match="run as a program"):
             outside_target(shown)
         (tmp_path / "l.png").symlink_to(tmp_path / "a b.png")
         with pytest.raises(FileUnviewable):
@@ -992,7 +992,7 @@ class TestPdf:
 
     def test_a_damaged_one_and_one_that_takes_too_long_say_so(self, tmp_path: Path) -> None:
         bad = write(tmp_path, "bad.pdf", b"%PDF-1.4 nothing of the kind")
-        assert "damaged, or no PDF" in read_pages(bad)
+        assert "damaged or is not a PDF" in read_pages(bad)
         good = write(tmp_path, "good.pdf", self.pdf(["x"]))
         assert "too long" in read_pages(good, seconds=0.001)
         assert "no longer there" in read_pages(tmp_path / "gone.pdf")

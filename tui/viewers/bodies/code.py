@@ -10,7 +10,7 @@ from tui.viewers.bodies.text import LineStyler
 
 __all__ = ["highlight_lines", "style_code"]
 
-# Lexers are regular expressions that hostile text can make slow: long files and long lines stay plain.
+# Lexers are regular expressions that hostile text can make slow, so long files and long lines stay plain.
 _COLOURED_CHARACTERS = 100_000
 _COLOURED_LINE = 500
 _ROLES = (
@@ -38,7 +38,7 @@ _ROLES = (
 
 
 def highlight_lines(text: str, language: str) -> list[list[Span]]:
-    """The coloured spans of every line; no spans when the language is not known."""
+    """Return the coloured spans of every line; no spans if the language is unknown."""
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # ships no types
     from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # ships no types
 
@@ -67,7 +67,7 @@ def highlight_lines(text: str, language: str) -> list[list[Span]]:
 
 
 def style_code(text: str, language: str) -> LineStyler | None:
-    """The line styler of a whole text in a language; None where it is better left plain."""
+    """Return the line styler of a text in a language; None if the text is too long to be coloured."""
     if len(text) > _COLOURED_CHARACTERS or any(len(line) > _COLOURED_LINE for line in text.split("\n")):
         return None
     spans = highlight_lines(text, language)

@@ -13,14 +13,14 @@ _SEARCHED_ROWS = 20_000
 
 
 class HexBody:
-    """A hex dump of some bytes that begin at `offset` of their file."""
+    """A hex dump of bytes that begin at `offset` in their file."""
 
     def __init__(self, data: bytes, offset: int = 0) -> None:
         self.data = data
         self.offset = offset
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> HexRows:
-        """As many bytes a row as fit: 16, 8 or 4."""
+        """Return rows of as many bytes as fit: 16, 8, 4 or 2."""
         for count in (16, 8, 4):
             if 10 + count * 4 + count // 8 <= width:
                 return HexRows(self, count)
@@ -28,7 +28,7 @@ class HexBody:
 
 
 class HexRows:
-    """The rows of a hex dump: offset, bytes, and the characters they stand for."""
+    """The rows of a hex dump: offset, bytes, and printable characters."""
 
     def __init__(self, body: HexBody, count: int) -> None:
         self._body = body
@@ -51,7 +51,7 @@ class HexRows:
         return Content(text, [Span(0, len(offset), "dim"), Span(len(text) - len(shown), len(text), "string")])
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle` within one row, in the first rows only."""
+        """Return every occurrence of `needle` within one row; none in a dump of very many rows."""
         if len(self) > _SEARCHED_ROWS:
             return []
         return find_in_rows(self, needle)

@@ -25,7 +25,7 @@ _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]')
 
 
 def format_json(data: bytes | str, indent: int = 2) -> str:
-    """Indent JSON text, keeping every number, key order and duplicate key as written.
+    """Indent JSON text; numbers, the order of keys and duplicate keys are preserved.
 
     Raises:
         ValueError: the text is not JSON.
@@ -46,7 +46,7 @@ def style_json_line(number: int, line: str) -> Sequence[Span]:
 
 
 def json_body(data: bytes | str) -> TextBody:
-    """Indented, coloured JSON.
+    """Return indented, coloured JSON.
 
     Raises:
         ValueError: the data are not JSON.
@@ -56,7 +56,7 @@ def json_body(data: bytes | str) -> TextBody:
 
 
 def complete_json(data: bytes) -> bytes:
-    """The beginning of a JSON document made whole: cut behind its last complete member, every bracket closed.
+    """Complete the beginning of a JSON document: cut it after its last complete member, and close every bracket.
 
     Raises:
         ValueError: there is no complete member in it.
@@ -79,5 +79,5 @@ def complete_json(data: bytes) -> bytes:
                 end, depth = token.start(), len(closers)
     if not end:
         raise ValueError("no complete member")
-    # Behind the end brackets were only opened: what is open there is still at the bottom.
+    # After the end, brackets were only opened, so those open at the end are still at the bottom of the stack.
     return data[:end] + b"".join(reversed(closers[:depth]))

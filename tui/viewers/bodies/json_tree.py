@@ -1,4 +1,4 @@
-"""JSON and JSON Lines as a tree that folds, opened level by level, whatever its size."""
+"""JSON and JSON Lines of any size as a tree that folds; each level is parsed when it is unfolded."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from tui.viewers.document import Body, Match, find_in_rows, joined
 
 __all__ = ["Branch", "JsonTree", "Path"]
 
-_SLOW = 512 * 1024
+_SLOW_BYTES = 512 * 1024
 _FIRST_ROWS = 60
-_MOST_ROWS = 100_000
-_MOST_FOUND = 10_000
-_MOST_SEARCHED = 1 << 30
-_MOST_COPIED = 1024 * 1024
-_MOST_TOLD = 20_000
+_MAX_ROWS = 100_000
+_MAX_FOUND = 10_000
+_MAX_SEARCHED_BYTES = 1 << 30
+_MAX_COPIED = 1024 * 1024
+_MAX_DETAIL = 20_000
 _WORD = re.compile(r"[^\W\d]\w*")
 
 Path = tuple[int, ...]
-"""Places of members from the root down to a value."""
+"""The places of members from the root down to a value."""
 
 
 class Branch:
-    """The members of an open object or list. A closed member costs nothing but its bytes."""
+    """The members of an unfolded object or list; a folded member is stored as its bytes only."""
 
     __slots__ = ("_firsts", "_open", "_order", "names", "parent", "place", "rows", "values")
 
@@ -58,7 +58,7 @@ class Branch:
 
     @property
     def depth(self) -> int:
-        """How many branches are around this one."""
+        """The number of branches around this one."""
         return sum(1 for _ in self._around())
 
     @property
@@ -69,28 +69,28 @@ class Branch:
         return tuple(reversed(places))
 
     def child(self, place: int) -> Branch | None:
-        """The branch of a member that is open."""
+        """Return the branch of an unfolded member."""
         return self._open.get(place)
 
     def unfold(self, place: int, level: Level | None = None) -> Branch | None:
-        """Open a member; None when it has no members of its own.
+        """Unfold a member; None if it has no members of its own.
 
         Raises:
             ValueError: it is not JSON.
             RecursionError: it is nested too deeply.
         """
-        if (there := self._open.get(place)) is not None:
-            return there
-        found = level or open_level(self.values[place])
-        if found is None:
+        if (branch := self._open.get(place)) is not None:
+            return branch
+        level = level or open_level(self.values[place])
+        if level is None:
             return None
-        made = self._open[place] = Branch(found, self, place)
+        branch = self._open[place] = Branch(level, self, place)
         insort(self._order, place)
-        self._grow(made.rows)
-        return made
+        self._grow(branch.rows)
+        return branch
 
     def fold(self, place: int) -> bool:
-        """Close a member; False when it was closed."""
+        """Fold a member; False if it was folded."""
         closed = self._open.pop(place, None)
         if closed is None:
             return False
@@ -99,13 +99,13 @@ class Branch:
         return True
 
     def fold_all(self) -> None:
-        """Close every member."""
+        """Fold every member."""
         self._open.clear()
         self._order.clear()
         self._grow(len(self.values) - self.rows)
 
     def at(self, row: int) -> tuple[Branch, int]:
-        """The branch and the place in it that row `row` below this one shows."""
+        """Return the branch and the place in it that row `row` below this one shows."""
         branch = self
         while True:
             firsts = branch._first_rows()
@@ -120,7 +120,7 @@ class Branch:
             branch, row = child, inside
 
     def row_of(self, place: int) -> int:
-        """The row of a member, counted below the root."""
+        """Return the row of a member, counted below the root."""
         branch, row = self, self._row_inside(place)
         while branch.parent is not None:
             row += branch.parent._row_inside(branch.place) + 1
@@ -155,15 +155,15 @@ class Branch:
             branch = branch.parent
 
     def value(self, place: int) -> Value:
-        """The bytes of a member."""
+        """Return the bytes of a member."""
         return self.values[place]
 
 
 class JsonTree:
-    """The members of a JSON document, one a row.
+    """The members of a JSON document, one on each row.
 
-    `level` are the outermost members. `first_number` is what the members of the outermost list are counted
-    from. Small branches are open at first, up to about a screen.
+    `level` are the outermost members; those of a list are counted from `first_number`. Small branches are unfolded at
+    first, up to about a screen.
     """
 
     def __init__(self, level: Level, *, first_number: int = 0) -> None:
@@ -179,7 +179,7 @@ class JsonTree:
 
     @property
     def keys(self) -> Sequence[KeyHint]:
-        """Folding and copying."""
+        """The keys for folding and copying."""
         return (
             KeyHint("←→", "fold", "fold"),
             KeyHint("E", "unfold all", "unfold_all"),
@@ -190,19 +190,19 @@ class JsonTree:
 
     @property
     def state(self) -> str:
-        """Nothing: a tree has no order and no filter."""
+        """Empty: a tree has no order and no filter."""
         return ""
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> TreeRows:
-        """The rows for this width."""
+        """Return the rows for this width."""
         return TreeRows(self, width)
 
     def at_cursor(self) -> tuple[Branch, int] | None:
-        """The branch and the place in it that the cursor is on."""
+        """Return the branch and the place in it that the cursor is on."""
         return self.root.at(min(self.cursor, self.root.rows - 1)) if self.root.rows else None
 
     def execute(self, command: BodyCommand) -> Outcome:
-        """Fold, unfold and copy."""
+        """Fold, unfold or copy."""
         at = self.at_cursor()
         if at is None:
             return False
@@ -230,7 +230,7 @@ class JsonTree:
             case "unfold_all":
                 return BackgroundWork(self._unfold_all, "unfolding")
             case "copy":
-                text = text_of(branch.value(place), _MOST_COPIED)
+                text = text_of(branch.value(place), _MAX_COPIED)
                 return CopyText("value", text) if text is not None else False
             case "copy_place":
                 return CopyText("path in the document", self.path_text((*branch.path, place)))
@@ -238,46 +238,46 @@ class JsonTree:
                 return False
 
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
-        """The paths of the members whose name or value has the text."""
+        """Return the paths of the members whose name or value contains the text."""
         finder = compile_needle(needle)
         found: list[Path] = []
         searched = 0
-        waiting: list[Iterator[tuple[Path, str, Value]]] = [self._members(self.root, ())]
-        while waiting and len(found) < _MOST_FOUND and searched < _MOST_SEARCHED:
+        stack: list[Iterator[tuple[Path, str, Value]]] = [self._members(self.root, ())]
+        while stack and len(found) < _MAX_FOUND and searched < _MAX_SEARCHED_BYTES:
             stop.check()
-            step = next(waiting[-1], None)
+            step = next(stack[-1], None)
             if step is None:
-                waiting.pop()
+                stack.pop()
                 continue
             path, name, value = step
             searched += len(memoryview(value))
             inside = finder.in_value(value)
-            level = _opened(value) if inside else None
+            level = _level_of(value) if inside else None
             if (bool(name) and finder.in_name(name)) or (inside and level is None):
                 found.append(path)
             if level is not None:
-                waiting.append(self._members(Branch(level), path))
+                stack.append(self._members(Branch(level), path))
         return found
 
     def reveal(self, place: Hashable) -> None:
-        """Unfold what is around a path, and put the cursor on it."""
+        """Unfold the branches around a path, and move the cursor to it."""
         if not isinstance(place, tuple) or not place:
             return
         branch = self.root
         for step in place[:-1]:
-            inner = _tried(branch, step)
+            inner = _unfolded(branch, step)
             if inner is None:
                 return
             branch = inner
         self.cursor = branch.row_of(place[-1])
 
     def cursor_place(self) -> Hashable:
-        """The path under the cursor."""
+        """Return the path under the cursor."""
         at = self.at_cursor()
         return (*at[0].path, at[1]) if at is not None else ()
 
     def detail(self) -> Body | None:
-        """The path, and a string that is longer than its row."""
+        """Return the path, and the full string if it is longer than its row."""
         at = self.at_cursor()
         if at is None:
             return None
@@ -286,15 +286,15 @@ class JsonTree:
         value = branch.value(place)
         if kind_of(value) != "string":
             return TextBody(head, style=_style_detail)
-        text = text_of(value, _MOST_TOLD)
+        text = text_of(value, _MAX_DETAIL)
         if text is None:
-            text = f"{shown_scalar(value, 2000)[0]}\n(c copies the whole of it)"
+            text = f"{shown_scalar(value, 2000)[0]}\n(c copies all of it)"
         elif len(text) < 60 and "\n" not in text:
             return TextBody(head, style=_style_detail)
         return TextBody(f"{head}\n{text.expandtabs(4)}", style=_style_detail)
 
     def path_text(self, path: Path) -> str:
-        """A path as one writes it in code: `results[3].extra["a b"]`."""
+        """Return a path as it is written in code: `results[3].extra["a b"]`."""
         parts: list[str] = []
         branch: Branch | None = self.root
         for place in path:
@@ -315,11 +315,11 @@ class JsonTree:
 
     def _unfold(self, branch: Branch, place: int) -> Outcome:
         value = branch.value(place)
-        if len(memoryview(value)) <= _SLOW:
-            return _tried(branch, place) is not None
+        if len(memoryview(value)) <= _SLOW_BYTES:
+            return _unfolded(branch, place) is not None
 
         def prepare(stop: Stop) -> Callable[[], None]:
-            level = _opened(value)
+            level = _level_of(value)
 
             def change() -> None:
                 if level is not None:
@@ -332,9 +332,9 @@ class JsonTree:
     def _unfold_small(self) -> None:
         for place in range(min(len(self.root.values), _FIRST_ROWS)):
             value = self.root.value(place)
-            if len(memoryview(value)) > _SLOW and len(self.root.values) > 1:
+            if len(memoryview(value)) > _SLOW_BYTES and len(self.root.values) > 1:
                 continue
-            level = _opened(value)
+            level = _level_of(value)
             if level is not None and (
                 len(level[1]) + self.root.rows <= _FIRST_ROWS or len(self.root.values) == 1
             ):
@@ -343,18 +343,18 @@ class JsonTree:
     def _unfold_all(self, stop: Stop) -> Callable[[], None]:
         path = self.cursor_place()
         root = Branch((self.root.names, self.root.values))
-        waiting = [root]
-        while waiting and root.rows < _MOST_ROWS:
+        branches = [root]
+        while branches and root.rows < _MAX_ROWS:
             level: list[Branch] = []
-            for branch in waiting:
+            for branch in branches:
                 for place in range(len(branch.values)):
                     stop.check()
-                    if root.rows >= _MOST_ROWS:
+                    if root.rows >= _MAX_ROWS:
                         break
-                    inner = _tried(branch, place)
+                    inner = _unfolded(branch, place)
                     if inner is not None:
                         level.append(inner)
-            waiting = level
+            branches = level
 
         def change() -> None:
             self.root = root
@@ -369,7 +369,7 @@ class JsonTree:
 
 
 class TreeRows:
-    """The rows of a JSON tree; they follow every change of it."""
+    """The rows of a JSON tree; they follow every change of the tree."""
 
     head = 0
 
@@ -382,7 +382,7 @@ class TreeRows:
         return max(1, self._tree.root.rows)
 
     def row(self, y: int) -> Content:
-        """Row `y`: its depth, a mark when it folds, name and value."""
+        """Return row `y`: its indentation, a mark if it folds, its name and its value."""
         if y >= self._tree.root.rows:
             empty = "(no members)" if self._tree.root.names is not None else "(no items)"
             return Content(empty, [Span(0, len(empty), "dim")])
@@ -422,19 +422,19 @@ class TreeRows:
         return joined(parts)
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle` that is seen."""
+        """Return every visible occurrence of `needle`."""
         return find_in_rows(self, needle)
 
     def span(self, entry: int) -> tuple[int, int]:
-        """An entry is a row."""
+        """Return the one row of an entry."""
         return (entry, 1)
 
     def entry_at(self, y: int) -> int | None:
-        """A row is an entry."""
+        """Return the entry of a row."""
         return y if y < self._tree.root.rows else None
 
     def command_at(self, x: int, y: int) -> BodyCommand | None:
-        """A click on a mark, or left of it, folds."""
+        """Return the command of a click on a mark, or left of it, which folds."""
         if y >= self._tree.root.rows:
             return None
         branch, _ = self._tree.root.at(y)
@@ -444,14 +444,14 @@ class TreeRows:
         return min(2 * branch.depth, max(0, self._width // 2))
 
 
-def _opened(value: Value) -> Level | None:
+def _level_of(value: Value) -> Level | None:
     try:
         return open_level(value)
     except (ValueError, RecursionError):
         return None
 
 
-def _tried(branch: Branch, place: int) -> Branch | None:
+def _unfolded(branch: Branch, place: int) -> Branch | None:
     try:
         return branch.unfold(place)
     except (ValueError, RecursionError):

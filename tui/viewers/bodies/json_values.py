@@ -1,4 +1,4 @@
-"""JSON values without building them: what a stretch of bytes holds, opened one level at a time."""
+"""JSON values as bytes: their kind, their members one level at a time, and their text; no objects are built."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _KINDS: dict[bytes, Kind] = {
     b"{": "object", b"[": "list", b'"': "string", b"t": "literal", b"f": "literal", b"n": "literal", b"-": "number",
     **{str(digit).encode(): "number" for digit in range(10)},
 }  # fmt: skip
-_DECODED = 64 * 1024
-_LARGE = 512 * 1024
-_GLANCE = 4096
+_MAX_DECODED = 64 * 1024
+_LARGE_LEVEL = 512 * 1024
+_BEGINNING = 4096
 _CHUNK = 1 << 20
-_PREVIEWED = 12
+_PREVIEWED_MEMBERS = 12
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BETWEEN = re.compile(r"[ \t\r\n:,]*")
 _step = json.JSONDecoder().raw_decode
@@ -41,28 +41,28 @@ _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def kind_of(value: Value) -> Kind:
-    """What a value is by its first byte."""
+    """Return the kind of a value, judged by its first byte."""
     return _KINDS.get(bytes(memoryview(value)[:1]), "bad")
 
 
 def open_level(value: Value) -> Level | None:
-    """The members of an object or a list; None for any other value.
+    """Return the members of an object or a list; None for any other value.
 
-    Of two members of one name both are given, but in an object of more than 64 KiB only the last, at least where
-    they are near each other. Of what is larger than 512 KiB the members are read when they are asked for.
+    Members with the same name are all returned; in an object larger than 64 KiB only the last of them, if they are
+    close to each other. In a value larger than 512 KiB, members are parsed on demand.
 
     Raises:
         ValueError: the bytes are not JSON.
         RecursionError: they are nested too deeply.
     """
     kind, view = kind_of(value), memoryview(value)
-    if kind in {"object", "list"} and len(view) > _LARGE:
+    if kind in {"object", "list"} and len(view) > _LARGE_LEVEL:
         return _open_large(view)
     match kind:
         case "object":
             found = _decode_object(view)
-            if len(view) <= _DECODED:
-                # What Python itself does not read, such as a number of 5,000 digits, is taken as found above.
+            if len(view) <= _MAX_DECODED:
+                # Python rejects some valid values, such as a number of 5,000 digits; the result above is used then.
                 with suppress(ValueError, RecursionError):
                     return _as_written(bytes(view))
             return (list(found), list(found.values()))
@@ -73,7 +73,7 @@ def open_level(value: Value) -> Level | None:
 
 
 def text_of(value: Value, limit: int) -> str | None:
-    """The text to copy: of a string what it says, else the JSON as written; None when it is longer than `limit`."""
+    """Return the text to copy: the content of a string, or else the JSON; None if it is longer than `limit`."""
     view = memoryview(value)
     if len(view) > limit:
         return None
@@ -85,31 +85,31 @@ def text_of(value: Value, limit: int) -> str | None:
 
 
 def shown_scalar(value: Value, limit: int) -> tuple[str, str]:
-    """A scalar on one line of at most about `limit` characters, and how long it is when that is not all of it."""
+    """Return a scalar on one line of about `limit` characters, and its length if it was cut."""
     view = memoryview(value)
     if kind_of(value) != "string":
         text = clean_line(bytes(view[: limit * 4]).decode("utf-8", "replace"), limit)
         return (text, f"{len(view):,} characters" if len(view) > limit else "")
-    if len(view) <= _DECODED:
+    if len(view) <= _MAX_DECODED:
         found = _decoded(view)
         if not isinstance(found, str):
             return (clean_line(bytes(view[: limit * 4]).decode("utf-8", "replace"), limit), "")
         length = f"{len(found):,} characters"
     else:
-        found = _beginning(bytes(view[:_GLANCE]))
+        found = _beginning(bytes(view[:_BEGINNING]))
         length = f"about {len(view):,} bytes"
     line = clean_line(found[: limit * 4], limit * 4)
-    whole = len(view) <= _DECODED and len(line) <= limit and "\n" not in found.strip()
-    return (f'"{line[:limit]}"' if whole else f'"{line[:limit].removesuffix("…")}…"', "" if whole else length)
+    fits = len(view) <= _MAX_DECODED and len(line) <= limit and "\n" not in found.strip()
+    return (f'"{line[:limit]}"' if fits else f'"{line[:limit].removesuffix("…")}…"', "" if fits else length)
 
 
 def preview(value: Value, limit: int) -> tuple[str | None, str]:
-    """How many members an object or a list has (empty when that is not counted), and its first ones on a line.
+    """Return the number of members of an object or a list, and its first members on one line.
 
-    The count is None when the value is not valid JSON.
+    The number is empty if the value is too large to be counted, and None if it is not valid JSON.
     """
     view = memoryview(value)
-    if len(view) > _DECODED:
+    if len(view) > _MAX_DECODED:
         return ("", clean_line(bytes(view[: limit * 2]).decode("utf-8", "replace"), limit))
     try:
         level = open_level(value)
@@ -120,31 +120,31 @@ def preview(value: Value, limit: int) -> tuple[str | None, str]:
     names, values = level
     parts: list[str] = []
     room = limit
-    for place, member in enumerate(values[:_PREVIEWED]):
+    for place, member in enumerate(values[:_PREVIEWED_MEMBERS]):
         if room <= 0:
             break
         match kind_of(member):
             case "object":
-                told = "{…}"
+                text = "{…}"
             case "list":
-                told = "[…]"
+                text = "[…]"
             case _:
-                told, _ = shown_scalar(member, min(room, 40))
-        part = f"{clean_line(names[place], 40)}: {told}" if names is not None else told
+                text, _ = shown_scalar(member, min(room, 40))
+        part = f"{clean_line(names[place], 40)}: {text}" if names is not None else text
         parts.append(part)
         room -= len(part) + 2
-    told = ", ".join(parts)
-    # Whoever cuts the line adds a mark of their own.
-    return (f"{len(values):,}", told.removesuffix("…") if len(told) > limit else told)
+    line = ", ".join(parts)
+    # The caller cuts the line and adds an ellipsis.
+    return (f"{len(values):,}", line.removesuffix("…") if len(line) > limit else line)
 
 
 def compile_needle(needle: str) -> Finder:
-    """What finds `needle` in JSON as written, whatever its case and however its characters are escaped."""
+    """Return a finder of `needle` in JSON, regardless of case and of how characters are escaped."""
     return Finder(needle)
 
 
 class Finder:
-    """Looks for a text in the bytes of JSON values."""
+    """Finds a text in the bytes of JSON values."""
 
     def __init__(self, needle: str) -> None:
         self.needle = needle.casefold()
@@ -153,11 +153,11 @@ class Finder:
         self._overlap = 12 * len(needle)
 
     def in_name(self, name: str) -> bool:
-        """Whether it stands in a name."""
+        """Whether a name contains the text."""
         return self.needle in name.casefold()
 
     def in_value(self, value: Value) -> bool:
-        """Whether it stands anywhere in a value; long values are looked at piece by piece."""
+        """Whether a value contains the text; long values are searched piece by piece."""
         view = memoryview(value)
         for start in range(0, max(1, len(view)), _CHUNK):
             piece = bytes(view[start : start + _CHUNK + self._overlap])
@@ -225,11 +225,11 @@ def _values(level: Level) -> Sequence[Value]:
 
 
 def _as_written(data: bytes) -> Level:
-    """The members of a valid object one by one, as a dictionary would lose those that come twice."""
+    """Return the members of a valid object one by one, as a dictionary would lose repeated names."""
     text = data.decode("utf-8", "surrogatepass")
     names: list[str] = []
     values: list[Value] = []
-    at = _SPACE.match(text, 1).end()  # type: ignore[union-attr]  # it matches the empty text, too
+    at = _SPACE.match(text, 1).end()  # type: ignore[union-attr]  # the pattern matches the empty text
     while text[at] != "}":
         name, at = _step(text, at)
         at = _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
@@ -242,7 +242,7 @@ def _as_written(data: bytes) -> Level:
 
 
 def _beginning(data: bytes) -> str:
-    """The beginning of a string whose end is not read: no escape and no character may be torn."""
+    """Decode the beginning of a string, without an incomplete escape sequence or character at its end."""
     for cut in range(14):
         try:
             found = json.loads(data[: len(data) - cut].decode("utf-8") + '"', strict=False)

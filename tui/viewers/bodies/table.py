@@ -1,4 +1,4 @@
-"""Tables with a cursor: sorted by any column, filtered by text, with a window of columns that moves."""
+"""Tables with a cursor: sorted by any column, filtered by text, scrolled by columns."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ __all__ = ["GAP", "Column", "Records", "Table", "TableView"]
 GAP = 2
 NARROWEST = 6
 _NARROW = 40
-_COUNTS = 14
-_MEASURED = 400
-_CHECKED = 2_000
+_COUNTS_WIDTH = 14
+_MEASURED_RECORDS = 400
+_SEARCHED_ROWS = 2_000
 
 
 class Records(Protocol):
-    """Rows of cells by number. Everything may be called from any thread."""
+    """Rows of cells by number. All methods may be called from any thread."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of records."""
         ...
 
     def __getitem__(self, number: int) -> Sequence[str]:
-        """The cells of a record; there may be fewer or more than columns."""
+        """Return the cells of a record; there may be fewer or more than columns."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, the role its cells are drawn in, and whether what tells most of a cell is its end."""
+    """A column: its title, the role of its cells, how long cells are cut, and its maximum width."""
 
     title: str
     role: str = ""
-    ends_tell: bool = False
+    cut_middle: bool = False
     widest: int = 48
 
 
 class Table:
-    """Records under a head; which of them are shown, and in which order, is up to the reader.
+    """Records under a head; the reader chooses which are shown, and in which order.
 
-    `notes` are lines above the head that stay in sight.
+    `notes` are lines above the head that stay visible.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Table:
         self.columns = list(columns)
         self.records = records
         self.notes = list(notes)
-        self.nothing = "No rows."
+        self.empty_text = "No rows."
         self.cursor = 0
         self.column = 0
         self.first_column = 0
@@ -70,7 +70,7 @@ class Table:
         self.sorted_by: int | None = None
         self.descending = False
         self.filter = ""
-        sample = [records[number] for number in range(min(len(records), _MEASURED))]
+        sample = [records[number] for number in range(min(len(records), _MEASURED_RECORDS))]
         self.natural = [
             min(
                 column.widest, max([cell_len(column.title) + 2, *(cell_len(_cell(row, i)) for row in sample)])
@@ -85,12 +85,12 @@ class Table:
 
     @property
     def entries(self) -> int:
-        """How many records are shown."""
+        """The number of records shown."""
         return len(self.order)
 
     @property
     def keys(self) -> Sequence[KeyHint]:
-        """Sorting and filtering."""
+        """The keys for sorting and filtering."""
         return (
             KeyHint("s", "sort", "sort"),
             KeyHint("f", "filter", "ask_filter"),
@@ -100,7 +100,7 @@ class Table:
 
     @property
     def state(self) -> str:
-        """The filter and the column sorted by."""
+        """The filter and the sorted column."""
         parts = []
         if self.filter:
             parts.append(f"{self.entries:,} with “{self.filter}”")
@@ -114,11 +114,11 @@ class Table:
         return self.order[min(self.cursor, self.entries - 1)] if self.entries else None
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
-        """The rows for this width."""
+        """Return the rows for this width."""
         return TableView(self, width)
 
     def execute(self, command: BodyCommand) -> Outcome:
-        """Choose a column, sort, filter, copy."""
+        """Choose a column, sort, filter or copy."""
         match command.name:
             case "unfold" | "fold":
                 step = 1 if command.name == "unfold" else -1
@@ -128,7 +128,7 @@ class Table:
             case "sort":
                 column = command.column if command.column >= 0 else self.column
                 self.column = column
-                # A column is sorted upwards, then downwards, then not at all.
+                # A column is sorted in ascending order, then in descending order, then not at all.
                 if self.sorted_by != column:
                     return self._arranging(column, self.filter, descending=False)
                 if not self.descending:
@@ -147,7 +147,7 @@ class Table:
                 return False
 
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
-        """The records with the text in any cell, in the order they are shown."""
+        """Return the records with the text in any cell, in the order in which they are shown."""
         wanted = needle.casefold()
         found: list[Hashable] = []
         for place, number in enumerate(self.order):
@@ -160,16 +160,16 @@ class Table:
         return found
 
     def reveal(self, place: Hashable) -> None:
-        """Put the cursor on a row."""
+        """Move the cursor to a row."""
         if isinstance(place, int):
             self.cursor = place
 
     def cursor_place(self) -> Hashable:
-        """The row under the cursor."""
+        """Return the row under the cursor."""
         return self.cursor
 
     def detail(self) -> Body | None:
-        """The record under the cursor, one cell a line, from the chosen column on."""
+        """Return the record under the cursor, one cell on each line, from the chosen column on."""
         number = self.record
         if number is None:
             return None
@@ -183,19 +183,19 @@ class Table:
             title = tail_cut(title or f"column {i + 1}", width)
             lines.append(f"{title}{' ' * (width - cell_len(title))}  {_cell(row, i) or '-'}")
         return TextBody(
-            "\n".join(lines), style=lambda n, line: [Span(0, len(line) and _told(line, width), "key")]
+            "\n".join(lines), style=lambda n, line: [Span(0, len(line) and _characters(line, width), "key")]
         )
 
     def holds(self, number: int, wanted: str) -> bool:
-        """Whether a record has a text, given without case, in a cell."""
+        """Whether a cell of a record contains a casefolded text."""
         return any(wanted in cell.casefold() for cell in self.records[number])
 
     def cell(self, number: int, column: int) -> str:
-        """One cell of a record; empty when the record has none there."""
+        """Return one cell of a record; empty if the record has no such cell."""
         return _cell(self.records[number], column)
 
     def sort_keys(self, numbers: Sequence[int], column: int, stop: Stop) -> Sequence[SortKey]:
-        """What records are sorted by, in the order of their numbers here.
+        """Return the sort keys of records, in the order of `numbers`.
 
         Raises:
             Stopped: the flag was set.
@@ -227,7 +227,7 @@ class Table:
 
 
 class TableView:
-    """The rows of a table: notes, head, rule, and one row a record."""
+    """The rows of a table: notes, head, rule, and one row for each record."""
 
     def __init__(self, table: Table, width: int) -> None:
         self._table = table
@@ -251,8 +251,8 @@ class TableView:
             rule = "─" * min(self._width, sum(widths) + GAP * (sum(1 for width in widths if width) - 1))
             return Content(rule, [Span(0, len(rule), "dim")])
         if not table.entries:
-            told = f"Nothing here has “{table.filter}”." if table.filter else table.nothing
-            return Content(cut := tail_cut(told, self._width), [Span(0, len(cut), "dim")])
+            text = f"No row contains “{table.filter}”." if table.filter else table.empty_text
+            return Content(cut := tail_cut(text, self._width), [Span(0, len(cut), "dim")])
         number = table.order[y - self.head]
         cells = table.records[number]
         parts: list[tuple[str, str]] = []
@@ -262,30 +262,30 @@ class TableView:
             i = first + step
             column = table.columns[i]
             cell = _cell(cells, i)
-            shown = middle_cut(cell, width) if column.ends_tell else tail_cut(cell, width)
+            shown = middle_cut(cell, width) if column.cut_middle else tail_cut(cell, width)
             blank = " " * (width - cell_len(shown))
             before, after = (blank, "") if table.numeric[i] else ("", blank)
             parts += [(before, ""), (shown, self.role(number, i)), (after + " " * GAP, "")]
         return joined(parts)
 
     def role(self, number: int, column: int) -> str:
-        """The role of a cell."""
+        """Return the role of a cell."""
         return self._table.columns[column].role
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle` that is seen in the first rows."""
-        return find_in_rows(self, needle) if len(self) <= _CHECKED else []
+        """Return every occurrence of `needle`; none in a table of very many rows."""
+        return find_in_rows(self, needle) if len(self) <= _SEARCHED_ROWS else []
 
     def span(self, entry: int) -> tuple[int, int]:
-        """An entry is a row."""
+        """Return the one row of an entry."""
         return (entry + self.head, 1)
 
     def entry_at(self, y: int) -> int | None:
-        """The entry of a row below the head."""
+        """Return the entry of a row below the head."""
         return y - self.head if self.head <= y < self.head + self._table.entries else None
 
     def command_at(self, x: int, y: int) -> BodyCommand | None:
-        """A click on a title sorts by that column."""
+        """Return the command of a click on a title, which sorts by that column."""
         first, widths, _ = self.columns()
         at = 0
         for step, width in enumerate(widths):
@@ -318,7 +318,7 @@ class TableView:
         return joined(parts)
 
     def columns(self) -> tuple[int, list[int], str]:
-        """The first column shown, the widths from there on, and how many columns are out of sight."""
+        """Return the first column shown, the widths from there on, and the number of hidden columns as text."""
         table = self._table
         count = len(table.columns)
         table.first_column = min(table.first_column, table.column)
@@ -338,12 +338,12 @@ class TableView:
         return first, self.fit(first, shown, max(1, room)), more
 
     def _fitting(self, first: int) -> int:
-        shown = self._having_room(first, self._width)
+        shown = self._count_fitting(first, self._width)
         if self._width < _NARROW or (not first and shown == len(self._table.columns)):
             return shown
-        return self._having_room(first, self._width - _COUNTS)
+        return self._count_fitting(first, self._width - _COUNTS_WIDTH)
 
-    def _having_room(self, first: int, room: int) -> int:
+    def _count_fitting(self, first: int, room: int) -> int:
         used = shown = 0
         for natural in self._table.natural[first:]:
             used += min(max(NARROWEST, natural // 2), natural) + GAP
@@ -353,10 +353,10 @@ class TableView:
         return max(1, shown)
 
     def fit(self, first: int, count: int, width: int) -> list[int]:
-        """Give narrow columns what they need; the others share the rest evenly."""
+        """Return the widths of columns: narrow ones get what they need, the others share the rest evenly."""
         natural = self._table.natural[first : first + count]
         widths = [0] * count
-        # A column without anything in it takes no room at all.
+        # An empty column takes no room.
         waiting = sorted((i for i in range(count) if natural[i]), key=natural.__getitem__)
         room = width - GAP * (len(waiting) - 1)
         while waiting:
@@ -371,7 +371,7 @@ def _cell(row: Sequence[str], i: int) -> str:
     return row[i] if i < len(row) else ""
 
 
-def _told(line: str, width: int) -> int:
+def _characters(line: str, width: int) -> int:
     used = 0
     for at, character in enumerate(line):
         used += cell_len(character)

@@ -1,4 +1,4 @@
-"""Sorting a table's records by what is in a cell, in steps that leave room for other threads."""
+"""Sorts the records of a table by a column, in steps that do not block other threads."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d,.]*(?:[eE][-+]?\d+)?\s?%?")
 _DIGITS = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 SortKey = float | str | None
-"""What a cell is sorted by: its number, else its text; None when it is empty."""
+"""The sort key of a cell: its number, or its text if it is not a number; None if it is empty."""
 
 
 def key_of(cell: str) -> SortKey:
-    """What a cell is sorted by."""
+    """Return the sort key of a cell."""
     if not cell:
         return None
     if cell[0] in _NUMBER_STARTS or not cell.isascii():
@@ -46,9 +46,9 @@ def key_of(cell: str) -> SortKey:
 def sorted_gently(
     order: Sequence[int], keys: Sequence[SortKey], stop: Stop, *, descending: bool = False
 ) -> array[int]:
-    """Sort record numbers by their keys: one great sort would hold all threads up, so it is many small ones.
+    """Sort record numbers by their keys in many small sorts, as one large sort would block all other threads.
 
-    Numbers come before texts, and what has no key comes last both ways. Records of one key stay in order.
+    Numbers come before texts; records without a key come last in both directions. The sort is stable.
 
     Raises:
         Stopped: the flag was set.
@@ -64,14 +64,14 @@ def sorted_gently(
 
 
 def _buckets(places: list[int], keys: Sequence[Any], stop: Stop, *, descending: bool) -> Iterator[list[int]]:
-    """The places in runs, each sorted, and each before the next; the keys are of one kind."""
+    """Yield the places in sorted runs, each before the next; all keys have the same type."""
     count = len(places) // _BUCKET
-    # Scattered, as what stands at regular distances may be alike.
+    # The sample is scattered, as records at regular distances may be alike.
     picked = [places[number * _SCATTER % len(places)] for number in range(count * _SAMPLED)]
     sample = sorted({keys[place] for place in picked})
     bounds = sample[:: max(1, len(sample) // max(1, count))]
     between: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
-    # What is equal to a bound needs no sorting: a column may hold a few words over and over.
+    # Keys equal to a bound need no sorting: a column may repeat a few words.
     equal: list[list[int]] = [[] for _ in bounds]
     for place in checked(places, stop):
         key = keys[place]
@@ -86,7 +86,7 @@ def _buckets(places: list[int], keys: Sequence[Any], stop: Stop, *, descending: 
 
 
 def checked(items: Iterable[Item], stop: Stop) -> Iterator[Item]:
-    """Go through items for as long as anybody waits for the end of it.
+    """Yield items until the flag is set.
 
     Raises:
         Stopped: the flag was set.

@@ -1,4 +1,4 @@
-"""Text of any length as rows: lines are folded by arithmetic and styled only when they are shown."""
+"""Text of any length as rows: lines are wrapped by arithmetic, and styled only when they are shown."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tui.viewers.document import MATCH_LIMIT, Match
 __all__ = ["LineStyler", "TextBody", "fold_points", "line_facts"]
 
 LineStyler = Callable[[int, str], Sequence[Span]]
-"""Gives the spans of a line: called with the line's number from 0 and its text, from any thread."""
+"""Returns the spans of a line; called with the number of the line, from 0, and its text, from any thread."""
 
-_GUTTER_FROM = 60
+_GUTTER_MIN_WIDTH = 60
 
 
 class TextBody:
     """Lines of cleaned text.
 
-    `style` colours one line at a time. `numbers` puts line numbers in a gutter where there is room, counting
-    from `first_number`. `indent` columns are kept free on the left.
+    `style` colours one line at a time. `numbers` shows line numbers from `first_number` if there is room. `indent`
+    columns stay empty on the left.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class TextBody:
         self.indent = indent
 
     def followed_by(self, other: TextBody) -> TextBody:
-        """The text of another body behind that of this one, in the style of this one."""
+        """Return this body with the text of another one appended."""
         return TextBody(
             self.text + other.text,
             style=self.style,
@@ -57,9 +57,9 @@ class TextBody:
         )
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> TextRows:
-        """Fold every line to the width."""
+        """Wrap every line to the width."""
         gutter = 0
-        if self.numbers and width >= _GUTTER_FROM:
+        if self.numbers and width >= _GUTTER_MIN_WIDTH:
             gutter = len(str(self.first_number + len(self.lines) - 1)) + 2
         return TextRows(self, max(1, width - gutter - self.indent), gutter)
 
@@ -70,7 +70,7 @@ def line_facts(body: TextBody) -> tuple[str]:
 
 
 class TextRows:
-    """The rows of a text body: for each its line and the range of characters in it."""
+    """The rows of a text body, computed from the lines and the points where they are wrapped."""
 
     def __init__(self, body: TextBody, width: int, gutter: int) -> None:
         self._body = body
@@ -114,7 +114,7 @@ class TextRows:
         return Content(gutter, [Span(0, len(gutter), "dim")]) + content
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle`; one that is folded over a row's end is marked up to that end."""
+        """Return every occurrence of `needle`; one that is wrapped is marked up to the end of its row."""
         wanted = needle.casefold()
         found: list[Match] = []
         if not wanted:
@@ -146,7 +146,7 @@ class TextRows:
 
 
 def fold_points(line: str, width: int) -> list[int]:
-    """Where a line breaks so that no part is wider than `width` cells, after a space where one is near."""
+    """Return where a line is broken so that no part is wider than `width` cells, after a space if one is near."""
     if line.isascii():
         if len(line) <= width:
             return []

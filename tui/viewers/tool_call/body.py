@@ -1,4 +1,4 @@
-"""A tool call as a document: what it was given, what it gave back, and what is to be known of that."""
+"""A tool call as a document: its arguments, its result, and notes about the result."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ __all__ = [
 ]
 
 _INDENT = 2
-_LONGEST = 4 * 1024 * 1024
-_LARGEST_TREE = 128 * 1024 * 1024
-_SHORT_PROMPT = 6
+_MAX_TEXT = 4 * 1024 * 1024
+_MAX_TREE = 128 * 1024 * 1024
+_SHORT_PROMPT_LINES = 6
 _STEP = 256 * 1024
 _PICTURE_STEP = 6
-_OPENED_ROWS = 60
-_OPENED_ITEMS = 3
-_OPENED_BYTES = 256 * 1024
+_UNFOLDED_ROWS = 60
+_UNFOLDED_ITEMS = 3
+_UNFOLDED_BYTES = 256 * 1024
 
 
 def is_agent(started: ToolCallStarted) -> bool:
@@ -68,25 +68,32 @@ def call_body(
     notes: Sequence[str] = (),
     waiting: str = "",
 ) -> SectionsBody:
-    """Everything about a call, in sections; JSON as trees or, with `as_text`, as it is written.
+    """Return everything about a call, in sections; JSON as trees or, with `as_text`, as text.
 
-    `notes` are told above the result, and `waiting` in place of one that is still read from its file. May take
-    long for large results: call it in a thread.
+    Takes long for large results: call it in a thread.
+
+    Args:
+        started: the start of the call.
+        finished: its end; None while it runs.
+        as_text: whether JSON is shown as text.
+        progress: the progress of the sub-agent that the call started.
+        notes: lines shown above the result.
+        waiting: a line shown instead of a result that is still being read from its file.
     """
     sections: list[Section] = []
     observation = finished.observation if finished is not None else None
     if observation is not None and observation.error is not None:
         sections.append(Section("Error", [Part(_text(observation.error, role="bad"))], role="bad"))
-    given = started.input
+    arguments = started.input
     if is_agent(started):
         if progress is not None and (progress.tokens or progress.activity):
             sections.append(_activity(progress))
-        prompt = given.get("prompt")
+        prompt = arguments.get("prompt")
         if isinstance(prompt, str) and prompt.strip():
-            given = {key: value for key, value in given.items() if key != "prompt"}
+            arguments = {key: value for key, value in arguments.items() if key != "prompt"}
             sections.append(_prompt(prompt.strip(), answered=finished is not None))
-    sections.append(Section("Arguments", list(_arguments(given, as_text=as_text))))
-    told = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
+    sections.append(Section("Arguments", list(_arguments(arguments, as_text=as_text))))
+    warnings = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
     if finished is None:
         parts = [Part(_text("The call is still running.", role="dim"))]
     elif waiting:
@@ -94,28 +101,28 @@ def call_body(
     elif observation is None:
         parts = [Part(_text(_without_result(finished.status), role="dim"))]
     else:
-        parts = _parted(told, list(_result(observation, as_text=as_text)))
+        parts = _below(warnings, list(_result(observation, as_text=as_text)))
     facts = "" if observation is None or waiting else _facts(observation)
     sections.append(Section("Answer" if is_agent(started) else "Result", parts, facts))
     return SectionsBody(sections)
 
 
 def notes_of(observation: Observation | None) -> list[str]:
-    """What a reader must know to trust a result: that it was cut, and whether the whole was recovered."""
+    """Return what a reader must know to trust a result: that it was truncated, and whether it was recovered."""
     if observation is None or not observation.truncated:
         return []
     if observation.recovered:
-        return ["The agent was shown a shortened result; the whole of it is shown here."]
-    return ["The result was shortened on its way, and the rest of it is lost."]
+        return ["The agent saw a truncated result; the full result is shown here."]
+    return ["The result was truncated before it was recorded; the rest is lost."]
 
 
 def arguments_text(started: ToolCallStarted) -> str:
-    """The arguments as JSON."""
+    """Return the arguments as JSON."""
     return _encode(started.input)
 
 
 def result_text(finished: ToolCallFinished | None) -> str:
-    """The text of a result, the error first; empty while there is none."""
+    """Return the text of a result, the error first; empty if there is none."""
     if finished is None or finished.observation is None:
         return ""
     blocks = finished.observation.to_llm_content
@@ -123,7 +130,7 @@ def result_text(finished: ToolCallFinished | None) -> str:
 
 
 def call_text(started: ToolCallStarted, finished: ToolCallFinished | None, notes: Sequence[str] = ()) -> str:
-    """Arguments and result as one clean text, for a pager; `notes` stand above the result."""
+    """Return arguments and result as one clean text, for a pager; `notes` are put above the result."""
     arguments = msgspec.json.format(arguments_text(started), indent=_INDENT) if started.input else "none"
     parts = [started.name, "", "Arguments", arguments, "", "Result"]
     if finished is None:
@@ -139,21 +146,23 @@ def _without_result(status: str) -> str:
         case "denied":
             return "The call was denied, so there is no result."
         case "cancelled":
-            return "The call was cancelled before it gave a result."
+            return "The call was cancelled before it returned a result."
         case _:
-            return "The call gave no result."
+            return "The call returned no result."
 
 
 def _prompt(prompt: str, *, answered: bool) -> Section:
     lines = prompt.count("\n") + 1
-    facts = f"{lines:,} lines" if lines > _SHORT_PROMPT else ""
-    # Where there is an answer, that is what is looked for, and a long prompt would stand before it.
+    facts = f"{lines:,} lines" if lines > _SHORT_PROMPT_LINES else ""
+    # A reader looks for the answer first, which a long prompt would push out of sight.
     return Section("Prompt", [Part(_text(prompt))], facts, open=not (answered and facts))
 
 
 def _activity(progress: Progress) -> Section:
-    said = progress.activity or "It has done nothing yet that is known."
-    return Section("Last activity", [Part(_text(said))], tokens(progress.tokens) if progress.tokens else "")
+    activity = progress.activity or "No activity yet."
+    return Section(
+        "Last activity", [Part(_text(activity))], tokens(progress.tokens) if progress.tokens else ""
+    )
 
 
 def _facts(observation: Observation) -> str:
@@ -170,7 +179,7 @@ def _arguments(arguments: dict[str, Any], *, as_text: bool) -> Iterator[Part]:
     if not arguments:
         yield Part(_text("none", role="dim"))
         return
-    # JSON would write the line breaks of code and texts as \n, which nobody can read.
+    # JSON would write the line breaks of code and text as \n, which is hard to read.
     long = {
         key: value for key, value in arguments.items() if isinstance(value, str) and "\n" in value.strip()
     }
@@ -185,32 +194,32 @@ def _arguments(arguments: dict[str, Any], *, as_text: bool) -> Iterator[Part]:
 
 
 def _result(observation: Observation, *, as_text: bool) -> Iterator[Part]:
-    told = False
+    is_empty = True
     match observation:
         case WorkbenchObservation(stdout=stdout, stderr=stderr):
             for name, text, role in (("stdout", stdout, ""), ("stderr", stderr, "warn")):
                 if text.strip():
-                    yield Part(_text(name, role="key"), apart=told)
+                    yield Part(_text(name, role="key"), apart=not is_empty)
                     yield Part(_text(text.strip("\n"), role=role, indent=_INDENT))
-                    told = True
+                    is_empty = False
         case _:
             pass
     pictures = 0
     for block in observation.content:
         if isinstance(block, ImageContent):
             pictures += 1
-            yield Part(_picture(block, pictures), apart=told, step=_PICTURE_STEP)
-            told = True
+            yield Part(_picture(block, pictures), apart=not is_empty, step=_PICTURE_STEP)
+            is_empty = False
         elif block.text.strip() and block.text != observation.error:
             markdown = isinstance(observation, SubagentObservation) and not as_text
-            yield Part(_block(block.text, markdown=markdown, as_text=as_text), apart=told)
-            told = True
+            yield Part(_block(block.text, markdown=markdown, as_text=as_text), apart=not is_empty)
+            is_empty = False
     structured = (
         observation.structured if isinstance(observation, McpObservation | NativeObservation) else None
     )
-    if not told and structured is not None:
+    if is_empty and structured is not None:
         yield Part(_json_or_text(_encode(structured), as_text=as_text))
-    elif not told:
+    elif is_empty:
         yield Part(_text("Empty.", role="dim"))
 
 
@@ -228,8 +237,8 @@ def _picture(block: ImageContent, number: int) -> Body:
     return PictureBody(header, data, caption=f"{name} · {size(len(data))}")
 
 
-def _parted(notes: list[Part], parts: list[Part]) -> list[Part]:
-    """The notes above the parts, with an empty row between."""
+def _below(notes: list[Part], parts: list[Part]) -> list[Part]:
+    """The parts below the notes, with an empty row between."""
     if not notes:
         return parts
     first = Part(parts[0].body, apart=True, step=parts[0].step)
@@ -246,40 +255,40 @@ def _block(text: str, *, markdown: bool, as_text: bool) -> Body:
 
 def _json_or_text(text: str, *, as_text: bool) -> Body:
     try:
-        if not as_text and len(text) <= _LARGEST_TREE:
+        if not as_text and len(text) <= _MAX_TREE:
             level = open_level(text.strip().encode("utf-8", "replace"))
             if level is not None:
-                return _opened(JsonTree(level))
-        elif len(text) <= _LONGEST:
+                return _unfolded(JsonTree(level))
+        elif len(text) <= _MAX_TEXT:
             return json_body(text.strip())
     except (ValueError, RecursionError):
         pass
     return _text(text)
 
 
-def _opened(tree: JsonTree) -> JsonTree:
-    """Unfold level by level what goes on a screen: what a tool found lies under wrappers of its service.
+def _unfolded(tree: JsonTree) -> JsonTree:
+    """Unfold as many levels as fit on a screen, as services wrap the data of a tool in several objects.
 
-    Of a list of several items each is a row that says what is in it.
+    The items of a list of several stay folded: each is a row that previews its content.
     """
     branches = [tree.root]
     while branches:
         inner: list[Branch] = []
-        closed: list[tuple[Branch, int, Level]] = []
+        folded: list[tuple[Branch, int, Level]] = []
         for branch in branches:
-            if branch.names is None and len(branch.values) > _OPENED_ITEMS:
+            if branch.names is None and len(branch.values) > _UNFOLDED_ITEMS:
                 continue
-            for place in range(min(len(branch.values), _OPENED_ROWS)):
+            for place in range(min(len(branch.values), _UNFOLDED_ROWS)):
                 if (child := branch.child(place)) is not None:
                     inner.append(child)
-                elif len(memoryview(branch.value(place))) <= _OPENED_BYTES:
+                elif len(memoryview(branch.value(place))) <= _UNFOLDED_BYTES:
                     level = open_level(branch.value(place))
                     if level is not None and level[1]:
-                        closed.append((branch, place, level))
-        more = sum(len(level[1]) for _, _, level in closed)
-        if len(closed) > 1 and tree.root.rows + more > _OPENED_ROWS:
+                        folded.append((branch, place, level))
+        more = sum(len(level[1]) for _, _, level in folded)
+        if len(folded) > 1 and tree.root.rows + more > _UNFOLDED_ROWS:
             break
-        inner += [found for branch, place, level in closed if (found := branch.unfold(place, level))]
+        inner += [found for branch, place, level in folded if (found := branch.unfold(place, level))]
         branches = inner
     return tree
 
@@ -292,20 +301,20 @@ def _encode(value: Any) -> str:
     try:
         return json.dumps(value, default=str)
     except (ValueError, TypeError, RecursionError):
-        return f"({type(value).__name__} that cannot be written as JSON)"
+        return f"({type(value).__name__} that JSON cannot represent)"
 
 
 def _text(text: str, *, role: str = "", indent: int = 0) -> TextBody:
-    kept = _cleaned(text[:_LONGEST])
-    if "\t" in kept:
-        kept = kept.expandtabs(4)
-    if len(text) > _LONGEST:
-        kept += f"\n… {len(text) - _LONGEST:,} more characters"
-    return TextBody(kept, style=_styler(role) if role else None, indent=indent)
+    shown = _cleaned(text[:_MAX_TEXT])
+    if "\t" in shown:
+        shown = shown.expandtabs(4)
+    if len(text) > _MAX_TEXT:
+        shown += f"\n… {len(text) - _MAX_TEXT:,} more characters"
+    return TextBody(shown, style=_styler(role) if role else None, indent=indent)
 
 
 def _cleaned(text: str) -> str:
-    """Clean in steps, as the loop cannot run while one step does."""
+    """Clean a text in steps, as the event loop is blocked during a step."""
     if len(text) <= _STEP:
         return clean(text)
     parts: list[str] = []

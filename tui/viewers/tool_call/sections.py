@@ -26,12 +26,12 @@ from tui.viewers.document import Body, Match, Row, Rows, find_in_rows
 __all__ = ["Part", "Section", "SectionsBody"]
 
 HEADING = -1
-"""In place of the number of a part: the heading of the section."""
+"""The number of the heading, where parts have numbers from 0."""
 _GAP = -2
 _INDENT = 2
-_INDENT_FROM = 30
-_MOST_DRAWN = 16
-"""Pictures by the graphics of the terminal; the rest are half blocks, as it has room for few."""
+_INDENT_MIN_WIDTH = 30
+_MAX_DRAWN = 16
+"""Pictures in terminal graphics; further ones are drawn in half blocks, as the terminal has room for few."""
 _FOLDING = (
     KeyHint("←→", "fold", "fold"),
     KeyHint("E", "unfold all", "unfold_all"),
@@ -43,8 +43,8 @@ _FOLDING = (
 class Part:
     """A body of a section.
 
-    `apart` puts an empty row above it. `step` is how many rows the cursor goes at a time; where it is more than
-    one the cursor is drawn on the first row of the body only, as it would spoil a picture.
+    `apart` puts an empty row above it. `step` is how many rows the cursor moves at a time; if it is more than one,
+    the cursor is drawn on the first row of the body only, as it would discolour a picture.
     """
 
     body: Body
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass(slots=True)
 class Section:
-    """Parts under a heading; `facts` stand at the right of it, `role` colours it."""
+    """Parts under a heading; `facts` are written at its right, `role` colours it."""
 
     title: str
     parts: Sequence[Part]
@@ -64,7 +64,7 @@ class Section:
 
 
 class SectionRows:
-    """The rows of the sections; they follow every change of what is folded."""
+    """The rows of the sections; they follow every fold."""
 
     head = 0
 
@@ -76,23 +76,23 @@ class SectionRows:
 
     @cached_property
     def index(self) -> Index:
-        """What stands where, until something is folded."""
+        """The position of every part, until something is folded."""
         return Index(self._sections, self.laid)
 
     @cached_property
     def pictures(self) -> Sequence[PictureRows]:
-        """The pictures that are drawn by the graphics of the terminal, seen or folded away."""
+        """The pictures drawn in terminal graphics, visible or folded away."""
         return [rows for section in self.laid for rows in section if isinstance(rows, PictureRows)]
 
     def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
-        """Column and row of the first cell of a picture; None while it is folded away."""
+        """Return column and row of the first cell of a picture; None while it is folded away."""
         for (section, part), block in self.index.of.items():
             if part >= 0 and self.laid[section][part] is picture:
                 return (self._indent, block.row + len(picture.facts))
         return None
 
     def changed(self) -> None:
-        """Take up what was folded or unfolded."""
+        """Update the index after a fold."""
         self.__dict__.pop("index", None)
 
     def __len__(self) -> int:
@@ -100,7 +100,7 @@ class SectionRows:
         return self.index.rows
 
     def row(self, y: int) -> Row:
-        """Row `y`: a heading, nothing, or a row of a part moved to the right."""
+        """Return row `y`: a heading, an empty row, or an indented row of a part."""
         block = self.index.with_row(y)
         match block.part:
             case -1:
@@ -111,17 +111,17 @@ class SectionRows:
                 return self._shifted(self.laid[block.section][part].row(y - block.row))
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle` that is seen."""
+        """Return every visible occurrence of `needle`."""
         return find_in_rows(self, needle)
 
     def span(self, entry: int) -> tuple[int, int]:
-        """The first row of an entry, and how many it takes."""
+        """Return the first row of an entry, and its number of rows."""
         block = self.index.with_entry(entry)
         inside = (entry - block.entry) * block.step
         return (block.row + inside, max(1, min(block.step, block.rows - inside)))
 
     def entry_at(self, y: int) -> int | None:
-        """The entry that is drawn with a cursor on row `y`."""
+        """Return the entry whose cursor is drawn on row `y`."""
         block = self.index.with_row(y)
         inside = y - block.row
         if not block.entries or (block.step > 1 and inside):
@@ -129,7 +129,7 @@ class SectionRows:
         return block.entry + min(inside, block.entries - 1)
 
     def command_at(self, x: int, y: int) -> BodyCommand | None:
-        """A click on a heading folds its section, one on the mark of a member that member."""
+        """Return the command of a click: on a heading it folds the section, on the mark of a member that member."""
         block = self.index.with_row(y)
         if block.part == HEADING:
             return BodyCommand("toggle")
@@ -169,7 +169,7 @@ class _Block:
 
 
 class Index:
-    """The blocks that are seen, by row and by entry."""
+    """The visible blocks, by row and by entry."""
 
     def __init__(self, sections: Sequence[Section], laid: Sequence[Sequence[Rows]]) -> None:
         self.rows = self.entries = 0
@@ -190,11 +190,11 @@ class Index:
         self._first_entries = [block.entry for block in self._blocks]
 
     def with_row(self, y: int) -> _Block:
-        """The block of a row."""
+        """Return the block of a row."""
         return self._blocks[max(0, bisect_right(self._first_rows, y) - 1)]
 
     def with_entry(self, entry: int) -> _Block:
-        """The block of an entry."""
+        """Return the block of an entry."""
         return self._blocks[max(0, bisect_right(self._first_entries, entry) - 1)]
 
     def _add(self, section: int, part: int, rows: int, entries: int, step: int = 1) -> None:
@@ -207,19 +207,19 @@ class Index:
 
 
 def indent_of(width: int) -> int:
-    """How far the parts stand to the right of their heading in a width."""
-    return _INDENT if width >= _INDENT_FROM else 0
+    """Return the indentation of the parts in a width."""
+    return _INDENT if width >= _INDENT_MIN_WIDTH else 0
 
 
 class SectionsBody:
-    """The sections one below the other. Trees fold as they do alone, and a heading folds its section."""
+    """The sections one below the other. A heading folds its section; trees fold as usual."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = tuple(sections)
         self._spot = _Spot(0, HEADING, 0)
         self._rows: SectionRows | None = None
 
-    # The cursor is kept as a place in a part: what changes above it does not move it.
+    # The cursor is stored as a place in a part, so that changes above it do not move it.
 
     @property
     def cursor(self) -> int:
@@ -240,22 +240,22 @@ class SectionsBody:
 
     @property
     def entries(self) -> int:
-        """The number of headings and of rows that are not empty."""
+        """The number of headings and non-empty rows."""
         return 0 if self._rows is None else self._rows.index.entries
 
     @property
     def keys(self) -> Sequence[KeyHint]:
-        """Those of the tree the cursor is in, else folding alone."""
+        """The keys of the tree that the cursor is in; outside a tree, those for folding."""
         tree = self._tree()
         return _FOLDING if tree is None else tree.keys
 
     @property
     def state(self) -> str:
-        """Nothing: there is no order and no filter."""
+        """Empty: sections have no order and no filter."""
         return ""
 
     def restore(self, other: SectionsBody) -> None:
-        """Take over from an older form of the document what is folded, and the cursor."""
+        """Restore the folds and the cursor from an older form of the document."""
         known = {section.title: section for section in other.sections}
         titles = [section.title for section in self.sections]
         for section in self.sections:
@@ -270,20 +270,20 @@ class SectionsBody:
             self._spot = _Spot(number, part, other._spot.offset) if there else _Spot(number, HEADING, 0)
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> SectionRows:
-        """Lay out every part; sections that are folded too, as they are searched."""
-        return self._laid(width, theme, None)
+        """Lay out every part, including those of folded sections, as these are searched too."""
+        return self._laid_out(width, theme, None)
 
     def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas) -> SectionRows:
-        """Lay out every part, and make the first pictures ready for the graphics of the terminal."""
-        return self._laid(width, theme, canvas)
+        """Lay out every part, and encode the first pictures for the graphics of the terminal."""
+        return self._laid_out(width, theme, canvas)
 
-    def _laid(self, width: int, theme: MarkdownTheme, canvas: Canvas | None) -> SectionRows:
+    def _laid_out(self, width: int, theme: MarkdownTheme, canvas: Canvas | None) -> SectionRows:
         room = max(1, width - indent_of(width))
         drawn = 0
 
         def rows_of(body: Body) -> Rows:
             nonlocal drawn
-            if canvas is None or drawn >= _MOST_DRAWN or not isinstance(body, Drawable):
+            if canvas is None or drawn >= _MAX_DRAWN or not isinstance(body, Drawable):
                 return body.lay_out(room, theme)
             drawn += 1
             return body.draw(room, theme, canvas)
@@ -301,7 +301,7 @@ class SectionsBody:
         return outcome
 
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
-        """The places of the members and rows that have the text, folded ones too."""
+        """Return the places of the members and rows that contain the text, including folded ones."""
         rows = self._rows
         found: list[tuple[int, ...]] = []
         if rows is None:
@@ -319,7 +319,7 @@ class SectionsBody:
         return found
 
     def reveal(self, place: Hashable) -> None:
-        """Put the cursor on a place that was found, unfolding what hides it."""
+        """Move the cursor to a place that was found, and unfold what hides it."""
         if not isinstance(place, tuple) or len(place) < 3:
             return
         number, part, *inside = place
@@ -334,7 +334,7 @@ class SectionsBody:
             self._rows.changed()
 
     def cursor_place(self) -> Hashable:
-        """The section, the part and the place in it under the cursor."""
+        """Return the section, the part and the place in the part under the cursor."""
         spot, tree = self._spot, self._tree()
         if tree is not None:
             inside = tree.cursor_place()
@@ -343,7 +343,7 @@ class SectionsBody:
         return (spot.section, spot.part, spot.offset)
 
     def detail(self) -> Body | None:
-        """A string of a tree that has no room in its row."""
+        """Return a string of a tree that does not fit into its row."""
         tree = self._tree()
         body = tree.detail() if tree is not None else None
         return body if isinstance(body, TextBody) and len(body.lines) > 1 else None
@@ -351,7 +351,7 @@ class SectionsBody:
     # -- inside -----------------------------------------------------------------------------------
 
     def _tree(self) -> JsonTree | None:
-        """The tree the cursor is in, with its own cursor there."""
+        """Return the tree that the cursor is in, with its own cursor at the same place."""
         spot = self._spot
         if not self.sections or spot.part < 0 or not self.sections[spot.section].open:
             return None
@@ -379,7 +379,7 @@ class SectionsBody:
             self._spot.offset = tree.cursor
             if isinstance(outcome, BackgroundWork):
                 return BackgroundWork(
-                    lambda stop: self._following(tree, outcome.prepare(stop)), outcome.label
+                    lambda stop: self._with_cursor(tree, outcome.prepare(stop)), outcome.label
                 )
             if outcome is not False or command.name != "fold":
                 return outcome
@@ -418,7 +418,7 @@ class SectionsBody:
         for tree in self._trees():
             outcome = tree.execute(everything)
             if isinstance(outcome, BackgroundWork):
-                changes.append(self._following(tree, outcome.prepare(stop)))
+                changes.append(self._with_cursor(tree, outcome.prepare(stop)))
 
         def change() -> None:
             for section in self.sections:
@@ -428,7 +428,7 @@ class SectionsBody:
 
         return change
 
-    def _following(self, tree: JsonTree, change: Callable[[], None]) -> Callable[[], None]:
+    def _with_cursor(self, tree: JsonTree, change: Callable[[], None]) -> Callable[[], None]:
         def both() -> None:
             here = self._tree() is tree
             change()

@@ -8,7 +8,7 @@ from tui.viewers.contract import Sample, View, Viewer
 
 __all__ = ["VIEWER"]
 
-# A table, as asking pygments for a file name looks through every installed package.
+# A table, as pygments searches every installed package for the lexer of a file name.
 _SUFFIXES = {
     ".bash": "bash", ".bat": "batch", ".c": "c", ".cc": "cpp", ".cfg": "ini", ".conf": "ini", ".cpp": "cpp",
     ".cs": "csharp", ".css": "css", ".diff": "diff", ".env": "bash", ".go": "go", ".h": "c", ".hpp": "cpp",

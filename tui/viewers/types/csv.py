@@ -1,4 +1,4 @@
-"""CSV and TSV as a table; the lines of a long file are split into cells only when they are looked at."""
+"""CSV and TSV as a table; the lines of a long file are split into cells on demand."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tui.viewers.contract import LARGE_LIMIT, Sample, View, Viewer
 
 __all__ = ["VIEWER", "Lines"]
 
-_CELL = 400
-_MOST_COLUMNS = 2_000
-_STRETCH = 1_000
-_LONGEST_RECORD = 1024 * 1024
-_LONGEST_SHOWN = 64 * 1024
+_MAX_CELL = 400
+_MAX_COLUMNS = 2_000
+_SORTED_AT_ONCE = 1_000
+_MAX_RECORD = 1024 * 1024
+_MAX_SHOWN = 64 * 1024
 _SNIFFED = 64 * 1024
 _LINE = re.compile(rb"[^\r\n][^\n]*\n?")
 _RECORD = re.compile(rb'[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n?')
 
 
 class Lines:
-    """The records of delimited bytes behind the head: where each begins is known, its cells are read on demand."""
+    """The records after the head: the start of each is known, its cells are parsed on demand."""
 
     def __init__(self, data: bytes, delimiter: str, starts: Sequence[int]) -> None:
         self._data = data
@@ -36,62 +36,62 @@ class Lines:
         self._starts = starts
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         return max(0, len(self._starts) - 1)
 
     def __getitem__(self, number: int) -> list[str]:
-        """The cells of a record, each on one line; of a very long record the first ones."""
+        """Return the cells of a record, each on one line; only the first cells of a very long record."""
         start, end = self._starts[number], self._starts[number + 1]
-        return split_cells(self._data[start : min(end, start + _LONGEST_SHOWN)], self._delimiter)
+        return split_cells(self._data[start : min(end, start + _MAX_SHOWN)], self._delimiter)
 
     def holds(self, number: int, wanted: bytes) -> bool:
-        """Whether a record has these bytes of small letters; quicker than to look at its cells."""
+        """Whether a record contains these bytes in lower case; quicker than parsing its cells."""
         return wanted in self._data[self._starts[number] : self._starts[number + 1]].lower()
 
     def column(self, first: int, end: int, column: int) -> list[bytes] | None:
-        """A column of consecutive records as bytes, quicker than cell by cell; None where that is not to be had."""
+        """Return a column of consecutive records as bytes, quicker than cell by cell; None if that is impossible."""
         piece = self._data[self._starts[first] : self._starts[end]]
         if b'"' in piece:
             return None
         lines = [line for each in piece.split(b"\n") if (line := each.strip(b"\r"))]
-        if len(lines) != end - first or len(piece) > _LONGEST_RECORD:
+        if len(lines) != end - first or len(piece) > _MAX_RECORD:
             return None
         cuts = [line.split(self._delimiter.encode(), column + 1) for line in lines]
         return [cut[column] if column < len(cut) else b"" for cut in cuts]
 
     def cell(self, number: int, column: int) -> str:
-        """One cell of a record; quicker than all of them."""
+        """Return one cell of a record; quicker than all cells."""
         piece = self._data[self._starts[number] : self._starts[number + 1]]
-        if b'"' in piece or len(piece) > _LONGEST_RECORD:
-            cells = _parsed(piece[:_LONGEST_RECORD], self._delimiter)
-            return clean_line(cells[column], _CELL) if column < len(cells) else ""
+        if b'"' in piece or len(piece) > _MAX_RECORD:
+            cells = _parsed(piece[:_MAX_RECORD], self._delimiter)
+            return clean_line(cells[column], _MAX_CELL) if column < len(cells) else ""
         cut = piece.rstrip(b"\r\n").split(self._delimiter.encode(), column + 1)
-        return clean_line(cut[column].decode("utf-8", "replace"), _CELL) if column < len(cut) else ""
+        return clean_line(cut[column].decode("utf-8", "replace"), _MAX_CELL) if column < len(cut) else ""
 
 
 class DelimitedTable(Table):
-    """A table over lines; what is plain ASCII is searched without splitting lines into cells."""
+    """A table over lines; ASCII text is searched without splitting lines into cells."""
 
     lines: Lines
 
     def holds(self, number: int, wanted: str) -> bool:
-        """Whether a record has a text, given without case, in a cell."""
+        """Whether a cell of a record contains a casefolded text."""
         if wanted.isascii() and '"' not in wanted and not self.lines.holds(number, wanted.encode()):
             return False
         return super().holds(number, wanted)
 
     def cell(self, number: int, column: int) -> str:
-        """One cell of a record."""
+        """Return one cell of a record."""
         return self.lines.cell(number, column)
 
     def sort_keys(self, numbers: Sequence[int], column: int, stop: Stop) -> Sequence[SortKey]:
-        """What records are sorted by; of all of them in order it is found by stretches of lines."""
+        """Return the sort keys of records; for all records in order, many lines at a time."""
         if numbers != range(len(self.lines)):
             return super().sort_keys(numbers, column, stop)
         keys: list[SortKey] = []
-        for first in range(0, len(self.lines), _STRETCH):
+        for first in range(0, len(self.lines), _SORTED_AT_ONCE):
             stop.check()
-            end = min(first + _STRETCH, len(self.lines))
+            end = min(first + _SORTED_AT_ONCE, len(self.lines))
             cells = self.lines.column(first, end, column)
             if cells is None:
                 keys += super().sort_keys(range(first, end), column, stop)
@@ -102,13 +102,13 @@ class DelimitedTable(Table):
 
 def _key_of_bytes(cell: bytes) -> SortKey:
     text = cell.decode("utf-8", "replace")
-    plain = len(text) <= _CELL and text.isascii() and text.isprintable()
-    return key_of(text.strip() if plain else clean_line(text, _CELL))
+    plain = len(text) <= _MAX_CELL and text.isascii() and text.isprintable()
+    return key_of(text.strip() if plain else clean_line(text, _MAX_CELL))
 
 
 def split_cells(piece: bytes, delimiter: str) -> list[str]:
-    """The cells of one record, each on one line; bytes that cannot be read as a record are one cell."""
-    return [clean_line(cell.replace("\n", " "), _CELL) for cell in _parsed(piece, delimiter)]
+    """Return the cells of one record, each on one line; bytes that cannot be parsed are one cell."""
+    return [clean_line(cell.replace("\n", " "), _MAX_CELL) for cell in _parsed(piece, delimiter)]
 
 
 def _parsed(piece: bytes, delimiter: str) -> list[str]:
@@ -118,27 +118,27 @@ def _parsed(piece: bytes, delimiter: str) -> list[str]:
     except csv.Error:
         row = [text]
     if not row or ("\n" in text and '"' in text):
-        # A reader of one "line" ends at a break inside quotes: such a record is read as a whole.
+        # A reader of one line stops at a line break inside quotes; it needs all lines of such a record.
         try:
             row = next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), [])
         except csv.Error:
             row = [text]
-    return row[:_MOST_COLUMNS]
+    return row[:_MAX_COLUMNS]
 
 
 def record_starts(data: bytes) -> array[int]:
-    """Where every record begins, and where the last one ends; line breaks in quotes end none."""
+    """Return where every record begins, and where the last one ends; line breaks in quotes do not end a record."""
     starts = array("q")
     at = 0
     while at < len(data):
-        if b'"' not in data[at : at + _LONGEST_RECORD]:
-            end = data.rfind(b"\n", at, at + _LONGEST_RECORD) + 1 or min(len(data), at + _LONGEST_RECORD)
+        if b'"' not in data[at : at + _MAX_RECORD]:
+            end = data.rfind(b"\n", at, at + _MAX_RECORD) + 1 or min(len(data), at + _MAX_RECORD)
             starts.extend(match.start() for match in _LINE.finditer(data, at, end))
             at = end
             continue
         for match in _RECORD.finditer(data, at):
-            # A quote that is never closed must not swallow the rest of the file.
-            if match.end() - match.start() > _LONGEST_RECORD or _torn(data, match.end()):
+            # An unclosed quote must not include the rest of the file.
+            if match.end() - match.start() > _MAX_RECORD or _is_incomplete(data, match.end()):
                 at = match.start()
                 end = data.find(b"\n", at) + 1 or len(data)
                 starts.append(at)
@@ -153,7 +153,7 @@ def record_starts(data: bytes) -> array[int]:
     return starts
 
 
-def _torn(data: bytes, end: int) -> bool:
+def _is_incomplete(data: bytes, end: int) -> bool:
     return end < len(data) and data[end - 1 : end] != b"\n"
 
 
@@ -169,15 +169,15 @@ def _view(sample: Sample) -> View:
     starts = record_starts(data)
     if not sample.complete and len(starts) > 2:
         starts.pop()
-    header = split_cells(data[starts[0] : min(starts[1], starts[0] + _LONGEST_SHOWN)], delimiter)
+    header = split_cells(data[starts[0] : min(starts[1], starts[0] + _MAX_SHOWN)], delimiter)
     lines = Lines(data, delimiter, starts[1:])
     width = max([len(header), *(len(lines[number]) for number in range(min(len(lines), 200)))])
-    columns = [Column(header[i] if i < len(header) else "") for i in range(min(width, _MOST_COLUMNS))]
+    columns = [Column(header[i] if i < len(header) else "") for i in range(min(width, _MAX_COLUMNS))]
     table = DelimitedTable(columns, lines)
     table.lines = lines
     facts = (
         f"{'' if sample.complete else 'at least '}{quantity(len(lines), 'row')}",
-        f"{'at least ' if width >= _MOST_COLUMNS else ''}{quantity(width, 'column')}",
+        f"{'at least ' if width >= _MAX_COLUMNS else ''}{quantity(width, 'column')}",
     )
     return View(kind, raw, table, facts, all_rendered=sample.complete)
 

@@ -1,4 +1,4 @@
-"""HTML as readable text: headings, lists, tables and links, nothing loaded and nothing run."""
+"""HTML as readable text with headings, lists, tables and links; nothing is loaded and nothing is run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tui.viewers.safe_html import TooDeep, title_of, to_markdown
 __all__ = ["VIEWER"]
 
 _LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,300})\]\((https?://[^\s()<>]{1,2000})\)")
-_MOST_ADDRESSES = 200
-_LOOKS_LIKE_HTML = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
+_MAX_ADDRESSES = 200
+_HTML_START = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 
 
 def _accepts(sample: Sample) -> bool:
     if sample.suffix in {".html", ".htm", ".xhtml"}:
         return True
-    return not sample.suffix and _LOOKS_LIKE_HTML.match(sample.data[:256]) is not None
+    return not sample.suffix and _HTML_START.match(sample.data[:256]) is not None
 
 
 def _view(sample: Sample) -> View:
@@ -34,23 +34,23 @@ def _view(sample: Sample) -> View:
     except TooDeep as error:
         return View("HTML", raw, None, facts, str(error))
     if len(source) > RENDERED_CHARACTERS:
-        return View("HTML", raw, None, facts, "Too long to render; shown as it is written.")
+        return View("HTML", raw, None, facts, "Too long to render; shown as source.")
     if not source:
-        return View("HTML", raw, None, facts, "This page has no text; shown as it is written.")
+        return View("HTML", raw, None, facts, "This page has no text; shown as source.")
     return View("HTML", raw, MarkdownBody(source + _addresses(source)), facts)
 
 
 def _addresses(source: str) -> str:
-    """A list of the addresses that are hidden behind words, as a terminal shows none of them."""
+    """Return a list of the addresses behind link texts, as a terminal does not show them."""
     found: dict[str, str] = {}
-    for words, url in _LINK.findall(source):
-        if words.strip() != url:
-            found.setdefault(url, words.strip())
-        if len(found) >= _MOST_ADDRESSES:
+    for text, url in _LINK.findall(source):
+        if text.strip() != url:
+            found.setdefault(url, text.strip())
+        if len(found) >= _MAX_ADDRESSES:
             break
     if not found:
         return ""
-    lines = [f"{number}. {words or 'link'}: <{url}>" for number, (url, words) in enumerate(found.items(), 1)]
+    lines = [f"{number}. {text or 'link'}: <{url}>" for number, (url, text) in enumerate(found.items(), 1)]
     return "\n\n---\n\n**Links on this page**\n\n" + "\n".join(lines) + "\n"
 
 

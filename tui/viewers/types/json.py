@@ -31,7 +31,7 @@ def _view(sample: Sample) -> View:
     notice = None
     if not sample.complete:
         data = complete_json(bytes(data))
-        notice = "Only the beginning of this file is in the tree."
+        notice = "The tree contains only the beginning of this file."
     level = open_level(data)
     if level is None:
         return View("JSON", raw, json_body(bytes(data)))

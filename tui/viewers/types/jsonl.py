@@ -1,4 +1,4 @@
-"""JSON Lines as a tree that folds: every record is a row under its number."""
+"""JSON Lines as a tree that folds; every record is a row with its number."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _LINE = re.compile(rb"[^\s][^\n]*+\n?")
 
 
 class _Records(Sequence[Value]):
-    """The lines that are not empty: where each begins is known, it is cut out when it is asked for."""
+    """The non-empty lines: the start of each is known, its bytes are cut out on demand."""
 
-    def __init__(self, data: bytes, *, torn: bool) -> None:
+    def __init__(self, data: bytes, *, incomplete: bool) -> None:
         self._data = data
         self._starts = array("q")
-        end = data.rfind(b"\n") + 1 if torn else len(data)
+        end = data.rfind(b"\n") + 1 if incomplete else len(data)
         at = 0
         while at < end:
             upto = data.rfind(b"\n", at, at + _STEP) + 1 or data.find(b"\n", at + _STEP) + 1 or end
@@ -37,7 +37,7 @@ class _Records(Sequence[Value]):
             at = upto
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of records."""
         return len(self._starts)
 
     @overload
@@ -47,7 +47,7 @@ class _Records(Sequence[Value]):
     def __getitem__(self, place: slice) -> Sequence[Value]: ...
 
     def __getitem__(self, place: int | slice) -> Value | Sequence[Value]:
-        """One, or several."""
+        """Return one record, or several."""
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         start = self._starts[place]
@@ -61,11 +61,10 @@ def _accepts(sample: Sample) -> bool:
 
 def _view(sample: Sample) -> View:
     raw = TextBody(sample.beginning, style=style_json_line, numbers=True)
-    torn = not sample.complete
-    records = _Records(sample.data, torn=torn)
+    records = _Records(sample.data, incomplete=not sample.complete)
     if not records:
         return View("JSON Lines", raw)
-    facts = [f"{'at least ' if torn else ''}{quantity(len(records), 'record')}"]
+    facts = [f"{'' if sample.complete else 'at least '}{quantity(len(records), 'record')}"]
     checked = records if len(sample.data) <= _CHECKED_BYTES else ()
     bad = sum(1 for record in checked if not _valid(record))
     if bad:

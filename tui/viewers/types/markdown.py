@@ -1,4 +1,4 @@
-"""Markdown, rendered; a block of front matter becomes facts above it."""
+"""Rendered Markdown; front matter is shown above it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FRONT_MATTER_CHARACTERS = 16_384
 
 
 def split_front_matter(text: str) -> tuple[str, str]:
-    """Split text into the front matter (without its fences, empty when there is none) and the rest."""
+    """Split text into the front matter, without its fences and empty if there is none, and the rest."""
     match = _FRONT_MATTER.match(text[:_FRONT_MATTER_CHARACTERS])
     return ("", text) if match is None else (match[1], text[match.end() :])
 
@@ -34,7 +34,7 @@ def _view(sample: Sample) -> View:
     if not sample.data.strip():
         return View("Markdown", raw, notice="This file is empty.")
     if len(sample.text) > RENDERED_CHARACTERS:
-        return View("Markdown", raw, notice="Too long to render; shown as it is written.")
+        return View("Markdown", raw, notice="Too long to render; shown as source.")
     front, text = split_front_matter(sample.text)
     body: Body = MarkdownBody(text)
     if front.strip():

@@ -1,4 +1,4 @@
-"""Audio and video by their properties: duration, codecs, size and tags; nothing is decoded."""
+"""Audio and video with their properties: duration, codecs, size and tags; nothing is decoded."""
 
 from __future__ import annotations
 

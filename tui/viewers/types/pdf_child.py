@@ -1,4 +1,4 @@
-"""The program that reads a PDF's text in a process of its own: pages on standard output, one JSON line each."""
+"""The program that extracts the text of a PDF in a separate process: one JSON line for each page."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import sys
 
 __all__ = ["main"]
 
-_MOST_MEMORY = 1024 * 1024 * 1024
-_MOST_PAGES = 40
-_MOST_CHARACTERS = 20_000
+_MAX_MEMORY = 1024 * 1024 * 1024
+_MAX_PAGES = 40
+_MAX_CHARACTERS = 20_000
 
 
 def main() -> int:
-    """Read a PDF from standard input; the first line tells the number of pages, each further one the text of one."""
+    """Read a PDF from standard input; write a line with the number of pages, then a line with the text of each page."""
     import resource
 
-    # A page may ask for any amount of memory, and take any time: the one who started this ends it then.
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    # A page may need any amount of memory and any time; the parent process kills this one after its timeout.
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     import logging
 
     logging.disable()
@@ -26,20 +26,20 @@ def main() -> int:
 
     reader = PdfReader(io.BytesIO(sys.stdin.buffer.read()))
     if reader.is_encrypted and not reader.decrypt(""):
-        _say({"error": "It is protected by a password."})
+        _write({"error": "The file is protected by a password."})
         return 0
     title = reader.metadata.title if reader.metadata is not None else None
-    _say({"pages": len(reader.pages), "title": title if isinstance(title, str) else None})
-    for number in range(min(len(reader.pages), _MOST_PAGES)):
+    _write({"pages": len(reader.pages), "title": title if isinstance(title, str) else None})
+    for number in range(min(len(reader.pages), _MAX_PAGES)):
         try:
             text = reader.pages[number].extract_text()
         except Exception as error:
             text = f"(this page cannot be read: {type(error).__name__})"
-        _say({"text": text[:_MOST_CHARACTERS]})
+        _write({"text": text[:_MAX_CHARACTERS]})
     return 0
 
 
-def _say(line: dict[str, object]) -> None:
+def _write(line: dict[str, object]) -> None:
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""Search result artifacts as a table of results, with what was found below."""
+"""Artifacts of search results as a table, with the text of the selected result below."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tui.viewers.document import Body, Match, find_in_rows, joined
 
 __all__ = ["VIEWER", "Hit", "ResultsTable", "hits_in"]
 
-_LARGEST = 16 * 1024 * 1024
+_MAX_BYTES = 16 * 1024 * 1024
 _PREVIEWED = 1024 * 1024
 _LISTS = ("results", "articles", "news_results", "organic_results")
-_CARDS_BELOW = 56
-_LEAST_ADDRESS = 16
-_ADDRESS_FROM = 140
-_SNIPPET = 4000
-_NOTE = 4
+_TABLE_MIN_WIDTH = 56
+_MIN_ADDRESS = 16
+_ADDRESS_MIN_WIDTH = 140
+_MAX_SNIPPET = 4000
+_NOTE_COLUMN = 4
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -53,22 +53,19 @@ class Hit(msgspec.Struct, frozen=True):
     truncated: bool = False
 
     @property
-    def told(self) -> str:
-        """What names it: the title, else the best there is."""
+    def label(self) -> str:
+        """The title, or the next best text if there is none."""
         return self.title or self.snippet or self.url
 
     @property
     def marks(self) -> str:
-        """What is to be known of it, in a word or two."""
-        return ", ".join(
-            word
-            for word, said in (("read", self.article), ("seen", self.duplicate), ("cut", self.truncated))
-            if said
-        )
+        """What is special about the result, in a word or two."""
+        marks = (("read", self.article), ("seen", self.duplicate), ("truncated", self.truncated))
+        return ", ".join(mark for mark, applies in marks if applies)
 
 
 def hits_in(value: Any) -> list[Hit] | None:
-    """The results of an artifact, or None when it is no list of search results."""
+    """Return the results of an artifact; None if it is not a list of search results."""
     if not isinstance(value, dict) or not ({"tool", "query", "type"} & value.keys()):
         return None
     found = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
@@ -80,21 +77,21 @@ def hits_in(value: Any) -> list[Hit] | None:
 
 
 def _hit(item: dict[str, Any], place: int) -> Hit:
-    def word(*keys: str, limit: int = 400) -> str:
+    def text(*keys: str, limit: int = 400) -> str:
         value = next((item[key] for key in keys if isinstance(item.get(key), str | int | float)), "")
         return clean_line(str(value), limit)
 
-    url = word("url", "link", limit=2000)
-    title = word("title", "name")
+    url = text("url", "link", limit=2000)
+    title = text("title", "name")
     words = item.get("words")
     return Hit(
-        position=word("position", limit=12) or str(place),
+        position=text("position", limit=12) or str(place),
         title=title if title and title != url else "",
-        source=word("source", "publisher", "site") or _host(url),
-        date=word("date", "published_date", "published")[:32],
+        source=text("source", "publisher", "site") or _host(url),
+        date=text("date", "published_date", "published")[:32],
         url=url,
-        snippet=word("snippet", "content", "description", limit=_SNIPPET),
-        article=word("article", limit=1000),
+        snippet=text("snippet", "content", "description", limit=_MAX_SNIPPET),
+        article=text("article", limit=1000),
         words=words if isinstance(words, int) else None,
         duplicate=item.get("duplicate") is True,
         truncated=item.get("truncated") is True,
@@ -117,12 +114,12 @@ class _Cells:
 
     def __getitem__(self, number: int) -> Sequence[str]:
         hit = self._hits[number]
-        # The day is what tells results apart; the hour is in the detail.
-        return (hit.position, hit.told, hit.source, hit.date[:10], hit.marks, bare(hit.url))
+        # The day distinguishes results; the detail has the hour.
+        return (hit.position, hit.label, hit.source, hit.date[:10], hit.marks, bare(hit.url))
 
 
 class ResultsTable(Table):
-    """Results as a table where there is room, else as two-line cards; `answer` is the provider's own, as Markdown."""
+    """Results as a table, or as cards of two lines in a narrow view; `answer` is the provider's own, as Markdown."""
 
     def __init__(self, hits: Sequence[Hit], notes: Sequence[tuple[str, str]] = (), answer: str = "") -> None:
         marked = any(hit.marks for hit in hits)
@@ -131,17 +128,17 @@ class ResultsTable(Table):
             Column("Title", widest=110),
             Column("Source", widest=24),
             Column("Date", "dim", widest=10),
-            Column("Note" if marked else "", "dim", widest=16 if marked else 0),
-            Column("Address", "link", ends_tell=True, widest=70),
+            Column("Note" if marked else "", "dim", widest=22 if marked else 0),
+            Column("Address", "link", cut_middle=True, widest=70),
         ]
         super().__init__(columns, _Cells(hits), notes=notes)
         self.nothing = "No results."
-        # Only the first results were measured; the last have the longest numbers.
+        # Only the first results were measured, but the last have the longest numbers.
         self.natural[0] = min(columns[0].widest, max([3, *(cell_len(hit.position) for hit in hits)]))
         if not any(hit.date for hit in hits):
             self.natural[3] = 0
         if not marked:
-            self.natural[_NOTE] = 0
+            self.natural[_NOTE_COLUMN] = 0
         self.hits = hits
         self.answer = answer
         self.column = 1
@@ -150,7 +147,7 @@ class ResultsTable(Table):
 
     @property
     def keys(self) -> Sequence[KeyHint]:
-        """Opening, sorting and filtering."""
+        """The keys for opening, sorting and filtering."""
         keys = [KeyHint("Enter", "open link", "open")]
         if any(hit.article for hit in self.hits):
             keys.append(KeyHint("a", "article", "article"))
@@ -164,11 +161,11 @@ class ResultsTable(Table):
         return (*keys, KeyHint("c", "copy link", "copy"))
 
     def lay_out(self, width: int, theme: MarkdownTheme) -> TableView:
-        """Choose the form."""
-        return ResultRows(self, width) if width >= _CARDS_BELOW else CardRows(self, width)
+        """Return a table or cards."""
+        return ResultRows(self, width) if width >= _TABLE_MIN_WIDTH else CardRows(self, width)
 
     def execute(self, command: BodyCommand) -> Outcome:
-        """Open, copy, or what every table does."""
+        """Open or copy a result, or execute a command of every table."""
         hit = self.hits[self.record] if self.record is not None else None
         match command.name:
             case "open" if hit is not None and hit.url:
@@ -185,7 +182,7 @@ class ResultsTable(Table):
                 return super().execute(command)
 
     def holds(self, number: int, wanted: str) -> bool:
-        """Whether a result has a text in title, source, date, address or snippet."""
+        """Whether title, source, date, address or snippet of a result contain a casefolded text."""
         hit = self.hits[number]
         return any(
             wanted in text.casefold()
@@ -193,43 +190,42 @@ class ResultsTable(Table):
         )
 
     def detail(self) -> Body | None:
-        """What was found, and what is to be known of it; the provider's answer when that is asked for."""
+        """Return the text and the properties of a result, or the provider's answer if the reader asked for it."""
         if self._answering and self.cursor == self._answered_at:
             return MarkdownBody(self.answer)
         if self.record is None:
             return None
         hit = self.hits[self.record]
-        known = [hit.source, hit.date.replace("T", " ")]
+        facts = [hit.source, hit.date.replace("T", " ")]
         if hit.article:
-            known.append(
-                f"read in full{f', {hit.words:,} words' if hit.words is not None else ''} (a opens it)"
-            )
+            words = f", {hit.words:,} words" if hit.words is not None else ""
+            facts.append(f"read in full{words} (a opens it)")
         if hit.duplicate:
-            known.append("the session had this address before")
+            facts.append("already found in this session")
         if hit.truncated:
-            known.append("cut off in its last field")
-        text = "\n".join((hit.told, " · ".join(part for part in known if part), hit.url, hit.snippet))
+            facts.append("truncated in its last field")
+        text = "\n".join((hit.label, " · ".join(fact for fact in facts if fact), hit.url, hit.snippet))
         return TextBody(text.rstrip("\n"), style=_style_detail)
 
 
 class ResultRows(TableView):
-    """Results as a table of fixed columns: none is ever out of sight but the address."""
+    """Results as a table of fixed columns; only the address may be hidden."""
 
     _table: ResultsTable
 
     def columns(self) -> tuple[int, list[int], str]:
-        """All columns, the address only in a wide view."""
-        count = len(self._table.columns) - (self._width < _ADDRESS_FROM)
+        """Return all columns, with the address only in a wide view."""
+        count = len(self._table.columns) - (self._width < _ADDRESS_MIN_WIDTH)
         return 0, self.fit(0, count, self._width), ""
 
     def role(self, number: int, column: int) -> str:
-        """The role of a cell; what was cut off is told in the colour of warnings."""
-        cut = column == _NOTE and self._table.hits[number].truncated
-        return "warn" if cut else super().role(number, column)
+        """Return the role of a cell; truncated results have the colour of warnings."""
+        is_truncated = column == _NOTE_COLUMN and self._table.hits[number].truncated
+        return "warn" if is_truncated else super().role(number, column)
 
 
 class CardRows(TableView):
-    """Results as cards of two lines with an empty one between."""
+    """Results as cards of two lines, with an empty line between."""
 
     _table: ResultsTable
 
@@ -256,44 +252,44 @@ class CardRows(TableView):
         match part:
             case 0:
                 blank = " " * (self._number - cell_len(hit.position))
-                return joined([(f"{blank}{hit.position}  ", "dim"), (tail_cut(hit.told, room), "strong")])
+                return joined([(f"{blank}{hit.position}  ", "dim"), (tail_cut(hit.label, room), "strong")])
             case 1:
-                told = " · ".join(
-                    part for part in (tail_cut(hit.source, 24), hit.date[:10], hit.marks) if part
+                facts = " · ".join(
+                    fact for fact in (tail_cut(hit.source, 24), hit.date[:10], hit.marks) if fact
                 )
-                told = tail_cut(told + "  " if told else "", room)
-                whole, rest = bare(hit.url), max(0, room - cell_len(told))
-                address = middle_cut(whole, rest)
-                fits = rest >= min(cell_len(whole), _LEAST_ADDRESS)
-                return joined([(" " * indent, ""), (told, "dim"), (address if fits else "", "link")])
+                facts = tail_cut(facts + "  " if facts else "", room)
+                address, rest = bare(hit.url), max(0, room - cell_len(facts))
+                fits = rest >= min(cell_len(address), _MIN_ADDRESS)
+                shown = middle_cut(address, rest) if fits else ""
+                return joined([(" " * indent, ""), (facts, "dim"), (shown, "link")])
             case _:
                 return Content("")
 
     def find(self, needle: str) -> list[Match]:
-        """Every place of `needle` that is seen."""
+        """Return every visible occurrence of `needle`."""
         return find_in_rows(self, needle)
 
     def span(self, entry: int) -> tuple[int, int]:
-        """An entry is two rows."""
+        """Return the two rows of an entry."""
         return (self.head + entry * 3, 2)
 
     def entry_at(self, y: int) -> int | None:
-        """The result of a row."""
+        """Return the result of a row."""
         place, part = divmod(y - self.head, 3)
         return place if y >= self.head and part < 2 and place < self._table.entries else None
 
     def command_at(self, x: int, y: int) -> BodyCommand | None:
-        """Cards have no titles to sort by."""
+        """Return None: cards have no column titles to sort by."""
         return None
 
 
 def bare(url: str) -> str:
-    """An address without what every address has."""
+    """Return an address without the parts that most addresses have."""
     return url.removeprefix("https://").removeprefix("http://").removeprefix("www.").removesuffix("/")
 
 
 def _notes(value: dict[str, Any], hits: Sequence[Hit]) -> list[tuple[str, str]]:
-    def word(key: str, limit: int = 300) -> str:
+    def text(key: str, limit: int = 300) -> str:
         found = value.get(key)
         return (
             clean_line(str(found), limit)
@@ -302,28 +298,28 @@ def _notes(value: dict[str, Any], hits: Sequence[Hit]) -> list[tuple[str, str]]:
         )
 
     notes: list[tuple[str, str]] = []
-    if query := word("query"):
+    if query := text("query"):
         notes.append((query, "strong"))
-    parts = [tool_name(word("tool")).short if word("tool") else "", word("type", 40)]
+    parts = [tool_name(text("tool")).short if text("tool") else "", text("type", 40)]
     with suppress(ValueError, OverflowError):
-        parts.append(datetime.fromisoformat(word("timestamp")).astimezone().strftime("%Y-%m-%d %H:%M"))
+        parts.append(datetime.fromisoformat(text("timestamp")).astimezone().strftime("%Y-%m-%d %H:%M"))
     parts.append(quantity(len(hits), "result"))
     parts += [
-        f"{word(key)} {told}"
-        for key, told in (
+        f"{text(key)} {label}"
+        for key, label in (
             ("url_count", "addresses"),
             ("duplicates", "seen before"),
             ("rejected", "rejected"),
         )
-        if word(key) not in {"", "0"}
+        if text(key) not in {"", "0"}
     ]
     notes.append((" · ".join(part for part in parts if part), "dim"))
-    if error := word("error", 1000):
+    if error := text("error", 1000):
         notes.append((f"✗ The search failed: {error}", "bad"))
     if value.get("truncated") is True:
-        notes.append(("… The answer was cut off; the results that were complete are here.", "warn"))
+        notes.append(("… The answer was truncated; only its complete results are listed.", "warn"))
     if value.get("preview") is True:
-        notes.append(("… The provider gave a preview instead of all its data.", "warn"))
+        notes.append(("… The provider returned a preview instead of all data.", "warn"))
     return notes
 
 
@@ -334,29 +330,29 @@ def _view(sample: Sample) -> View:
     if hits is None:
         raise Declined
     answer = value.get("answer")
-    told = clean(answer).strip() if isinstance(answer, str) else ""
+    answer_text = clean(answer).strip() if isinstance(answer, str) else ""
     count = quantity(len(hits), "result")
     notes = _notes(value, hits)
     if not sample.complete:
-        notes.append((f"… The first {count}; the file goes on.", "warn"))
+        notes.append((f"… The first {count}; the file has more.", "warn"))
         count = f"at least {count}"
     raw = TextBody(sample.beginning, style=style_json_line)
-    table = ResultsTable(hits, notes, told)
+    table = ResultsTable(hits, notes, answer_text)
     return View("Search results", raw, table, (count,), all_rendered=sample.complete)
 
 
 def _members(data: bytes) -> Any:
-    """The document, its results read one by one: reading a large one at once would keep other threads waiting."""
+    """Return the document; its results are decoded one by one, as decoding all at once would block other threads."""
     names, values = open_level(data.strip()) or (None, ())
     if names is None:
         raise Declined
     found = dict(zip(names, values, strict=True))
-    return {name: _read(value, apart=name in _LISTS) for name, value in found.items()}
+    return {name: _decode(value, by_item=name in _LISTS) for name, value in found.items()}
 
 
-def _read(value: Value, *, apart: bool) -> Any:
-    if apart and kind_of(value) == "list" and (level := open_level(value)) is not None:
-        return [_read(item, apart=False) for item in level[1]]
+def _decode(value: Value, *, by_item: bool) -> Any:
+    if by_item and kind_of(value) == "list" and (level := open_level(value)) is not None:
+        return [_decode(item, by_item=False) for item in level[1]]
     return msgspec.json.decode(memoryview(value))
 
 
@@ -371,4 +367,4 @@ def _accepts(sample: Sample) -> bool:
     return any(f'"{key}"'.encode() in sample.data for key in _LISTS)
 
 
-VIEWER = Viewer("search results", _accepts, _view, priority=60, limit=_LARGEST, preview_limit=_PREVIEWED)
+VIEWER = Viewer("search results", _accepts, _view, priority=60, limit=_MAX_BYTES, preview_limit=_PREVIEWED)

@@ -1,4 +1,4 @@
-"""What full-screen views share around their content: a title line, and a line of keys that can be clicked."""
+"""The lines around the content of a full-screen view: a title, and keys that can be clicked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GAP = 3
 
 
 class TitleLine(Widget):
-    """One line: a name and where it belongs at the left, facts at the right."""
+    """One line: a name and its place at the left, facts at the right."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -36,7 +36,7 @@ class TitleLine(Widget):
         facts: str | None = None,
         mark: tuple[str, str] | None = None,
     ) -> None:
-        """Change what is told; `mark` is a glyph and its style. All text must be clean."""
+        """Change parts of the line; `mark` is a glyph and its style. All text must be clean."""
         self.name_shown = self.name_shown if name is None else name
         self.place = self.place if place is None else place
         self.facts = self.facts if facts is None else facts
@@ -44,7 +44,7 @@ class TitleLine(Widget):
         self.refresh()
 
     def render(self) -> Content:
-        """Draw the line; the place gives way first, then the facts, then the middle of the name."""
+        """Draw the line; if there is too little room, the place is cut first, then the facts, then the name."""
         width = max(1, self.content_size.width)
         glyph, glyph_style = self.mark
         room = width - (cell_len(glyph) + 1 if glyph else 0)
@@ -66,7 +66,7 @@ class TitleLine(Widget):
 
 
 class KeyLine(Static):
-    """The keys of a screen; a click on one does what the key does."""
+    """The keys of a screen; a click on a key has the effect of the key."""
 
     def __init__(self, *keys: tuple[str, str, str], id: str | None = None) -> None:
         super().__init__(id=id)
@@ -77,36 +77,36 @@ class KeyLine(Static):
         self.show_keys(*self._keys)
 
     def show_keys(self, *keys: tuple[str, str, str]) -> None:
-        """Show these keys: each the key, what it does in a word or two, and the action behind it."""
+        """Show these keys: each with its name, what it does in a word or two, and its action."""
         self._keys = keys
         self._draw()
 
     def on_resize(self) -> None:
-        """Show as many keys as have room now."""
+        """Show as many keys as there is room for."""
         self._draw()
 
     def _draw(self) -> None:
         room = self.content_size.width or 1000
-        keys = [(written_key(self, key), what, action) for key, what, action in self._keys]
+        keys = [(written_key(self, key), label, action) for key, label, action in self._keys]
         parts: list[Content] = []
-        # The last key is always there: it is the one that tells of all the others.
-        kept = keys[-1:]
-        used = sum(cell_len(f"{key} {what}") for key, what, _ in kept)
-        for number, (key, what, _) in enumerate(keys[:-1]):
-            used += cell_len(f"{key} {what}") + _GAP
+        # The last key is always shown, as it lists all the others.
+        shown = keys[-1:]
+        used = sum(cell_len(f"{key} {label}") for key, label, _ in shown)
+        for number, (key, label, _) in enumerate(keys[:-1]):
+            used += cell_len(f"{key} {label}") + _GAP
             if used > room:
                 break
-            kept = [*keys[: number + 1], keys[-1]]
-        for key, what, action in kept:
+            shown = [*keys[: number + 1], keys[-1]]
+        for key, label, action in shown:
             parts.append(
-                Content.assemble((key, "bold $accent"), (f" {what}", "$text-muted")).stylize(
+                Content.assemble((key, "bold $accent"), (f" {label}", "$text-muted")).stylize(
                     Style.from_meta({"action": action})
                 )
             )
         self.update(Content(" " * _GAP).join(parts))
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what the key under the pointer does."""
+        """Run the action of the key under the pointer."""
         action = event.style.meta.get("action")
         if isinstance(action, str):
             event.stop()

@@ -1,4 +1,4 @@
-"""The links of a document, read off its rows."""
+"""Finds the links in the rows of a document."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from core.text import clean_line
 from tui.viewers.cancellation import Stop
 from tui.viewers.document import Rows
 
-__all__ = ["MOST_LINKS", "FoundLink", "links_in"]
+__all__ = ["MAX_LINKS", "FoundLink", "links_in"]
 
-MOST_LINKS = 500
+MAX_LINKS = 500
 _TEXT = 200
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """A link: its text on one line, where it leads, which is untrusted, and the row it begins on."""
+    """A link: its text on one line, its untrusted URL, and the row in which it begins."""
 
     text: str
     url: str
@@ -27,7 +27,7 @@ class FoundLink:
 
 
 def links_in(rows: Rows, stop: Stop) -> list[FoundLink]:
-    """Return the links in the order they stand there, the first 500; one that goes on in the next row is one.
+    """Return the first 500 links in order; a link that is wrapped into the next row counts once.
 
     Raises:
         Stopped: the flag was set.
@@ -40,7 +40,7 @@ def links_in(rows: Rows, stop: Stop) -> list[FoundLink]:
             continue
         if current is not None:
             found.append(current)
-        if len(found) == MOST_LINKS:
+        if len(found) == MAX_LINKS:
             current = None
             break
         current = FoundLink(text, url, row) if url else None
@@ -50,7 +50,7 @@ def links_in(rows: Rows, stop: Stop) -> list[FoundLink]:
 
 
 def _parts(rows: Rows, stop: Stop) -> Iterator[tuple[int, str, str]]:
-    """Give row, text and address of each piece of text; rows end in a blank, as words do."""
+    """Yield row, text and URL of each piece of text; a row ends with a space."""
     for y in range(len(rows)):
         if not y & 255:
             stop.check()
