@@ -43,7 +43,7 @@ from tui.panes.spec import pane_specs
 from tui.panes.status.bar import StatusLine
 from tui.panes.status.notice import NoticeBar
 from tui.ports import SessionPort
-from tui.render.activity import AtWork
+from tui.render.activity import CurrentActivity
 from tui.terminal.copy import copy_text
 from tui.terminal.disconnect import guard_output
 from tui.terminal.paste import guard_pastes
@@ -116,7 +116,7 @@ class UaTuiApp(GraphicsApp, BaseApp):
         self._pump = EventPump(self.call_later, self._on_handler_failure)
         self._pump.pause()
         self._typed_ahead = TypedAhead(self)
-        self._activity = AtWork()
+        self._activity = CurrentActivity()
         self.queries = Queries(self, first_query)
         self.shutdown = Shutdown(self, self.queries, self._activity)
         self.setup = Setup(self, self.shutdown)

@@ -1,4 +1,4 @@
-"""What the agent is doing right now, in few words, for whoever is about to stop it."""
+"""The current activity of the agent in a few rows, for a user who is about to stop it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from core.events.types import Event, QueryFinished, QueryReceived, ToolCallFinis
 from core.events.units import duration
 from core.text import clean_line
 
-__all__ = ["AtWork"]
+__all__ = ["CurrentActivity"]
 
-MOST_CALLS = 4
-LONGEST = 120
+_MAX_CALLS = 4
+_MAX_TEXT = 120
 
 
-class AtWork:
-    """Keeps the running query and its open calls; `finished` counts the queries that came to an end."""
+class CurrentActivity:
+    """The running query and its open calls; `finished` counts the finished queries."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -27,7 +27,7 @@ class AtWork:
 
     @property
     def is_running(self) -> bool:
-        """Whether a query runs."""
+        """Whether a query is running."""
         return self._query is not None
 
     def handle_events(self, events: Sequence[Event]) -> None:
@@ -35,10 +35,10 @@ class AtWork:
         for event in events:
             match event:
                 case QueryReceived():
-                    self._query = (clean_line(event.text, LONGEST), self._clock())
+                    self._query = (clean_line(event.text, _MAX_TEXT), self._clock())
                     self._calls.clear()
                 case ToolCallStarted():
-                    argument = clean_line(main_argument(event.name, event.input), LONGEST)
+                    argument = clean_line(main_argument(event.name, event.input), _MAX_TEXT)
                     name = tool_label(event.name, event.input)
                     self._calls[event.tool_use_id] = (f"{name}  {argument}".rstrip(), self._clock())
                 case ToolCallFinished():
@@ -51,15 +51,18 @@ class AtWork:
                     pass
 
     def rows(self) -> list[tuple[str, str]]:
-        """The query and its oldest open calls, each with how long it has run; empty when nothing runs."""
+        """Return the query and its oldest open calls, each with its duration; empty if nothing is running."""
         if self._query is None:
             return []
-        rows = [("Query", self._told(*self._query))]
+        rows = [("Query", self._describe(*self._query))]
         calls = list(self._calls.values())
-        rows += [("Runs" if not at else "", self._told(*call)) for at, call in enumerate(calls[:MOST_CALLS])]
-        if len(calls) > MOST_CALLS:
-            rows.append(("", f"and {len(calls) - MOST_CALLS} more"))
+        rows += [
+            ("" if number else "Running", self._describe(*call))
+            for number, call in enumerate(calls[:_MAX_CALLS])
+        ]
+        if len(calls) > _MAX_CALLS:
+            rows.append(("", f"and {len(calls) - _MAX_CALLS} more"))
         return rows
 
-    def _told(self, text: str, since: float) -> str:
+    def _describe(self, text: str, since: float) -> str:
         return f"{duration(self._clock() - since)}  {text}"

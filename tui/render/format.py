@@ -1,4 +1,4 @@
-"""How states, times of day and long texts are written on the screen: short, and the same everywhere."""
+"""Formats states, times of day, settings and long texts for the screen: short, and the same everywhere."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from core.text import clean_line
 __all__ = [
     "Mark",
     "clock",
+    "effort_of",
+    "fallback_of",
     "first_line",
     "middle_cut",
     "spinner",
@@ -24,7 +26,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class Mark(Enum):
-    """A state as a mark and the word that says the same without colour or shape."""
+    """A state as a mark, and the word for it, so that nothing depends on colour or shape."""
 
     RUNNING = ("⠹", "running")
     SUCCESS = ("✓", "done")
@@ -40,17 +42,27 @@ class Mark(Enum):
 
 
 def spinner(tick: int) -> str:
-    """Return the glyph of a running row at a tick; each is one cell wide."""
+    """Return the glyph of a running row at a tick; every glyph is one cell wide."""
     return SPINNER[tick % len(SPINNER)]
 
 
 def clock(at: datetime, zone: tzinfo | None = None) -> str:
-    """Write the time of day as `14:02`, in `zone` or else in the zone of this machine."""
+    """Return the time of day as `14:02`, in `zone` or else in the time zone of this machine."""
     try:
         return at.astimezone(zone).strftime("%H:%M")
     except (OverflowError, ValueError):
-        # The first and the last day there are have no time of day in every zone, and a journal may say anything.
+        # A journal may contain the first or the last date that exists, which has no time in some zones.
         return "--:--"
+
+
+def effort_of(effort: str | None) -> str:
+    """Return the name of the effort with which the model thinks."""
+    return clean_line(effort, 20) if effort else "auto"
+
+
+def fallback_of(fallback: str | None) -> str:
+    """Return the name of the model that answers when the first one is overloaded."""
+    return clean_line(fallback, 100) if fallback else "none"
 
 
 def first_line(text: str) -> str:
@@ -60,7 +72,7 @@ def first_line(text: str) -> str:
 
 
 def tail_cut(text: str, width: int) -> str:
-    """Cut `text` at the end so that it takes at most `width` cells."""
+    """Cut `text` at the end to at most `width` cells."""
     if cell_len(text) <= width:
         return text
     if width <= 1:
@@ -69,7 +81,7 @@ def tail_cut(text: str, width: int) -> str:
 
 
 def middle_cut(text: str, width: int) -> str:
-    """Cut `text` in the middle to at most `width` cells; the end is what tells names apart."""
+    """Cut `text` in the middle to at most `width` cells, as names often differ at the end only."""
     if cell_len(text) <= width:
         return text
     if width <= 1:
@@ -82,5 +94,5 @@ def middle_cut(text: str, width: int) -> str:
 def _head(text: str, width: int) -> str:
     if width <= 0:
         return ""
-    # A character is at least zero cells wide: a bounded slice keeps the cost independent of the text.
+    # A bounded slice keeps the cost independent of the length of the text.
     return next(iter(chop_cells(text[: width * 4 + 8], width)), "")

@@ -1,4 +1,4 @@
-"""Source code to styled text: pygments tokens in the few colours of the theme."""
+"""Colours source code: tokens of pygments in the few colours of the theme."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tui.render.layout import PLAIN, Piece
 
 __all__ = ["CodeTheme", "highlight"]
 
-# Lexers are regular expressions that hostile text can make slow: long blocks and long lines stay plain.
-MOST_CHARACTERS = 20_000
-LONGEST_LINE = 500
+# Lexers are regular expressions that hostile text can make slow, so long blocks and long lines stay plain.
+MAX_CHARACTERS = 20_000
+MAX_LINE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class CodeTheme:
 def highlight(code: str, language: str, theme: CodeTheme) -> list[Piece]:
     """Colour `code` as `language`; an unknown language, a long block or a long line stays plain."""
     lexer = _lexer(language.lower()) if language else None
-    if lexer is None or len(code) > MOST_CHARACTERS or any(len(x) > LONGEST_LINE for x in code.split("\n")):
+    if lexer is None or len(code) > MAX_CHARACTERS or any(len(line) > MAX_LINE for line in code.split("\n")):
         return [(code, theme.text)]
     pieces: list[Piece] = []
     for _, kind, text in lexer.get_tokens_unprocessed(code):

@@ -1,4 +1,4 @@
-"""Styled text broken into lines of segments by cell width: what every pure rendering function builds on."""
+"""Wraps styled text into lines of segments by cell width; every rendering function builds on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN = Style.null()
 Line = list[Segment]
 Piece = tuple[str, Style]
 
-# Wide scripts break between any two characters; everything else breaks at blanks only.
+# Wide scripts break between any two characters, other text only at spaces.
 _WIDE = (
     "\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60"
@@ -24,22 +24,22 @@ _TOKENS = re.compile(f"\n|[ \t]+|[{_WIDE}]|[^ \t\n{_WIDE}]+")
 
 
 def width_of(text: str) -> int:
-    """Return the cells `text` takes."""
+    """Return the width of `text` in cells."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def line_width(line: Iterable[Segment]) -> int:
-    """Return the cells a line takes."""
+    """Return the width of a line in cells."""
     return sum(width_of(segment.text) for segment in line)
 
 
 def plain(line: Iterable[Segment]) -> str:
-    """Return the text of a line without its styles."""
+    """Return the text of a line without styles."""
     return "".join(segment.text for segment in line)
 
 
 def merge(line: Sequence[Segment]) -> Line:
-    """Join neighbours of one style, so that a line has as few segments as it has styles."""
+    """Join adjacent segments of the same style."""
     merged: Line = []
     for segment in line:
         if not segment.text:
@@ -52,9 +52,9 @@ def merge(line: Sequence[Segment]) -> Line:
 
 
 def wrap(pieces: Iterable[Piece], width: int) -> list[Line]:
-    """Break styled text at blanks into lines of at most `width` cells; longer words are broken anywhere.
+    """Wrap styled text at spaces into lines of at most `width` cells; longer words are broken anywhere.
 
-    A line break in the text is kept, and so are blanks at the start of a line; blanks at a soft break go.
+    Line breaks in the text and spaces at the start of a line are preserved; spaces at a wrapped line end are removed.
     """
     wrapper = _Wrapper(max(1, width))
     for text, style in pieces:
@@ -147,26 +147,26 @@ class _Wrapper:
 
 
 def cut_line(line: Line, width: int) -> Line:
-    """Cut a line at `width` cells, with an ellipsis in the style of the part that was cut."""
+    """Cut a line at `width` cells; the ellipsis has the style of the cut part."""
     if line_width(line) <= width:
         return line
-    kept: Line = []
+    result: Line = []
     room = width - 1
     for text, style, _ in line:
-        taken = width_of(text)
-        if taken <= room:
-            kept.append(Segment(text, style))
-            room -= taken
+        used = width_of(text)
+        if used <= room:
+            result.append(Segment(text, style))
+            room -= used
             continue
         head = chop_cells(text[: room * 4 + 8], room)[0] if room > 0 else ""
         if width >= 1:
-            kept.append(Segment(head + "…", style))
+            result.append(Segment(head + "…", style))
         break
-    return kept
+    return result
 
 
 def spread(left: Line, right: Line, width: int, blank: Style | None = None) -> Line:
-    """Put `left` and `right` at the two ends of a line; `left` gives way when both do not fit."""
+    """Put `left` and `right` at the two ends of a line; `left` is cut if both do not fit."""
     right_width = line_width(right)
     if right_width + 2 > width:
         return cut_line(left, width)

@@ -1,7 +1,7 @@
-"""Markdown to lines of styled segments: a pure function of source, width and theme.
+"""Renders Markdown as lines of styled segments: a pure function of source, width and theme.
 
-Nothing in the source can steer the terminal or the program: HTML is shown as text, links keep their URL as
-segment metadata (`meta["url"]`) and are never written as terminal hyperlinks, pictures show their caption.
+Nothing in the source can control the terminal or the program: HTML is shown as text, the URL of a link is segment
+metadata (`meta["url"]`) and never a terminal hyperlink, and pictures are shown as their captions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 BULLETS = "•◦▪"
-MOST_LEVELS = 60
+MAX_LEVELS = 60
 BOLD = Style(bold=True)
 ITALIC = Style(italic=True)
 UNDERLINE = Style(underline=True)
@@ -45,7 +45,7 @@ _TASK = re.compile(r"\[([ xX])\][ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class MarkdownTheme:
-    """The styles of Markdown; each is laid over the style of what surrounds it."""
+    """The styles of Markdown; each is combined with the style of the surrounding text."""
 
     text: Style = PLAIN
     h1: Style = BOLD + UNDERLINE
@@ -66,7 +66,7 @@ class MarkdownTheme:
 
     @classmethod
     def read(cls, style: Callable[[str], Style]) -> MarkdownTheme:
-        """Build a theme from `style`, which gives the style of a component class such as `md--h1`."""
+        """Build a theme from `style`, which returns the style of a component class such as `md--h1`."""
         code = CodeTheme(**{each.name: style(f"md--code-{each.name}") for each in fields(CodeTheme)})
         parts = {
             each.name: style(f"md--{each.name.replace('_', '-')}")
@@ -85,7 +85,7 @@ MARKDOWN_COMPONENTS = frozenset(
 def render_markdown(source: str, width: int, theme: MarkdownTheme, *, definitions: str = "") -> list[Line]:
     """Render Markdown as lines of at most `width` cells, without a blank line at either end.
 
-    `definitions` are link definitions that stand elsewhere in the text that `source` is a piece of.
+    `definitions` are link definitions from other parts of the text that contains `source`.
     """
     if definitions:
         source = f"{source}\n\n{definitions}"
@@ -97,7 +97,7 @@ def render_markdown(source: str, width: int, theme: MarkdownTheme, *, definition
 
 
 def markdown_units(source: str, width: int, *, definitions: str = "") -> list[Unit]:
-    """Tell which lines of `source` each line stands for that `render_markdown` makes of the same."""
+    """Return which lines of `source` correspond to the lines that `render_markdown` returns for it."""
     renderer = _Renderer(MarkdownTheme(), units=[])
     tokens = _parser().parse(clean(f"{source}\n\n{definitions}" if definitions else source))
     renderer.blocks(tokens, max(1, width))
@@ -105,7 +105,7 @@ def markdown_units(source: str, width: int, *, definitions: str = "") -> list[Un
 
 
 def warm_up() -> None:
-    """Load what the first rendering needs (parser, lexers), for a thread behind the first frame."""
+    """Load what the first rendering needs (parser, lexers); called in a thread after the first frame."""
     render_markdown(
         "# a\n\n- b\n\n| c |\n|--|\n\n```python\nd = 1\n```\n\n```json\n{}\n```\n", 40, MarkdownTheme()
     )
@@ -113,7 +113,7 @@ def warm_up() -> None:
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_LEVELS})
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_LEVELS})
     return parser.enable(["table", "strikethrough"])
 
 
@@ -159,7 +159,7 @@ class _Renderer:
     def _note(
         self, mark: int, token: Token, inner: Sequence[Token], base: Style, first: int, height: int
     ) -> None:
-        """Note where the source of a block stands that begins at line `first`; its parts did so already."""
+        """Record the source lines of a block that begins at line `first`; its parts are recorded already."""
         if self.units is None:
             return
         if mark == len(self.units) and token.map is not None:
@@ -187,8 +187,8 @@ class _Renderer:
                 lines = self.blocks(inner, width - line_width(bar), base + theme.quote, depth)
                 return _prefixed(lines, bar, bar)
             case "fence" | "code_block":
-                words = token.info.split()
-                return self._code(token, words[0] if words else "", width)
+                info = token.info.split()
+                return self._code(token, info[0] if info else "", width)
             case "hr":
                 return [[Segment("─" * width, base + theme.rule)]]
             case "table_open":
@@ -259,7 +259,7 @@ class _Renderer:
             return
         texts = [plain(line).strip() for line in lines]
         if len(lines) == len(places) + 1:
-            # Every row takes one line; the header has its rule below it, as it has in the source.
+            # Every row has one line, and the header is followed by its rule, as in the source.
             self.units.append(Unit(0, 2, (places[0][0], places[0][0] + 2), texts[0] + texts[1]))
             for number, place in enumerate(places[1:], 2):
                 self.units.append(Unit(number, number + 1, (place[0], place[1]), texts[number]))
@@ -327,7 +327,7 @@ class _Renderer:
                     pieces.append((clean(token.content), style))
 
     def _text(self, content: str, style: Style, pieces: list[Piece], *, bare: bool) -> None:
-        # Entities were decoded by the parser: what they stand for is as untrusted as the source.
+        # The parser has decoded entities, and the result is as untrusted as the source.
         text = clean(content)
         if not bare or "://" not in text:
             pieces.append((text, style))
@@ -368,7 +368,7 @@ def _without_task(item: Sequence[Token]) -> Sequence[Token]:
 
 
 def _hard_lines(pieces: Sequence[Piece], width: int) -> list[Line]:
-    """Break code at its own line breaks, and lines longer than `width` anywhere."""
+    """Break code at its line breaks, and lines longer than `width` anywhere."""
     lines: list[Line] = [[]]
     used = 0
     for text, style in pieces:

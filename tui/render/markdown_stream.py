@@ -1,4 +1,4 @@
-"""Where Markdown may be cut while it still grows: finished blocks are rendered once, only the tail again."""
+"""Cuts growing Markdown where a block is finished: finished blocks are rendered once, only the tail again."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DEFINITION = re.compile(r"^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S+.*$", re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of Markdown that renders on its own; `joined` says that no blank line belongs before it.
+    """A piece of Markdown that can be rendered alone; `joined` says that no blank line precedes it.
 
-    The first `opener` characters open again a fence that began in the piece before.
+    The first `opener` characters reopen a fence that began in the previous piece.
     """
 
     source: str
@@ -36,7 +36,7 @@ class _Fence:
 
 
 class _Scanner:
-    """Follow Markdown line by line: which fence is open, and at which lines a new block surely begins."""
+    """Reads Markdown line by line: tracks which fence is open, and at which lines a new block certainly begins."""
 
     def __init__(self) -> None:
         self.fence: _Fence | None = None
@@ -46,7 +46,7 @@ class _Scanner:
         self._started = False
 
     def begins_block(self, line: str, *, complete: bool) -> bool:
-        """Take the next line; tell whether everything before it is finished whatever follows."""
+        """Read the next line; return whether everything before it is finished whatever follows."""
         text = line.rstrip("\n")
         self.item = False
         if self.fence is not None:
@@ -56,7 +56,7 @@ class _Scanner:
         if blank:
             self._blank_before = self._started
             return False
-        # A tab or blank at the start may continue a list item, however far up it began.
+        # A tab or space at the start may continue a list item, however long ago it began.
         unindented = text[0] not in " \t"
         item = bool(_ITEM.match(text)) and (complete or not _MAYBE_ITEM.match(text))
         undecided = not complete and bool(_MAYBE_ITEM.match(text))
@@ -90,8 +90,8 @@ class _Scanner:
 def split_stable(source: str) -> int:
     """Return how many characters of `source` are finished blocks, whatever text is appended to it.
 
-    A block is finished when an unindented line follows a blank one; a list also needs that line not to be
-    an item of it. What is open at the end (a fence, a list, a paragraph) is never part of the prefix.
+    A block is finished if an unindented line follows a blank one; for a list, that line must not be one of its items.
+    An open block at the end (a fence, a list, a paragraph) is never part of the prefix.
     """
     scanner = _Scanner()
     stable = position = 0
@@ -103,7 +103,7 @@ def split_stable(source: str) -> int:
 
 
 def blocks_of(source: str) -> list[Chunk]:
-    """Cut finished Markdown into chunks of some 1,500 characters that render one after the other as the whole does."""
+    """Cut finished Markdown into chunks of about 1,500 characters that render together as the full text does."""
     if len(source) <= CHUNK_TARGET:
         return [Chunk(source)] if source.strip() else []
     scanner = _Scanner()
@@ -124,7 +124,7 @@ def _bounded(source: str) -> list[Chunk]:
     position = 0
     opener = ""
     while len(source) - position > CHUNK_LIMIT:
-        # A window, so that a line of megabytes is not gone through once for every chunk of it.
+        # A window, so that a line of megabytes is not scanned again for each of its chunks.
         window = opener + source[position : position + 2 * CHUNK_LIMIT]
         head, rest = split_long(window, CHUNK_LIMIT)
         if not rest:
@@ -137,10 +137,10 @@ def _bounded(source: str) -> list[Chunk]:
 
 
 def split_long(source: str, limit: int) -> tuple[str, str]:
-    """Cut one block that grew past `limit` characters into a head and a rest that continues it.
+    """Cut a block of more than `limit` characters into a head and a rest that continues it.
 
-    Code is cut between lines, and its fence opened again; lists between items; paragraphs between lines or
-    words. Returns the whole and an empty rest where no good place is found (a table is never cut).
+    Code is cut between lines, and its fence is reopened; lists are cut between items, paragraphs between lines or
+    words. Returns the full block and an empty rest if there is no suitable place (a table is never cut).
     """
     scanner = _Scanner()
     position = 0
@@ -172,5 +172,5 @@ def split_long(source: str, limit: int) -> tuple[str, str]:
 
 
 def definitions(source: str) -> str:
-    """Return the link definitions of a text, so that every chunk of it resolves its links."""
+    """Return the link definitions of a text, so that each of its chunks can resolve links."""
     return "\n".join(_DEFINITION.findall(source)) if "]:" in source else ""

@@ -1,7 +1,6 @@
-"""From what is drawn back to what was written: which lines of a source a part of the screen stands for.
+"""Maps drawn lines to source lines, so that a selection on the screen is copied as it was written.
 
-Text is copied as it was written wherever whole lines of it are chosen; a part of one line is copied as it
-reads, in one piece however the screen broke it.
+Complete lines are copied as source; a part of a line is copied as it reads, in one piece even if it was wrapped.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ __all__ = ["Place", "Unit", "chosen_text", "units_of_lines"]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The smallest thing with lines of its own in both: a paragraph, a line of code, a row of a table.
+    """The smallest part with its own lines in both: a paragraph, a line of code, a row of a table.
 
-    `first` and `end` are drawn lines, `source` lines of the source, both as half-open ranges; `text` is what
-    it reads as, unbroken; `fence` the source lines of the fenced code it belongs to.
+    `first` and `end` are drawn lines, `source` is lines of the source, both as half-open ranges; `text` is the
+    unwrapped text; `fence` is the source lines of the fenced code that contains it.
     """
 
     first: int
@@ -27,18 +26,18 @@ class Unit:
     fence: tuple[int, int] | None = None
 
     def moved(self, lines: int, source: int = 0) -> Unit:
-        """Return it so many drawn lines, and so many lines of the source, further down."""
+        """Return the unit moved down by a number of drawn lines, and by a number of source lines."""
         place = (self.source[0] + source, self.source[1] + source)
         fence = self.fence and (self.fence[0] + source, self.fence[1] + source)
         return Unit(self.first + lines, self.end + lines, place, self.text, fence)
 
 
 Place = tuple[int, int]
-"""A drawn line and a character in it."""
+"""A drawn line, and a character in it."""
 
 
 def units_of_lines(texts: Sequence[str], heights: Sequence[int]) -> list[Unit]:
-    """Return the units of plain text: each line of it was drawn as so many lines."""
+    """Return the units of plain text; `heights` are the numbers of drawn lines of its lines."""
     units: list[Unit] = []
     first = 0
     for number, (text, height) in enumerate(zip(texts, heights, strict=True)):
@@ -50,14 +49,14 @@ def units_of_lines(texts: Sequence[str], heights: Sequence[int]) -> list[Unit]:
 def chosen_text(
     source: str, units: Sequence[Unit], rows: Sequence[str], start: Place | None, end: Place | None
 ) -> str:
-    """Return what to copy of a block when everything from `start` to before `end` is chosen.
+    """Return the text to copy from a block of which everything from `start` to before `end` is selected.
 
     Args:
-        source: what was written.
+        source: the source of the block.
         units: its parts in order.
         rows: the drawn lines as text.
-        start: None for the beginning.
-        end: None for the end.
+        start: the start of the selection; None for the beginning of the block.
+        end: the end of the selection; None for the end of the block.
     """
     lines = source.split("\n")
     parts: list[tuple[Unit, Unit, str]] = []
@@ -93,7 +92,7 @@ def _blank(text: str) -> int:
 
 
 def _chosen(unit: Unit, rows: Sequence[str], start: Place, end: Place) -> tuple[int, int]:
-    """Return the part of the unit's text that is chosen, as a half-open range; empty when none is."""
+    """Return the selected part of a unit's text as a half-open range; empty if nothing is selected."""
     position = 0
     low, high = len(unit.text), 0
     for number in range(unit.first, min(unit.end, len(rows))):
@@ -115,7 +114,7 @@ def _chosen(unit: Unit, rows: Sequence[str], start: Place, end: Place) -> tuple[
 
 
 def _written(run: Sequence[Unit], units: Sequence[Unit], lines: Sequence[str]) -> str:
-    """Return the source of neighbouring units; fences are left out where not all of their code is chosen."""
+    """Return the source of adjacent units, without fences whose code is only partly selected."""
     taken = set(range(run[0].source[0], run[-1].source[1]))
     for fence in {unit.fence for unit in run if unit.fence is not None}:
         inside = [unit for unit in units if unit.fence == fence]

@@ -1,4 +1,4 @@
-"""How far a sub-agent has come, as far as events tell."""
+"""The progress of a sub-agent, where known from events."""
 
 from __future__ import annotations
 
@@ -16,28 +16,30 @@ from core.text import clean_line
 
 __all__ = ["Progress"]
 
-_LONGEST = 160
+_MAX_TEXT = 160
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The tokens a sub-agent used, and what it did or said last, clean and on one line."""
+    """The tokens that a sub-agent used, and its last activity or message, clean and on one line."""
 
     tokens: int = 0
     activity: str = ""
 
     def after(self, event: Event, call: str) -> Progress:
-        """What it is after an event, which counts if it is about the sub-agent that `call` started."""
+        """Return the progress after an event; the same if the event is not about the sub-agent that `call` started."""
         match event:
             case SubagentProgress(tool_use_id=id_) | SubagentFinished(tool_use_id=id_) if id_ == call:
                 used = event.usage.total if event.usage is not None else 0
-                told = clean_line(event.description, _LONGEST) if isinstance(event, SubagentProgress) else ""
-                return Progress(used or self.tokens, told or self.activity)
+                activity = (
+                    clean_line(event.description, _MAX_TEXT) if isinstance(event, SubagentProgress) else ""
+                )
+                return Progress(used or self.tokens, activity or self.activity)
             case MessageFinished(parent_tool_use_id=id_) if id_ == call and event.text.strip():
                 first = event.text.strip().partition("\n")[0]
-                return replace(self, activity=clean_line(first, _LONGEST))
+                return replace(self, activity=clean_line(first, _MAX_TEXT))
             case ToolCallStarted(parent_tool_use_id=id_) if id_ == call:
                 label, argument = tool_label(event.name, event.input), main_argument(event.name, event.input)
-                return replace(self, activity=clean_line(f"{label}  {argument}", _LONGEST))
+                return replace(self, activity=clean_line(f"{label}  {argument}", _MAX_TEXT))
             case _:
                 return self

@@ -1,4 +1,4 @@
-"""Tables fitted to a width: columns share the room they need, and become records where there is too little."""
+"""Fits tables to a width: columns share the room; rows become records if there is too little."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.style import Style
 
 from tui.render.layout import PLAIN, Line, Piece, line_width, merge, width_of, wrap
 
-__all__ = ["MOST_ROWS", "Align", "Cell", "TableTheme", "table_lines"]
+__all__ = ["MAX_ROWS", "Align", "Cell", "TableTheme", "table_lines"]
 
-MOST_ROWS = 200
+MAX_ROWS = 200
 GAP = 2
-NARROWEST = 6
-TALLEST_CELL = 6
+MIN_COLUMN = 6
+MAX_CELL_LINES = 6
 
 Align = Literal["left", "center", "right"]
 Cell = Sequence[Piece]
@@ -24,7 +24,7 @@ Cell = Sequence[Piece]
 
 @dataclass(frozen=True, slots=True)
 class TableTheme:
-    """The styles of a table beside those of its cells."""
+    """The styles of a table, apart from those of its cells."""
 
     rule: Style = PLAIN
     muted: Style = PLAIN
@@ -37,11 +37,11 @@ def table_lines(
     width: int,
     theme: TableTheme,
 ) -> list[Line]:
-    """Lay out a table in at most `width` cells a line: a header, a rule, and at most 200 rows.
+    """Lay out a table in lines of at most `width` cells: a header, a rule, and at most 200 rows.
 
-    Where a column would get less than six cells each row becomes a record, one `header: value` a line.
+    If a column would get less than six cells, each row becomes a record with one `header: value` on each line.
     """
-    shown = rows[:MOST_ROWS]
+    shown = rows[:MAX_ROWS]
     columns = len(header)
     lines: list[Line]
     widths = _widths(header, shown, width)
@@ -75,9 +75,9 @@ def _widths(header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int) 
     room = width - GAP * (len(natural) - 1)
     if sum(natural) <= room:
         return natural
-    if room < sum(min(each, NARROWEST) for each in natural):
+    if room < sum(min(each, MIN_COLUMN) for each in natural):
         return None
-    # Narrow columns keep what they need; the wide ones share the rest in proportion.
+    # Narrow columns get what they need; wide columns share the rest in proportion to their widths.
     fitted = [0] * len(natural)
     open_ = set(range(len(natural)))
     while open_:
@@ -85,9 +85,9 @@ def _widths(header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int) 
         small = [column for column in open_ if natural[column] <= share]
         if not small:
             total = sum(natural[column] for column in open_)
-            spare = room - NARROWEST * len(open_)
+            spare = room - MIN_COLUMN * len(open_)
             for column in open_:
-                fitted[column] = NARROWEST + spare * natural[column] // total
+                fitted[column] = MIN_COLUMN + spare * natural[column] // total
             break
         for column in small:
             fitted[column] = natural[column]
@@ -102,8 +102,8 @@ def _row(
     columns: list[list[Line]] = []
     for column, width in enumerate(widths):
         wrapped = wrap(cells[column], width) if column < len(cells) else []
-        if len(wrapped) > TALLEST_CELL:
-            wrapped = [*wrapped[: TALLEST_CELL - 1], [Segment("…", theme.muted)]]
+        if len(wrapped) > MAX_CELL_LINES:
+            wrapped = [*wrapped[: MAX_CELL_LINES - 1], [Segment("…", theme.muted)]]
         columns.append(wrapped)
     lines: list[Line] = []
     for number in range(max((len(column) for column in columns), default=0)):

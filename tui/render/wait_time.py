@@ -1,18 +1,18 @@
-"""How long something waited for the person, of the time that it took."""
+"""How long something waited for the user."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["LEAST", "Wait"]
+__all__ = ["MIN_WAIT", "Wait"]
 
-LEAST = 0.1
-"""Seconds; a shorter wait is that of no person."""
+MIN_WAIT = 0.1
+"""Seconds; a shorter wait is not that of a user."""
 
 
 @dataclass(slots=True)
 class Wait:
-    """Adds up the time in which at least one question stood; times in seconds of whatever clock."""
+    """Adds up the time in which at least one question was open; times are in seconds of any clock."""
 
     seconds: float = 0.0
     _questions: int = 0
@@ -31,6 +31,6 @@ class Wait:
             self.seconds += max(0.0, at - self._since)
 
     def of(self, took: float) -> float:
-        """How much of a time was waited; 0 for what nobody notices."""
+        """Return the part of a duration spent waiting; 0 if that is too short to be noticed."""
         waited = min(self.seconds, took)
-        return waited if waited >= LEAST else 0.0
+        return waited if waited >= MIN_WAIT else 0.0

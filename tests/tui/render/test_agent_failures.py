@@ -15,11 +15,11 @@ POINTER = (
 @pytest.mark.parametrize(
     ("message", "code", "said"),
     [
-        ("the agent died (ended by SIGKILL)", -9, "want of memory"),
-        ("the agent died (ended by SIGTERM)", -15, "told to end"),
+        ("the agent died (ended by SIGKILL)", -9, "lack of memory"),
+        ("the agent died (ended by SIGTERM)", -15, "asked to end"),
         ("the agent died (ended by SIGSEGV)", -11, "crashed"),
         ("the agent died (ended by SIGXCPU)", -24, "signal SIGXCPU"),
-        ("the agent died (exit code 3)", 3, "code 3, and wrote no reason"),
+        ("the agent died (exit code 3)", 3, "exit code 3 and gave no reason"),
     ],
 )
 def test_how_a_process_ended_is_said_in_words(message: str, code: int, said: str) -> None:

@@ -8,7 +8,7 @@ from tui.render.highlight import CodeTheme
 from tui.render.layout import Line, line_width, plain, wrap
 from tui.render.markdown import MarkdownTheme, render_markdown, split_stable
 from tui.render.markdown_stream import blocks_of, definitions, split_long
-from tui.render.tables import MOST_ROWS
+from tui.render.tables import MAX_ROWS
 
 THEME = MarkdownTheme()
 DOCUMENT = """# Title
@@ -130,7 +130,7 @@ def test_a_huge_table_is_capped_and_says_so() -> None:
     row = "|" + " cell |" * 20
     rule = "|" + "--|" * 20
     rendered = lines("\n".join([row, rule, *[row] * 500]), 400)
-    assert rendered[-1] == f"… {500 - MOST_ROWS} more rows"
+    assert rendered[-1] == f"… {500 - MAX_ROWS} more rows"
 
 
 def test_deep_nesting_ends() -> None:

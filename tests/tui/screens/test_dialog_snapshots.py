@@ -30,7 +30,7 @@ from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.files_host import finished, until
 from tests.tui.pictured import Drawn, Stage, cases, draw, every_look, no_blinking
 from tui.panes.status.facts import StatusFacts
-from tui.render.activity import AtWork
+from tui.render.activity import CurrentActivity
 from tui.screens.application.error import RESTARTS, ErrorScreen
 from tui.screens.files.confirm_delete import DeleteScreen
 from tui.screens.files.link import LinkScreen
@@ -131,9 +131,9 @@ class Sites(Blacklist):
         return self._kept
 
 
-def working() -> AtWork:
+def working() -> CurrentActivity:
     at = 0.0
-    work = AtWork(lambda: at)
+    work = CurrentActivity(lambda: at)
     work.handle_events(
         [QueryReceived(query_id="q1", text="Research the latest AI chip news and write a report")]
     )

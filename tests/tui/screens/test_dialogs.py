@@ -18,7 +18,7 @@ from core.provider.setup import ModelSetup
 from core.settings.model import Settings
 from tests.paths import STYLES
 from tests.tui.files_host import finished, until
-from tui.render.activity import AtWork
+from tui.render.activity import CurrentActivity
 from tui.screens.application.error import ErrorScreen
 from tui.screens.application.help import HelpScreen
 from tui.screens.requests.arguments import ArgumentsView, argument_lines, inner_tools, reveal
@@ -363,7 +363,7 @@ async def test_quitting_asks_and_staying_is_the_default(key: str, answer: str) -
 
 async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
     app = Stage()
-    at_work = AtWork(app.clock)
+    at_work = CurrentActivity(app.clock)
     at_work.handle_events([QueryReceived(query_id="q1", text="Research\x1b[31m the news")])
     app.now = 8.0
     at_work.handle_events(
@@ -393,7 +393,7 @@ async def test_quitting_says_what_runs_and_that_it_is_done() -> None:
 
 async def test_each_thing_that_runs_has_one_line_when_quitting() -> None:
     app = Stage()
-    at_work = AtWork(app.clock)
+    at_work = CurrentActivity(app.clock)
     at_work.handle_events([QueryReceived(query_id="q1", text="Compare " + "everything " * 20)])
     async with app.run_test(size=(80, 24)) as pilot:
         await app.ask(pilot, QuitScreen(0, at_work, clock=app.clock))

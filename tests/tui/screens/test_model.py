@@ -106,7 +106,7 @@ async def test_an_effort_that_was_not_taken_is_told_of_and_nothing_else(tmp_path
         await opened(app)
         await pilot.press("e")
         await pilot.pause()
-        assert "low (was: as the model chooses)" in shown(app)
+        assert "low (was: auto)" in shown(app)
         await pilot.press("escape")
         await until(lambda: any("effort stays as it was" in told.message for told in app._notifications))
         assert session.models.choice == ModelChoice()

@@ -37,7 +37,7 @@ def piecemeal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_values, "_LARGE_LEVEL", 0)
     monkeypatch.setattr(json_members, "_WINDOW", 40)
     monkeypatch.setattr(json_members, "_MIN_SCANNED", 10)
-    monkeypatch.setattr(json_members, "_DEEPEST", 2)
+    monkeypatch.setattr(json_members, "_MAX_NESTED_SCANS", 2)
     monkeypatch.setattr(json_members, "_DEEP", 1)
 
 

@@ -16,7 +16,7 @@ from core.events.types import Event
 if TYPE_CHECKING:
     from tui.app.controllers.queries import Queries
     from tui.app.port import AppPort
-    from tui.render.activity import AtWork
+    from tui.render.activity import CurrentActivity
     from tui.screens.session.quit import QuitAnswer
 
 __all__ = ["Shutdown", "end_within"]
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 class Shutdown:
     """Closes the session, then the screen, when the user or a signal asks for it."""
 
-    def __init__(self, app: AppPort, queries: Queries, activity: AtWork) -> None:
+    def __init__(self, app: AppPort, queries: Queries, activity: CurrentActivity) -> None:
         self._app = app
         self._queries = queries
         self._activity = activity

@@ -35,7 +35,7 @@ from core.events.units import spoken_duration
 from core.provider.error_messages import AT_LIMIT
 from core.text import clean_line
 from tui.panes.conversation.blocks import Tone
-from tui.render.agent_failures import telling
+from tui.render.agent_failures import informative_causes
 from tui.render.events import MARKS
 
 __all__ = ["Message", "message_of", "server_message"]
@@ -96,7 +96,7 @@ def message_of(event: Event) -> Message | None:
             before = f"{clean_line(event.toolkit) or 'An account'} needed your account."
             return _message(describe(event), topic=("auth", event.toolkit), before=before)
         case ErrorRaised():
-            causes = telling(describe(event).details)
+            causes = informative_causes(describe(event).details)
             return _message(
                 describe(event), tuple(f"because {clean_line(cause, _LONGEST_CAUSE)}" for cause in causes)
             )

@@ -41,7 +41,7 @@ from core.records.counters import TokenCount
 from core.session.budget import WARN_AT
 from core.text import clean_line
 from tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
-from tui.render.session_terms import effort_of, fallback_of
+from tui.render.format import effort_of, fallback_of
 
 if TYPE_CHECKING:
     from core.telemetry.tracer import Trace

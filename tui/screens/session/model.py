@@ -18,8 +18,7 @@ from core.provider.models import KnownModel, ModelChoice
 from core.settings.model import EFFORTS, Effort
 from core.text import clean_line
 from tui.ports import ScreenHost
-from tui.render.format import middle_cut, tail_cut
-from tui.render.session_terms import effort_of, fallback_of
+from tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
 from tui.screens.requests.text_answer import TextAnswer
 from tui.widgets.choice_list import ChoiceList
 from tui.widgets.command import CommandSpec

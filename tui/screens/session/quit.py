@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from tui.keys.keymap import keys_of
-from tui.render.activity import AtWork
+from tui.render.activity import CurrentActivity
 from tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
 __all__ = ["QuitAnswer", "QuitScreen"]
@@ -35,7 +35,10 @@ class QuitScreen(Dialog[QuitAnswer]):
     ]
 
     def __init__(
-        self, queued: int = 0, at_work: AtWork | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        queued: int = 0,
+        at_work: CurrentActivity | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(clock)
         # It was asked for: what was typed before it is no reason to wait longer than for a key that is held down.

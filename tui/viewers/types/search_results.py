@@ -132,7 +132,7 @@ class ResultsTable(Table):
             Column("Address", "link", cut_middle=True, widest=70),
         ]
         super().__init__(columns, _Cells(hits), notes=notes)
-        self.nothing = "No results."
+        self.empty_text = "No results."
         # Only the first results were measured, but the last have the longest numbers.
         self.natural[0] = min(columns[0].widest, max([3, *(cell_len(hit.position) for hit in hits)]))
         if not any(hit.date for hit in hits):
