@@ -463,7 +463,7 @@ class TestSearchResults:
         assert text[1].endswith("3 results · 3 addresses · 1 seen before · 2 rejected")
         assert "truncated" in text[2]
         assert "read, seen" in text[6]
-        assert "truncated" in text[7]
+        assert "cut" in text[7]
 
     def test_the_answer_comes_first_and_then_what_is_under_the_cursor(self, tmp_path: Path) -> None:
         table = self.full(tmp_path)

@@ -60,7 +60,7 @@ class Hit(msgspec.Struct, frozen=True):
     @property
     def marks(self) -> str:
         """What is special about the result, in a word or two."""
-        marks = (("read", self.article), ("seen", self.duplicate), ("truncated", self.truncated))
+        marks = (("read", self.article), ("seen", self.duplicate), ("cut", self.truncated))
         return ", ".join(mark for mark, applies in marks if applies)
 
 
@@ -128,7 +128,7 @@ class ResultsTable(Table):
             Column("Title", widest=110),
             Column("Source", widest=24),
             Column("Date", "dim", widest=10),
-            Column("Note" if marked else "", "dim", widest=22 if marked else 0),
+            Column("Note" if marked else "", "dim", widest=16 if marked else 0),
             Column("Address", "link", cut_middle=True, widest=70),
         ]
         super().__init__(columns, _Cells(hits), notes=notes)
