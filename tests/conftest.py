@@ -43,10 +43,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of whole programs."""
+    """Mark the tests of whole programs, each of which may take longer than other tests."""
     for item in items:
         if item.path.is_relative_to(WHOLE_PROGRAMS):
             item.add_marker(pytest.mark.e2e)
+            item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,35 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.running import run
-from tests.e2e.terminal import TRACE, terminal
-
-RESEARCH = "Research the latest AI chip news and write a comprehensive report"
+from tests.e2e.terminal import terminal
 
 
 def state(folder: Path) -> list[tuple[str, int, int]]:
     """Every file below a folder, with its size and when it was changed."""
     found = [(path, path.lstat()) for path in sorted([folder, *folder.rglob("*")])]
     return [(str(path), each.st_size, each.st_mtime_ns) for path, each in found]
-
-
-@pytest.mark.smoke
-def test_a_session_that_ran_is_opened_again_and_left_as_it_is(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", RESEARCH)
-    assert done.code == 0, done.stderr
-    before = state(tmp_path / "AGENT_RUN_WORKSPACES")
-    with terminal(tmp_path, "open", "latest", columns=200, rows=50) as screen:
-        seen = screen.wait_for("This is a past session", "past session · finished", "AI chips this week")
-        for wanted in ("DEMO", "8/10 pages", "ai-chip-news.html", "every rule was met", "read-only"):
-            assert wanted in seen
-        screen.type(TRACE + "\x1b[H\x1b[B\r")
-        screen.wait_for("SEARCH_NEWS", "Arguments", "Result")
-        screen.type("\x1b")
-        screen.wait_for("Observers")
-        screen.type("\x11")
-        assert screen.end() == 0
-        assert screen.restored
-        assert b"Traceback" not in screen.written
-    assert state(tmp_path / "AGENT_RUN_WORKSPACES") == before
 
 
 def test_what_cannot_be_opened_is_told_in_one_line(tmp_path: Path) -> None:

@@ -90,10 +90,11 @@ def test_a_query_that_fails_is_told_and_told_by_the_exit_code(tmp_path: Path) ->
     assert "ANTHROPIC_API_KEY" in nothing.stderr
 
 
-def test_somebody_types_at_a_terminal_and_denies_by_enter(tmp_path: Path) -> None:
+def test_somebody_types_at_a_terminal_denies_by_enter_and_stops_a_question(tmp_path: Path) -> None:
     env = environment(tmp_path, TERM="dumb")
     with terminal(tmp_path, "--plain", "--demo", columns=200, rows=80, env=env) as screen:
-        screen.wait_for("Type a query and press Enter.", "You: ")
+        # Typed before the session is ready: nothing of it is lost.
+        screen.wait_for("Session session_")
         screen.type("What is the capital of France?\n")
         screen.wait_for("Agent: The capital of France is Paris. It", "Done in ")
         assert screen.text.count("You: What is the capital") == 1
@@ -105,6 +106,11 @@ def test_somebody_types_at_a_terminal_and_denies_by_enter(tmp_path: Path) -> Non
         screen.wait_for("Permission needed: GMAIL_SEND_EMAIL", "1. Deny (default)")
         screen.type("\n")
         screen.wait_for("was denied", lambda text: text.rstrip().endswith("You:"))
+        # A question is over when its query is stopped.
+        screen.type(MAIL + "\n")
+        screen.wait_for(lambda text: text.rstrip().endswith("Number of the answer:"))
+        screen.type("\x03")
+        screen.wait_for("Interrupted after ", lambda text: text.rstrip().endswith("You:"))
         screen.type("\x04")
         assert screen.end() == 0
         written = screen.written.decode()
@@ -139,35 +145,14 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
     assert isinstance(events[-1], SessionFinished)
 
 
-def test_what_is_typed_before_the_session_is_ready_is_not_lost_and_ctrl_c_quits_then_too(
-    tmp_path: Path,
-) -> None:
-    env = environment(tmp_path, TERM="dumb")
-    with terminal(tmp_path, "--plain", "--demo", columns=200, env=env) as screen:
-        screen.wait_for("Session session_")
-        screen.type("What is the capital of France?\n")
-        screen.wait_for("You: What is the capital of France?", "Agent: The capital of France is Paris.")
-        screen.type("\x04")
-        assert screen.end() == 0
-    with terminal(tmp_path, "--plain", "--demo", columns=200, env=env) as screen:
+def test_ctrl_c_quits_before_the_session_is_ready(tmp_path: Path) -> None:
+    with terminal(
+        tmp_path, "--plain", "--demo", columns=200, env=environment(tmp_path, TERM="dumb")
+    ) as screen:
         screen.wait_for("Session session_")
         screen.type("\x03\x03")
         assert screen.end() == 130
         assert b"Traceback" not in screen.written
-
-
-def test_a_question_is_over_when_its_query_is_stopped(tmp_path: Path) -> None:
-    env = environment(tmp_path, TERM="dumb")
-    with terminal(tmp_path, "--plain", "--demo", columns=200, rows=80, env=env) as screen:
-        screen.wait_for("You: ")
-        screen.type(MAIL + "\n")
-        screen.wait_for("Number of the answer:")
-        screen.type("2\n")
-        screen.wait_for("2. Allow once", lambda text: text.rstrip().endswith("Number of the answer:"))
-        screen.type("\x03")
-        screen.wait_for("Interrupted after ", lambda text: text.rstrip().endswith("You:"))
-        screen.type("\x04")
-        assert screen.end() == 0
 
 
 def test_a_dumb_terminal_gets_no_full_screen_but_one_line_that_says_how(tmp_path: Path) -> None:

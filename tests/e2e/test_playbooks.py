@@ -15,6 +15,7 @@ from core.events.types import (
     ComplianceEnforced,
     ComplianceFailed,
     ErrorRaised,
+    Event,
     ObserverFinished,
     ObserverStarted,
     PathFellBack,
@@ -29,25 +30,24 @@ from core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from tests.e2e.added_server import own_home
 from tests.e2e.running import Finished, run
+from tests.e2e.terminal import TRACE, terminal
+from tests.e2e.test_past_sessions import state
+from tests.e2e.test_sessions import ask, demo_session, of
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 
 
-@pytest.fixture(scope="module")
-def research(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    return run(tmp_path_factory.mktemp("research"), "run", "--demo", RESEARCH)
-
-
-def test_research_answers_on_stdout_and_tells_its_progress_on_stderr(research: Finished) -> None:
+def check_output(research: Finished) -> None:
     assert research.code == 0, research.stderr
     assert research.stdout.startswith("# AI chips")
-    assert "DEMO" in research.stderr
+    assert "(demo)" in research.stderr
     assert "crawl_parallel" in research.stderr
     assert "Traceback" not in research.stderr
 
 
-def test_research_keeps_the_order_events_promise(research: Finished) -> None:
+def check_order_of_events(research: Finished) -> None:
     events = research.events
     assert isinstance(events[0], SessionStarted)
     assert events[0].demo
@@ -66,7 +66,7 @@ def test_research_keeps_the_order_events_promise(research: Finished) -> None:
     }
 
 
-def test_research_recovers_results_the_agent_was_shown_only_in_part(research: Finished) -> None:
+def check_recovered_results(research: Finished) -> None:
     cut = [e.observation for e in research.of(ToolCallFinished) if e.observation and e.observation.truncated]
     assert cut
     assert all(observation.recovered for observation in cut)
@@ -80,7 +80,7 @@ def test_research_recovers_results_the_agent_was_shown_only_in_part(research: Fi
     assert len(urls) == len(set(urls))
 
 
-def test_the_corpus_rule_sends_the_sub_agent_back_exactly_once(research: Finished) -> None:
+def check_corpus_rule(research: Finished) -> None:
     assert len(research.of(ComplianceFailed)) == 1
     (enforced,) = research.of(ComplianceEnforced)
     assert enforced.subagent == "report-creation-expert"
@@ -90,7 +90,7 @@ def test_the_corpus_rule_sends_the_sub_agent_back_exactly_once(research: Finishe
     assert corpus["count"] == len(corpus["articles"]) >= 5
 
 
-def test_the_sub_agents_calls_are_its_own(research: Finished) -> None:
+def check_sub_agent(research: Finished) -> None:
     (agent,) = [e for e in research.of(ToolCallStarted) if e.name in {"Agent", "Task"}]
     inner = [e for e in research.of(ToolCallStarted) if e.parent_tool_use_id == agent.tool_use_id]
     assert {e.name for e in inner} >= {
@@ -102,7 +102,7 @@ def test_the_sub_agents_calls_are_its_own(research: Finished) -> None:
     assert finished.index(agent.tool_use_id) > max(finished.index(e.tool_use_id) for e in inner)
 
 
-def test_the_report_is_saved_and_survives_the_session(research: Finished) -> None:
+def check_report(research: Finished) -> None:
     (report,) = research.session.glob("work_products/*.html")
     assert "<h1" in report.read_text(encoding="utf-8")
     copies = [path.read_bytes() for path in (research.base / "SAVED_REPORTS").glob("ai-chip-news_*.html")]
@@ -112,7 +112,7 @@ def test_the_report_is_saved_and_survives_the_session(research: Finished) -> Non
     assert f"work_products/{report.name}" in saved
 
 
-def test_failed_pages_are_named_and_cost_the_others_nothing(research: Finished) -> None:
+def check_failed_pages(research: Finished) -> None:
     (crawl,) = [
         e.observation
         for e in research.of(ToolCallFinished)
@@ -124,7 +124,7 @@ def test_failed_pages_are_named_and_cost_the_others_nothing(research: Finished) 
     assert all(each["error"] and each["code"] for each in told["failed"])
 
 
-def test_trace_json_has_the_keys_it_is_known_by(research: Finished) -> None:
+def check_trace(research: Finished) -> None:
     trace = research.json("trace.json")
     assert set(trace) == {
         "session_info", "query", "start_time", "end_time", "total_duration_seconds", "tool_calls",
@@ -145,7 +145,7 @@ def test_trace_json_has_the_keys_it_is_known_by(research: Finished) -> None:
     assert len(trace["tool_calls"]) == len(trace["tool_results"]) == iteration["tool_calls"]
 
 
-def test_everything_of_the_session_is_private_and_free_of_escapes(research: Finished) -> None:
+def check_files_are_private(research: Finished) -> None:
     for path in [research.session, *research.session.rglob("*")]:
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path
@@ -154,6 +154,83 @@ def test_everything_of_the_session_is_private_and_free_of_escapes(research: Fini
     for name in ("transcript.md", "summary.txt", "run.log", "journal.jsonl"):
         text = (research.session / name).read_text(encoding="utf-8")
         assert "demo-key-of-no-value" not in text
+
+
+CHECKS = (
+    check_output,
+    check_order_of_events,
+    check_recovered_results,
+    check_corpus_rule,
+    check_sub_agent,
+    check_report,
+    check_failed_pages,
+    check_trace,
+    check_files_are_private,
+)
+
+
+@pytest.mark.smoke
+def test_a_research_session_runs_and_is_opened_again(tmp_path: Path) -> None:
+    research = run(tmp_path, "run", "--demo", RESEARCH)
+    for check in CHECKS:
+        check(research)
+    # Nobody is asked anything.
+    assert not research.of(PermissionAnswered)
+    before = state(tmp_path / "AGENT_RUN_WORKSPACES")
+    with terminal(tmp_path, "open", "latest", columns=200, rows=50) as screen:
+        seen = screen.wait_for("This is a past session", "past session · finished", "AI chips this week")
+        for wanted in ("DEMO", "8/10 pages", "ai-chip-news.html", "every rule was met", "read-only"):
+            assert wanted in seen
+        screen.type(TRACE + "\x1b[H\x1b[B\r")
+        screen.wait_for("SEARCH_NEWS", "Arguments", "Result")
+        screen.type("\x1b")
+        screen.wait_for("Observers")
+        screen.type("\x11")
+        assert screen.end() == 0
+        assert screen.restored
+        assert b"Traceback" not in screen.written
+    assert state(tmp_path / "AGENT_RUN_WORKSPACES") == before
+
+
+async def test_the_other_playbooks_play_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_home(tmp_path / "home", monkeypatch)
+    events: list[Event] = []
+    async with demo_session(tmp_path, events, interactive=False) as session:
+
+        async def play(query: str) -> list[Event]:
+            before = len(events)
+            await ask(session, query)
+            return events[before:]
+
+        # A simple question that needs a tool continues in the same turn.
+        question = await play("Who is the CEO of Northwind Silicon?")
+        (classified,) = of(question, QueryClassified)
+        assert (classified.decision, classified.source) == ("SIMPLE", "model")
+        assert len(of(question, PathFellBack)) == 1
+        assert len(of(question, QueryReceived)) == 1
+        inputs = [json.dumps(event.input, sort_keys=True) for event in of(question, ToolCallStarted)]
+        assert len(inputs) == len(set(inputs))
+        assert "Maretta" in of(question, QueryFinished)[-1].text
+        # A run in the workbench fails, is reported as failed, and is fixed.
+        workbench = await play("Plot the monthly revenue in the workbench")
+        statuses = [event.status for event in of(workbench, ToolCallFinished)]
+        assert statuses == ["error", "success", "success"]
+        await play("Make a short clip of the launch video")
+        anything = await play("Compose a sonnet for my cat")
+        honest = of(anything, QueryFinished)[-1].text
+        assert "scripted demo model" in honest
+        assert RESEARCH in honest
+    assert [event.status for event in of(events, QueryFinished)] == ["success"] * 4
+    folder, saved = session.workspace.path, of(events, ArtifactSaved)
+    (chart,) = [each for each in saved if each.kind == "download"]
+    assert (folder / chart.path).read_bytes().startswith(b"\x89PNG")
+    activity = [json.loads(path.read_text()) for path in sorted(folder.glob("workbench_activity/*.json"))]
+    assert sorted(each["output"]["successful"] for each in activity) == [False, True]
+    (media,) = (folder / "work_products" / "media").iterdir()
+    assert media.stat().st_size > 1000
+    assert any(each.path == f"work_products/media/{media.name}" for each in saved)
 
 
 def test_json_prints_the_journal_line_by_line(tmp_path: Path) -> None:
@@ -168,28 +245,6 @@ def test_json_prints_the_journal_line_by_line(tmp_path: Path) -> None:
     assert "tool_call_started" not in names
     (classified,) = done.of(QueryClassified)
     assert (classified.decision, classified.source) == ("SIMPLE", "rule")
-
-
-def test_a_simple_question_that_needs_a_tool_goes_on_in_the_same_turn(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", "Who is the CEO of Northwind Silicon?")
-    assert done.code == 0, done.stderr
-    (classified,) = done.of(QueryClassified)
-    assert (classified.decision, classified.source) == ("SIMPLE", "model")
-    assert len(done.of(PathFellBack)) == 1
-    assert len(done.of(QueryReceived)) == 1
-    inputs = [json.dumps(e.input, sort_keys=True) for e in done.of(ToolCallStarted)]
-    assert len(inputs) == len(set(inputs))
-    assert "Maretta" in done.stdout
-
-
-def test_a_workbench_run_that_fails_is_told_as_failed_and_fixed(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", "Plot the monthly revenue in the workbench")
-    assert done.code == 0, done.stderr
-    assert [e.status for e in done.of(ToolCallFinished)] == ["error", "success", "success"]
-    (chart,) = [saved for saved in done.of(ArtifactSaved) if saved.kind == "download"]
-    assert (done.session / chart.path).read_bytes().startswith(b"\x89PNG")
-    activity = [json.loads(p.read_text()) for p in sorted(done.session.glob("workbench_activity/*.json"))]
-    assert sorted(each["output"]["successful"] for each in activity) == [False, True]
 
 
 def test_mail_without_a_connected_account_leaves_a_link_and_sends_nothing(tmp_path: Path) -> None:
@@ -209,28 +264,9 @@ def test_mail_without_a_connected_account_leaves_a_link_and_sends_nothing(tmp_pa
     assert not any("SEND" in json.dumps(e.input) for e in done.of(ToolCallStarted))
 
 
-def test_a_media_file_is_kept_in_the_session(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", "Make a short clip of the launch video")
-    assert done.code == 0, done.stderr
-    (kept,) = (done.session / "work_products" / "media").iterdir()
-    assert kept.stat().st_size > 1000
-    assert any(e.path == f"work_products/media/{kept.name}" for e in done.of(ArtifactSaved))
-
-
 def test_an_overloaded_service_is_seen_and_survived(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "--demo", "Summarise the news while the service is busy")
     assert done.code == 0, done.stderr
     assert len(done.of(ApiRetry)) == 2
     assert "attempt 1" in done.stderr
     assert not done.of(ErrorRaised)
-
-
-def test_any_other_question_gets_an_honest_answer(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--demo", "Compose a sonnet for my cat")
-    assert done.code == 0, done.stderr
-    assert "scripted demo model" in done.stdout
-    assert RESEARCH in done.stdout
-
-
-def test_nothing_is_asked_of_anybody_headless(research: Finished) -> None:
-    assert not research.of(PermissionAnswered)

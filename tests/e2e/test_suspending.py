@@ -123,15 +123,3 @@ def test_a_session_that_is_read_from_the_list_is_stopped_with_the_list(tmp_path:
         screen.wait_for(PROMPT, lambda _: screen.restored)
         screen.type("exit\r")
         assert screen.end() == 0
-
-
-def test_without_a_shell_it_says_so_and_goes_on(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0") as screen:
-        screen.wait_for("● ready", "Conversation")
-        screen.type(STOP)
-        screen.wait_for("There is no shell here", "● ready", lambda _: screen.taken)
-        screen.type("still here")
-        screen.wait_for("still here")
-        screen.type("\x11")
-        assert screen.end() == 0
-        assert screen.restored

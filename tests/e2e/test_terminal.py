@@ -9,8 +9,11 @@ import pytest
 
 from core.events.types import QueryFinished, SessionFinished
 from core.records.journal import read_journal
+from tests.e2e.running import environment
 from tests.e2e.terminal import CONVERSATION, OBSERVERS, PATIENCE, TRACE, WORKSPACE, Terminal, terminal
 
+BLUR, FOCUS = "\x1b[O", "\x1b[I"
+NOTIFICATION = b"\x1b]777;notify;ua-tui;ua-tui: "
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 
 
@@ -82,6 +85,11 @@ def test_keys_typed_ahead_go_where_the_ones_before_them_lead(tmp_path: Path) -> 
         screen.wait_for("third needle", "new words")
         assert "old words" not in screen.text
         assert "second" not in screen.text
+        # Nothing could continue the program, so Ctrl+Z does not suspend it.
+        screen.type("\x1a")
+        screen.wait_for("No shell could continue", "● ready", lambda _: screen.taken)
+        screen.type(" and on")
+        screen.wait_for("third needle and on")
         screen.type("\x11")
         assert screen.end() == 0
         assert_restored(screen)
@@ -89,14 +97,22 @@ def test_keys_typed_ahead_go_where_the_ones_before_them_lead(tmp_path: Path) -> 
 
 @pytest.mark.smoke
 def test_a_permission_is_asked_and_escape_means_no(tmp_path: Path) -> None:
-    with terminal(tmp_path, "--demo", "--demo-pace", "0") as screen:
+    """Also: a question notifies a person who is elsewhere, and nobody else."""
+    with terminal(
+        tmp_path, "--demo", "--demo-pace", "0", env=environment(tmp_path, UA_NOTIFY="osc777")
+    ) as screen:
         screen.wait_for("DEMO")
-        screen.type("Email the report to the team\r")
+        screen.type("Email the report to the team\r" + BLUR)
         screen.wait_for("Connect an account", "Done")
         screen.rest()
-        screen.type("\r")
+        assert b"\x1b[?1004h" in screen.written
+        assert screen.written.count(NOTIFICATION) == 1
+        waits = b"an account needs to be connected: Email the report to the team\x07"
+        assert NOTIFICATION + waits in screen.written
+        screen.type(FOCUS + "\r")
         screen.wait_for("GMAIL_SEND_EMAIL", "Deny")
         screen.rest()
+        assert screen.written.count(NOTIFICATION) == 1
         screen.type("\x1b")
         screen.wait_for("GMAIL_SEND_EMAIL was denied", "● ready")
         screen.type("\x11")

@@ -17,8 +17,8 @@ from tests.tui.pictured import Drawn, compact, draw_until
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shared_styles() -> Iterator[None]:
-    """Parse each style sheet once for all applications of a process."""
+def shared_styles() -> Iterator[dict[tuple[object, ...], list[RuleSet]]]:
+    """Parse each style sheet once for all applications of a process; gives what was parsed."""
     parse = Stylesheet._parse_rules
     parsed: dict[tuple[object, ...], list[RuleSet]] = {}
 
@@ -30,7 +30,7 @@ def shared_styles() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
-        yield
+        yield parsed
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from core.telemetry.environment import Exports, agent_environment
 from core.telemetry.http import ServiceRequest
 from core.telemetry.tracer import Trace, Tracer, trace_targets
 from tests.collector import Collector, collector
+from tests.paths import PROJECT
 from tests.tui.files_host import until
 
 START = datetime(2026, 11, 21, 5, 10, tzinfo=UTC)
@@ -325,6 +326,7 @@ def test_spans_leave_the_machine_only_with_a_token(tmp_path: Path, logfire: Coll
         "LOGFIRE_BASE_URL": logfire.url,
         "LOGFIRE_TOKEN": "pylf_v1_local_fedcba9876543210",
         "NO_PROXY": "127.0.0.1",
+        "PYTHONPATH": str(PROJECT),
     }
     done = subprocess.run(
         [sys.executable, "-c", _SCRIPT, str(tmp_path), token],

@@ -46,8 +46,9 @@ def looks(nodes: Iterable[DOMNode]) -> dict[str, object]:
 
 
 async def test_a_theme_of_the_list_is_parsed_while_one_chooses(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_styles: dict[object, object]
 ) -> None:
+    shared_styles.clear()
     app = make_app(tmp_path, make_session(tmp_path))
     parsed_in: list[str] = []
     parse = vars(textual_stylesheet)["parse"]
