@@ -106,9 +106,14 @@ async def compose_session(
         settings = start.settings
         bus = Bus(start.previous.last_seq if start.previous is not None else 0)
         recording = SessionRecords(
-            settings, workspace, redactor, bus, log_handler, on_line,
-            start.previous.recorder if start.previous is not None else None,
-        )  # fmt: skip
+            settings,
+            workspace,
+            redactor,
+            bus,
+            log_handler,
+            on_line=on_line,
+            recorder=start.previous.recorder if start.previous is not None else None,
+        )
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
             bus.subscribe(subscriber)
@@ -199,7 +204,7 @@ async def _open_workspace(
         now = datetime.now().astimezone()
         workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
     else:
-        workspace = await asyncio.to_thread(Workspace.go_on, resume.folder, redactor)
+        workspace = await asyncio.to_thread(Workspace.resume, resume.folder, redactor)
     stack.callback(workspace.close)
     return workspace
 
@@ -219,7 +224,7 @@ async def _read_start(
     if not resume.fresh:
         home = _agent_home(settings) or resumed.settings.claude_config_dir or Path.home() / ".claude"
         conversation = conversation_to_resume(previous, workspace.path, home)
-    previous.recorder.go_on(time.monotonic, time.time())
+    previous.recorder.resume(time.monotonic, time.time())
     return _Start(
         settings=resumed.settings,
         previous=previous,

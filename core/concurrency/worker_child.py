@@ -69,7 +69,7 @@ class TaskContext:
             self._link.send_bytes(word)
 
 
-class _Handler(logging.Handler):
+class _ParentHandler(logging.Handler):
     """Sends log records to the parent process, which writes them to its log."""
 
     def __init__(self, desk: TaskContext) -> None:
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
     link = Connection(int(descriptor))
     redactor = Redactor()
     desk = TaskContext(link, Workspace(Path(folder), Path(reports), redactor))
-    logging.basicConfig(level=logging.WARNING, handlers=[_Handler(desk)], format="%(message)s")
+    logging.basicConfig(level=logging.WARNING, handlers=[_ParentHandler(desk)], format="%(message)s")
     try:
         desk.say("ready", None)
         while link.poll(_IDLE_SECONDS):

@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 from core.connections.base import Connection
 from core.errors import Advice, ConnectionFailed
-from core.redaction.arguments import masked_address, masked_command, masked_given
+from core.redaction.arguments import masked_address, masked_command, masked_variable
 from core.settings.model import Settings
-from core.settings.sources import Given
+from core.settings.sources import SourcedValue
 from core.text import clean_line, without_surrogates
 
 __all__ = [
@@ -128,7 +128,7 @@ class UserServer:
     @property
     def shown(self) -> list[str]:
         """The same as `NAME=value`; of a secret in the file only its length."""
-        return [masked_given(name, value).shown for name, value in self.given.items()]
+        return [masked_variable(name, value).shown for name, value in self.given.items()]
 
     @property
     def fingerprint(self) -> str:
@@ -191,7 +191,7 @@ def project_servers(folder: Path) -> _Found:
     return _servers_of(servers, PROJECT_SERVERS, str(path), in_folder=True)
 
 
-def settings_servers(tables: Sequence[Given]) -> _Found:
+def settings_servers(tables: Sequence[SourcedValue]) -> _Found:
     """Read the tables `[mcp_servers.NAME]` of settings files; each name counts once.
 
     The user's own settings come before those of a folder, which cannot replace a trusted server.
@@ -232,7 +232,7 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
 
     how = server.how
     given = {name: fill(text) for name, text in server.given.items()}
-    secrets = [each for name, text in given.items() for each in masked_given(name, text).secrets]
+    secrets = [each for name, text in given.items() for each in masked_variable(name, text).secrets]
     if server.transport == "stdio":
         started = [fill(how["command"]), *(fill(each) for each in how.get("args", ()))]
         path = given.get("PATH") or environ.get("PATH")

@@ -15,7 +15,7 @@ from typing import Any
 from core.doctor.checks import run_checks
 from core.doctor.findings import Check
 from core.settings.model import Settings, load_settings
-from core.settings.sources import Given
+from core.settings.sources import SourcedValue
 
 __all__ = ["main"]
 
@@ -31,7 +31,7 @@ def main() -> int:
 def _settings(values: dict[str, Any]) -> Settings:
     """Settings from the values alone: they were merged with the environment and all files before."""
     servers = tuple(
-        Given(each["value"], "file", each["name"], Path(each["path"]), in_folder=each["in_folder"])
+        SourcedValue(each["value"], "file", each["name"], Path(each["path"]), in_folder=each["in_folder"])
         for each in values.pop("mcp_servers")
     )
     with tempfile.TemporaryDirectory() as empty:

@@ -13,7 +13,7 @@ from core.provider.probe import shown_server
 from core.provider.request import DEFAULT_URL
 from core.settings.files import UserFile
 from core.settings.model import ENVIRONMENT, USER_FILE, Settings, set_elsewhere
-from core.settings.sources import Given
+from core.settings.sources import SourcedValue
 from core.text import clean_line
 
 __all__ = ["Credential", "credentials_of", "servers_of"]
@@ -76,7 +76,7 @@ def credentials_of(
     return found
 
 
-def _place(where: Given, name: str) -> str:
+def _place(where: SourcedValue, name: str) -> str:
     """Where a setting comes from; a variable is named only if it is not called `name`."""
     match where.place:
         case "environment":

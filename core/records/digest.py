@@ -18,11 +18,11 @@ from core.text import clean, clean_line
 __all__ = [
     "CallEntry",
     "DigestRecorder",
-    "Entry",
     "MessageEntry",
     "NoteEntry",
     "ObserverEntry",
     "QueryEntry",
+    "RecordEntry",
     "SessionRecord",
     "record_of",
 ]
@@ -116,7 +116,7 @@ class NoteEntry:
     files: tuple[str, ...] = ()
 
 
-Entry = QueryEntry | CallEntry | MessageEntry | NoteEntry
+RecordEntry = QueryEntry | CallEntry | MessageEntry | NoteEntry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,7 +139,7 @@ class SessionRecord:
 
     started: ev.SessionStarted | None
     finished: ev.SessionFinished | None
-    entries: tuple[Entry, ...]
+    entries: tuple[RecordEntry, ...]
     last_offset: float
     last_at: datetime | None
     observers: tuple[ObserverEntry, ...] = ()
@@ -180,7 +180,7 @@ class DigestRecorder:
         self._stored_size = stored_size
         self._started: ev.SessionStarted | None = None
         self._finished: ev.SessionFinished | None = None
-        self._entries: dict[tuple[str, str], Entry] = {}
+        self._entries: dict[tuple[str, str], RecordEntry] = {}
         self._query: tuple[str, str] | None = None
         self._queries = 0
         self._unfinished: dict[str, tuple[ev.TextDelta, list[str]]] = {}
@@ -232,7 +232,7 @@ class DigestRecorder:
                 if noted is not None:
                     self._note(event, *noted)
 
-    def go_on(self, clock: Callable[[], float], now: float) -> None:
+    def resume(self, clock: Callable[[], float], now: float) -> None:
         """Continue with live events after those of a journal; `now` is the wall clock, in seconds."""
         self._keep_unfinished()
         behind = max(self._now, now) - clock()
@@ -258,7 +258,7 @@ class DigestRecorder:
     def _offset(self) -> float:
         return 0.0 if self._begin is None else self._now - self._begin
 
-    def _add(self, key: str, entry: Entry, kind: str = "") -> None:
+    def _add(self, key: str, entry: RecordEntry, kind: str = "") -> None:
         self._entries[kind, key] = entry
 
     def _change(self, key: tuple[str, str], **changes: Any) -> None:

@@ -50,6 +50,7 @@ class SessionRecords:
         redactor: Redactor,
         bus: Bus,
         root_handler: RootHandler,
+        *,
         on_line: Callable[[bytes], None] | None = None,
         recorder: DigestRecorder | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ from core.redaction.detectors import SecretSearch
 from core.redaction.names import names_given_secret, names_secret
 from core.redaction.redactor import REDACTED
 
-__all__ = ["Masked", "masked_address", "masked_command", "masked_given", "masked_words"]
+__all__ = ["Masked", "masked_address", "masked_command", "masked_variable", "masked_words"]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _ASSIGNMENT = re.compile(r"(--?)?([A-Za-z][\w.-]*?)(\s*[=:]\s*)(?!//)(\S.*)", re.DOTALL)
@@ -100,7 +100,7 @@ def masked_address(address: str) -> Masked:
     return _inside(address)
 
 
-def masked_given(name: str, value: str) -> Masked:
+def masked_variable(name: str, value: str) -> Masked:
     """Mask a variable or a header, `NAME=value`; if the name is that of a secret, only its length is shown."""
     if not names_given_secret(name) or _is_plain(value):
         inner = _inside(value)

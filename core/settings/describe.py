@@ -17,9 +17,17 @@ from core.settings import parsers as values
 from core.settings.files import SettingsFile, UserFile
 from core.settings.keymap import key_choices
 from core.settings.model import ENVIRONMENT, SPECS, Places, Settings, load_settings
-from core.settings.sources import Given, ended, is_empty, without_secrets
+from core.settings.sources import SourcedValue, ended, is_empty, without_secrets
 
-__all__ = ["Listed", "Origin", "StoredSetting", "field_texts", "list_settings", "setting_of", "store_setting"]
+__all__ = [
+    "Origin",
+    "SettingListing",
+    "StoredSetting",
+    "field_texts",
+    "list_settings",
+    "setting_of",
+    "store_setting",
+]
 
 HIDDEN = "set, not shown"
 
@@ -38,7 +46,7 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Listed:
+class SettingListing:
     """A setting: its value for display, and every place that sets it, the winning one first.
 
     Attributes:
@@ -77,7 +85,7 @@ class StoredSetting:
     changed: bool = True
 
 
-def list_settings(places: Places) -> list[Listed]:
+def list_settings(places: Places) -> list[SettingListing]:
     """Every setting, in the order of `Settings`.
 
     Raises:
@@ -95,7 +103,7 @@ def list_settings(places: Places) -> list[Listed]:
             given.reverse()
             value = given
         listed.append(
-            Listed(
+            SettingListing(
                 name=name,
                 value=_shown(name, value),
                 origins=tuple(_origin(name, each, places) for each in given),
@@ -165,7 +173,7 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
         )
     value = None
     if text is not None:
-        places.checked(name, Given(text, "option", name, in_folder=in_project))
+        places.checked(name, SourcedValue(text, "option", name, in_folder=in_project))
         if not is_empty(text):
             value = _as_toml(spec.parse(text), text)
         elif in_project:
@@ -223,7 +231,7 @@ def _as_toml(value: Any, text: str) -> Any:
     return text.strip() if isinstance(value, Path) else value
 
 
-def _origin(name: str, given: Given, places: Places) -> Origin:
+def _origin(name: str, given: SourcedValue, places: Places) -> Origin:
     match given.place:
         case "option":
             place = "command line"

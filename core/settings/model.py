@@ -18,9 +18,9 @@ from core.errors import SettingsError
 from core.settings import parsers as values
 from core.settings.keymap import KeyChoice, key_choices
 from core.settings.sources import (
-    Given,
-    Known,
+    KnownNames,
     Layer,
+    SourcedValue,
     ended,
     from_dotenv,
     from_overrides,
@@ -218,7 +218,7 @@ class Settings:
     classifier: Annotated[Classifier, _spec(values.choice(*get_args(Classifier), words=True))] = "rules+model"
     """How simple queries are told from complex ones: off (not at all), rules, or rules+model (both)."""
     mcp_servers: Annotated[
-        tuple[Given, ...],
+        tuple[SourcedValue, ...],
         _spec(
             secret=True, table="tables [mcp_servers.NAME] in a settings file, each with a command or a url"
         ),
@@ -262,7 +262,7 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
 }
 """The environment variables of each setting; the first that is set wins."""
 
-KNOWN = Known(tuple(SPECS), ENVIRONMENT)
+KNOWN = KnownNames(tuple(SPECS), ENVIRONMENT)
 """The names of all settings and their variables."""
 
 
@@ -339,7 +339,7 @@ class Places:
             name, DEFAULTS[name]
         )
 
-    def checked(self, name: str, given: Given) -> Any:
+    def checked(self, name: str, given: SourcedValue) -> Any:
         """Read the value of a setting.
 
         Raises:
@@ -415,7 +415,7 @@ def load_settings(
 
 def set_elsewhere(
     names: Iterable[str], *, environ: Mapping[str, str] | None = None, cwd: Path | None = None
-) -> dict[str, Given]:
+) -> dict[str, SourcedValue]:
     """Return where settings are set in a place that wins over the user's own file, without the command line.
 
     Raises:

@@ -16,9 +16,9 @@ from typing import Any, Literal
 from core.errors import SettingsError
 
 __all__ = [
-    "Given",
-    "Known",
+    "KnownNames",
     "Layer",
+    "SourcedValue",
     "ended",
     "from_dotenv",
     "from_overrides",
@@ -34,7 +34,7 @@ Place = Literal["option", "environment", ".env", "file"]
 
 
 @dataclass(frozen=True)
-class Given:
+class SourcedValue:
     """An unchecked value: the kind of place where it was found, and its name there.
 
     `in_folder` is whether it comes from a file of the current folder. `path` and `text` are those of the file.
@@ -77,7 +77,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownNames:
     """The known names: of the settings, and of the variables of each; the first variable that is set wins."""
 
     settings: Sequence[str]
@@ -88,7 +88,7 @@ class Known:
         return next((name for name, names in self.variables.items() if variable in names), None)
 
 
-Layer = dict[str, Given]
+Layer = dict[str, SourcedValue]
 
 _LARGEST = 256 << 10
 _MOST_READ = 4 << 20
@@ -110,12 +110,12 @@ def without_secrets(value: str) -> str:
     return masked_address(value).shown
 
 
-def winner(layers: Sequence[Layer], name: str) -> Given | None:
+def winner(layers: Sequence[Layer], name: str) -> SourcedValue | None:
     """The value in the first layer that has a setting."""
     return next((layer[name] for layer in layers if name in layer), None)
 
 
-def from_overrides(overrides: Mapping[str, Any], known: Known, *, by_name: bool = False) -> Layer:
+def from_overrides(overrides: Mapping[str, Any], known: KnownNames, *, by_name: bool = False) -> Layer:
     """Read settings given by name, as on the command line; None means not given.
 
     Messages name them as options, or by their names with `by_name`.
@@ -127,7 +127,7 @@ def from_overrides(overrides: Mapping[str, Any], known: Known, *, by_name: bool 
         if name not in known.settings:
             raise SettingsError(ended(f"There is no setting {name!r}{_hint(name, known.settings)}"))
     return {
-        name: Given(value, "option", name if by_name else _option(name))
+        name: SourcedValue(value, "option", name if by_name else _option(name))
         for name, value in overrides.items()
         if value is not None
     }
@@ -137,7 +137,7 @@ def _option(name: str) -> str:
     return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
 
 
-def from_variables(variables: Mapping[str, str], known: Known) -> Layer:
+def from_variables(variables: Mapping[str, str], known: KnownNames) -> Layer:
     """Read settings from the environment.
 
     Raises:
@@ -145,13 +145,13 @@ def from_variables(variables: Mapping[str, str], known: Known) -> Layer:
     """
     _refuse_unknown(variables, known, "environment variable", "")
     return {
-        name: Given(variables[variable], "environment", variable)
+        name: SourcedValue(variables[variable], "environment", variable)
         for name, candidates in known.variables.items()
         if (variable := next((each for each in candidates if each in variables), None)) is not None
     }
 
 
-def from_dotenv(path: Path, known: Known) -> Layer:
+def from_dotenv(path: Path, known: KnownNames) -> Layer:
     """Read settings from a `.env` file, which may also be meant for other programs.
 
     Raises:
@@ -173,13 +173,13 @@ def from_dotenv(path: Path, known: Known) -> Layer:
             )
     _refuse_unknown(variables, known, "variable", f" of {path}")
     return {
-        name: Given(variables[variable], ".env", variable, path, content, in_folder=True)
+        name: SourcedValue(variables[variable], ".env", variable, path, content, in_folder=True)
         for name, candidates in known.variables.items()
         if (variable := next((each for each in candidates if each in variables), None)) is not None
     }
 
 
-def from_toml(path: Path, known: Known, *, in_folder: bool) -> Layer:
+def from_toml(path: Path, known: KnownNames, *, in_folder: bool) -> Layer:
     """Read settings from a TOML file; `mode` in a table `[composio]` is the setting `composio_mode`.
 
     Raises:
@@ -201,7 +201,7 @@ def from_toml(path: Path, known: Known, *, in_folder: bool) -> Layer:
         ) from error
     layer: Layer = {}
     for written, value in _flat(table, known.settings):
-        given = Given(value, "file", written, path, content, in_folder)
+        given = SourcedValue(value, "file", written, path, content, in_folder)
         name = written.replace(".", "_")
         if name not in known.settings:
             raise SettingsError(
@@ -225,7 +225,7 @@ def _flat(table: Mapping[str, Any], settings: Sequence[str]) -> Iterable[tuple[s
             yield name, value
 
 
-def _refuse_unknown(variables: Iterable[str], known: Known, what: str, where: str) -> None:
+def _refuse_unknown(variables: Iterable[str], known: KnownNames, what: str, where: str) -> None:
     for variable in variables:
         if variable.startswith("UA_") and known.of_variable(variable) is None:
             every = [each for names in known.variables.values() for each in names]

@@ -21,7 +21,7 @@ from typing import BinaryIO
 from core.errors import WorkspaceError
 from core.storage.paths import TEMPORARY, refused, shown, split_path
 
-__all__ = ["AlreadyThere", "Entry", "Root", "Written"]
+__all__ = ["AlreadyThere", "FolderEntry", "Root", "Written"]
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -59,7 +59,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Entry:
+class FolderEntry:
     """One file or folder in a listing; `size` in bytes, `mtime` in seconds since the epoch."""
 
     name: str
@@ -223,7 +223,7 @@ class Root:
             return False
         return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
-    def list(self, relative: str = "") -> list[Entry]:
+    def list(self, relative: str = "") -> list[FolderEntry]:
         """List the files and folders of a folder by name; links, devices and temporary files are left out."""
         named = relative or "the folder"
         parts = split_path(relative.removesuffix("/")) if relative not in {"", "."} else ()
@@ -354,7 +354,7 @@ def _sync_folder(folder: int) -> None:
         os.fsync(folder)
 
 
-def _entry(item: os.DirEntry[str]) -> Entry | None:
+def _entry(item: os.DirEntry[str]) -> FolderEntry | None:
     if item.name.endswith(TEMPORARY):
         return None
     try:
@@ -363,7 +363,7 @@ def _entry(item: os.DirEntry[str]) -> Entry | None:
         return None
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         return None
-    return Entry(item.name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime)
+    return FolderEntry(item.name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime)
 
 
 def _is_orphan(name: str) -> bool:

@@ -13,7 +13,7 @@ from core.redaction.redactor import Redactor, preview
 from core.storage.names import safe_name
 from core.storage.workspace import Workspace
 
-__all__ = ["FOLDER", "INLINE_LIMIT", "read_spilled", "spill"]
+__all__ = ["FOLDER", "INLINE_LIMIT", "read_large_result", "store_large_result"]
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ _MOST_BLOCKS = 64
 _PICTURES = 24 << 10
 
 
-def spill(
+def store_large_result(
     observation: AnyObservation, workspace: Workspace, redactor: Redactor
 ) -> tuple[AnyObservation, AnyObservation]:
     """Return the complete observation for observers, and a redacted, bounded one for events.
@@ -61,7 +61,7 @@ def spill(
     return whole, msgspec.structs.replace(whole, **changes)
 
 
-def read_spilled(observation: AnyObservation, workspace: Workspace) -> AnyObservation:
+def read_large_result(observation: AnyObservation, workspace: Workspace) -> AnyObservation:
     """Put a stored result back into its observation; unchanged if it is not stored or no longer there."""
     if observation.stored_at is None:
         return observation

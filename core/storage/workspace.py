@@ -17,7 +17,7 @@ import msgspec
 from core.errors import WorkspaceError
 from core.redaction.redactor import Redactor
 from core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack
-from core.storage.files import AlreadyThere, Entry, Root, Written
+from core.storage.files import AlreadyThere, FolderEntry, Root, Written
 from core.storage.paths import shown
 from core.text import escape_unsafe, without_surrogates
 
@@ -95,7 +95,7 @@ class Workspace:
         return workspace
 
     @classmethod
-    def go_on(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
+    def resume(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
         """Open the folder of a session to resume, and lock it.
 
         Raises:
@@ -236,7 +236,7 @@ class Workspace:
         """Whether a file or folder exists."""
         return self.root.exists(relative)
 
-    def list(self, relative: str = "") -> list[Entry]:
+    def list(self, relative: str = "") -> list[FolderEntry]:
         """List a folder by name."""
         return self.root.list(relative)
 

@@ -12,7 +12,7 @@ import pytest
 from core.doctor.child import run_checks_in_child
 from core.settings.keymap import KeyChoice
 from core.settings.model import Settings
-from core.settings.sources import Given
+from core.settings.sources import SourcedValue
 from tests.e2e.added_server import own_home
 from tests.e2e.running import environment, run
 from tests.model_server import Answer, model_server, refusal
@@ -84,7 +84,7 @@ async def test_beside_a_session_the_checks_are_made_with_its_settings(
             model="m1",
             allow=("A_*", "B(c,d)"),
             mcp_servers=(
-                Given(
+                SourcedValue(
                     {"gone": {"command": "/no/such/program"}}, "file", "mcp_servers", tmp_path / "config.toml"
                 ),
             ),

@@ -12,7 +12,7 @@ from tui.cli.arguments import WrongUsage
 from tui.cli.output import complain, print_line, print_table
 
 if TYPE_CHECKING:
-    from core.settings.describe import Listed, StoredSetting
+    from core.settings.describe import SettingListing, StoredSetting
     from core.settings.model import Places
 
 __all__ = ["add_arguments", "run"]
@@ -113,7 +113,7 @@ def _show(places: Places, words: list[str], *, as_json: bool) -> int:
     return 0
 
 
-def _as_json(setting: Listed) -> dict[str, object]:
+def _as_json(setting: SettingListing) -> dict[str, object]:
     return {
         "name": setting.name,
         "value": setting.data,
@@ -124,7 +124,7 @@ def _as_json(setting: Listed) -> dict[str, object]:
     }
 
 
-def _whole(setting: Listed) -> list[str]:
+def _whole(setting: SettingListing) -> list[str]:
     lines = [
         f"{setting.name} = {clean_line(_value(setting), 1000)}",
         f"  {setting.about} {setting.notes}".rstrip(),
@@ -142,11 +142,11 @@ def _whole(setting: Listed) -> list[str]:
     return lines
 
 
-def _value(setting: Listed) -> str:
+def _value(setting: SettingListing) -> str:
     return setting.value or ("(none)" if setting.without == "none" else f"(not set: {setting.without})")
 
 
-def _place(setting: Listed) -> str:
+def _place(setting: SettingListing) -> str:
     if not setting.origins:
         return "default"
     if setting.gathered and len(setting.origins) > 1:
@@ -156,5 +156,5 @@ def _place(setting: Listed) -> str:
     return clean_line(f"{origin.place}{line}", 1000)
 
 
-def _cell(setting: Listed) -> str:
+def _cell(setting: SettingListing) -> str:
     return clean_line(setting.value or f"({setting.without})", _LONGEST_VALUE)

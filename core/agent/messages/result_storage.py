@@ -14,7 +14,7 @@ from core.agent.messages.results import RawResult, ResultAdapter, is_cut_off
 from core.concurrency.worker import Pieces, WorkerFailed, WorkerProcess, packed
 from core.observation import AnyObservation, TextContent
 from core.redaction.redactor import Redactor
-from core.storage.large_results import spill
+from core.storage.large_results import store_large_result
 from core.storage.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ResultStore:
     def store(
         self, raw: RawResult, facts: Mapping[str, Any], denial: str | None = None
     ) -> tuple[AnyObservation, AnyObservation]:
-        """Return the observation for observers and the one for events, as `core.storage.large_results.spill` does.
+        """Return the observation for observers and the one for events, as `store_large_result` does.
 
         `facts` are the other arguments of `ResultAdapter.observe`; `denial` is the reason, when the call was not
         allowed to run. Of a large result the observers too get the preview, and the file that holds it whole.
@@ -68,7 +68,7 @@ class ResultStore:
         if denial is not None:
             # The agent wraps the reason in words of its own, meant for the model.
             observation = msgspec.structs.replace(observation, error=denial)
-        return spill(observation, self._workspace, self._redactor)
+        return store_large_result(observation, self._workspace, self._redactor)
 
     def _store_in_worker(
         self, aside: WorkerProcess, raw: RawResult, facts: Mapping[str, Any]
@@ -92,7 +92,7 @@ def store_in_child(desk: TaskContext, argument: bytes) -> tuple[bytes | None, by
     adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
     raw = RawResult(**_with_texts(asked["raw"], desk.texts("raw")))
     observation = adapter.observe(raw=raw, **asked["facts"])
-    whole, shown = spill(observation, desk.workspace, desk.workspace.redactor)
+    whole, shown = store_large_result(observation, desk.workspace, desk.workspace.redactor)
     encode = msgspec.msgpack.encode
     if whole.stored_at is None:
         return encode(whole), encode(shown)

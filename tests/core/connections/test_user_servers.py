@@ -18,7 +18,7 @@ from core.connections.user_servers import (
     settings_servers,
 )
 from core.errors import ConnectionFailed
-from core.settings.sources import Given
+from core.settings.sources import SourcedValue
 
 SECRET = "canary-0123456789"
 
@@ -178,7 +178,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes, told
 
 def test_of_more_servers_than_anybody_would_look_at_the_first_are_used(tmp_path: Path) -> None:
     servers = {f"s{number}": {"command": "x"} for number in range(60)}
-    given = Given(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
+    given = SourcedValue(servers, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True)
     for found in (written(tmp_path, servers), settings_servers([given])):
         *used, told = found
         assert [each.name for each in used] == list(servers)[:50]
@@ -189,7 +189,7 @@ def test_of_more_servers_than_anybody_would_look_at_the_first_are_used(tmp_path:
 def test_a_server_that_is_disabled_is_left_out(tmp_path: Path) -> None:
     servers = {"off": {"command": "x", "disabled": True}, "on": {"command": "x", "disabled": False}}
     assert [each.name for each in written(tmp_path, servers)] == ["on"]
-    given = Given(servers, "file", "mcp_servers", tmp_path / "config.toml")
+    given = SourcedValue(servers, "file", "mcp_servers", tmp_path / "config.toml")
     assert [each.name for each in settings_servers([given])] == ["on"]
 
 
@@ -198,8 +198,8 @@ def test_servers_of_settings_count_once_and_the_users_own_are_trusted(tmp_path: 
     own = {"notes": {"command": "mine"}, "more": {"url": "https://a.example/"}}
     found = settings_servers(
         [
-            Given(folders, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True),
-            Given(own, "file", "mcp_servers", tmp_path / "config.toml"),
+            SourcedValue(folders, "file", "mcp_servers", tmp_path / "ua-tui.toml", in_folder=True),
+            SourcedValue(own, "file", "mcp_servers", tmp_path / "config.toml"),
         ]
     )
     told = {each.name: (each.target, each.in_folder) for each in found if isinstance(each, UserServer)}

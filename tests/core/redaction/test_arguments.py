@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.redaction.arguments import masked_address, masked_command, masked_given
+from core.redaction.arguments import masked_address, masked_command, masked_variable
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_an_address_loses_its_password_and_its_secret_parameters(
 def test_a_variable_that_is_a_secret_shows_its_length(
     name: str, value: str, shown: str, secrets: set[str]
 ) -> None:
-    masked = masked_given(name, value)
+    masked = masked_variable(name, value)
     assert (masked.shown, set(masked.secrets)) == (shown, secrets)
 
 

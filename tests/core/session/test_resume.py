@@ -227,15 +227,15 @@ def test_a_session_in_use_is_refused_and_left_as_it_is(workspace: Workspace) -> 
     with (workspace.path / ".lock").open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(WorkspaceError, match="in use by another program"):
-            Workspace.go_on(workspace.path)
-    again = Workspace.go_on(workspace.path)
+            Workspace.resume(workspace.path)
+    again = Workspace.resume(workspace.path)
     assert again.locked
     again.close()
 
 
 def test_a_session_without_a_folder_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError):
-        Workspace.go_on(tmp_path / "gone")
+        Workspace.resume(tmp_path / "gone")
     assert not (tmp_path / "gone").exists()
 
 

@@ -10,7 +10,7 @@ from core.events.types import ToolCallFinished
 from core.observation import AnyObservation, ContentBlock, ImageContent, McpObservation, TextContent
 from core.records.journal import journal_line
 from core.redaction.redactor import Redactor
-from core.storage.large_results import INLINE_LIMIT, read_spilled, spill
+from core.storage.large_results import INLINE_LIMIT, read_large_result, store_large_result
 from core.storage.workspace import Workspace
 
 SECRET = "hunter2hunter2-and-more-of-it"
@@ -38,7 +38,7 @@ def texts_in(observation: AnyObservation) -> list[str]:
 
 def test_a_small_result_travels_whole_without_its_secrets(workspace: Workspace, redactor: Redactor) -> None:
     given = observed(f"a {SECRET} b", PICTURE, error=f"failed with {SECRET}")
-    whole, shown = spill(given, workspace, redactor)
+    whole, shown = store_large_result(given, workspace, redactor)
     assert whole is given
     assert (texts_in(shown), shown.images) == (["a [redacted] b"], (PICTURE,))
     assert (shown.error, shown.stored_at) == ("failed with [redacted]", None)
@@ -63,7 +63,7 @@ def test_a_small_result_travels_whole_without_its_secrets(workspace: Workspace, 
 def test_what_travels_in_an_event_is_bounded(
     workspace: Workspace, redactor: Redactor, given: McpObservation
 ) -> None:
-    whole, shown = spill(given, workspace, redactor)
+    whole, shown = store_large_result(given, workspace, redactor)
     assert whole.content == given.content
     (stored,) = workspace.list("tool_results")
     assert shown.stored_at == whole.stored_at == f"tool_results/{stored.name}"
@@ -74,7 +74,7 @@ def test_what_travels_in_an_event_is_bounded(
     assert sum(map(len, texts_in(shown))) <= 16_500
     assert len(shown.error or "") <= 2_048
     assert sum(len(picture.data) for picture in shown.images) <= INLINE_LIMIT
-    assert read_spilled(shown, workspace).images == given.images
+    assert read_large_result(shown, workspace).images == given.images
     cut = "".join(texts_in(shown)) != "".join(texts_in(given))
     assert cut == any("characters left out" in text for text in texts_in(shown))
 
@@ -83,13 +83,13 @@ def test_the_stored_result_is_a_list_of_blocks_without_secrets(
     workspace: Workspace, redactor: Redactor
 ) -> None:
     given = observed("first " * 20_000, PICTURE, f"second {SECRET}")
-    _, shown = spill(given, workspace, redactor)
+    _, shown = store_large_result(given, workspace, redactor)
     assert msgspec.json.decode(workspace.read(shown.stored_at or "")) == [
         {"type": "text", "text": "first " * 20_000},
         {"type": "image", "data": PICTURE.data, "mime_type": "image/png"},
         {"type": "text", "text": "second [redacted]"},
     ]
-    assert texts_in(read_spilled(shown, workspace)) == ["first " * 20_000, "second [redacted]"]
+    assert texts_in(read_large_result(shown, workspace)) == ["first " * 20_000, "second [redacted]"]
 
 
 @pytest.mark.parametrize("before_the_cut", range(8_130, 8_195, 4))
@@ -103,7 +103,7 @@ def test_no_half_of_a_secret_is_left_where_a_preview_is_cut(
         + f" {SECRET} "
         + "z" * (before_the_cut - 15)
     )
-    _, shown = spill(observed(text, error=text), workspace, redactor)
+    _, shown = store_large_result(observed(text, error=text), workspace, redactor)
     for told in (*texts_in(shown), shown.error or ""):
         assert "hunter2" not in told
         assert "more-of-it" not in told
@@ -113,7 +113,7 @@ def test_a_preview_travels_alone_when_the_file_cannot_be_written(
     workspace: Workspace, redactor: Redactor
 ) -> None:
     workspace.write("tool_results", b"a file where the folder belongs")
-    whole, shown = spill(observed("x" * 100_000), workspace, redactor)
+    whole, shown = store_large_result(observed("x" * 100_000), workspace, redactor)
     assert whole.stored_at is shown.stored_at is None
     assert whole.output == "x" * 100_000
     assert len(shown.output) <= 16_384
@@ -122,8 +122,8 @@ def test_a_preview_travels_alone_when_the_file_cannot_be_written(
 def test_a_stored_result_that_is_gone_or_damaged_leaves_the_preview(
     workspace: Workspace, redactor: Redactor
 ) -> None:
-    _, shown = spill(observed("x" * 100_000), workspace, redactor)
+    _, shown = store_large_result(observed("x" * 100_000), workspace, redactor)
     workspace.write("tool_results/toolu_1.json", b'{"not": "a list"}')
-    assert read_spilled(shown, workspace) is shown
+    assert read_large_result(shown, workspace) is shown
     (workspace.path / "tool_results/toolu_1.json").unlink()
-    assert read_spilled(shown, workspace) is shown
+    assert read_large_result(shown, workspace) is shown

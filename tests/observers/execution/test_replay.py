@@ -15,7 +15,7 @@ from core.events.types import QueryReceived, ToolCallFinished, ToolCallStarted
 from core.observation import McpObservation, TextContent, ToolCall, ToolResult
 from core.records.journal import Journal
 from core.redaction.redactor import Redactor
-from core.storage.large_results import spill
+from core.storage.large_results import store_large_result
 from core.storage.workspace import Workspace
 from observers.base import ObserverContext, texts_of
 from observers.catalogue import default_observers
@@ -51,7 +51,7 @@ def test_a_stored_result_is_read_whole(context: ObserverContext, result: Make) -
         ]
     }
     live = result(SEARCH, rows)
-    whole, shown = spill(live.observation, context.workspace, context.workspace.redactor)
+    whole, shown = store_large_result(live.observation, context.workspace, context.workspace.redactor)
     assert shown.stored_at is not None
     assert "left out" in shown.output
     journaled = msgspec.structs.replace(live, observation=shown)
@@ -63,7 +63,7 @@ def test_a_stored_result_is_read_whole(context: ObserverContext, result: Make) -
 
 def test_a_result_just_in_is_read_from_its_content(context: ObserverContext, result: Make) -> None:
     text = "x" * 60_000 + "\n[… 5 characters left out …]\n"
-    whole, shown = spill(
+    whole, shown = store_large_result(
         result(SEARCH, [text, "second"]).observation, context.workspace, context.workspace.redactor
     )
     assert shown.stored_at is not None
@@ -80,7 +80,9 @@ def test_a_result_just_in_is_read_from_its_content(context: ObserverContext, res
 def test_a_damaged_stored_result_is_not_taken_for_a_result(
     context: ObserverContext, result: Make, stored: bytes
 ) -> None:
-    _, shown = spill(result(SEARCH, "x" * 60_000).observation, context.workspace, context.workspace.redactor)
+    _, shown = store_large_result(
+        result(SEARCH, "x" * 60_000).observation, context.workspace, context.workspace.redactor
+    )
     assert shown.stored_at is not None
     context.workspace.write(shown.stored_at, stored)
     with pytest.raises(ObserverError, match="damaged"):
@@ -159,7 +161,7 @@ def played(base: Path, *, observed: bool) -> Path:
     journal.append(QueryReceived(seq=1, at=NOON, query_id="q", text="find"))
     for result in large_results():
         call = result.call
-        whole, shown = spill(result.observation, workspace, redactor)
+        whole, shown = store_large_result(result.observation, workspace, redactor)
         assert shown.stored_at is not None
         for event in (
             ToolCallStarted(at=NOON, query_id="q", tool_use_id=call.tool_use_id, name=call.name, input=call.input),

@@ -32,7 +32,7 @@ from core.observation import (
     TextContent,
     WorkbenchObservation,
 )
-from core.storage.large_results import spill
+from core.storage.large_results import store_large_result
 from core.storage.workspace import Workspace
 from core.text import is_unsafe
 from tests.tui.files_host import hosted, screen_text, until
@@ -430,7 +430,9 @@ def stored(folder: Path, *blocks: str) -> McpObservation:
     """A result that was too large for its event, in the session's folder."""
     workspace = Workspace(folder, folder)
     seen = mcp(*blocks)
-    _, shown = spill(msgspec.structs.replace(seen, tool_use_id="big"), workspace, workspace.redactor)
+    _, shown = store_large_result(
+        msgspec.structs.replace(seen, tool_use_id="big"), workspace, workspace.redactor
+    )
     assert isinstance(shown, McpObservation)
     return shown
 
@@ -576,7 +578,7 @@ def test_a_long_stored_text_is_read_as_it_was(tmp_path: Path) -> None:
     picture_data = "QUJD" * 300_000
     seen = msgspec.structs.replace(mcp(*texts, ImageContent(picture_data, "image/gif")), tool_use_id="long")
     workspace = Workspace(tmp_path, tmp_path)
-    _, shown = spill(seen, workspace, workspace.redactor)
+    _, shown = store_large_result(seen, workspace, workspace.redactor)
     read = read_stored_result(finished(shown), tmp_path)
     assert read.problem == ""
     assert read.finished.observation is not None
